@@ -1,0 +1,64 @@
+# Ringfort's front door.  Meson and Ninja do the work; this says what there is to do.
+
+# Debian's Python by its full name: its pytest belongs to it, and not to a python3 that comes
+# first on somebody's PATH.
+PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
+MESON ?= meson
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 30
+
+.DEFAULT_GOAL := help
+.PHONY: help deps deps-check build run check bench fuzz lint format install clean
+
+# Each target's text stands beside it, after two number signs.
+help:
+	@echo 'Ringfort contains what AI agents do.  New here?  Two commands:'
+	@echo
+	@echo '  make run      install what is missing, build, and watch boxes hold'
+	@echo '  make check    prove it: every test, on this machine'
+	@echo
+	@echo 'All targets:'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
+		while IFS='|' read -r name text; do printf '  %-11s %s\n' "$$name" "$$text"; done
+	@echo
+	@echo 'After a build: build/ringfort run -- python3 -c "print(6 * 7)"'
+
+deps: ## install what building and running needs (as root or through sudo)
+	@scripts/deps
+
+deps-check: ## install what the tests use, too
+	@scripts/deps --check
+
+build: build/build.ninja ## build the programs into build/
+	@ninja -C build --quiet
+
+build/build.ninja:
+	@command -v $(MESON) >/dev/null || { echo 'no $(MESON) here: run "make deps" first' >&2; exit 1; }
+	@$(MESON) setup build --prefix=$(PREFIX) >build.log 2>&1 || { cat build.log >&2; exit 1; }
+	@mv build.log build/setup.log
+
+run: deps ## install, build, and show what a box holds back
+	@$(MAKE) --no-print-directory build
+	@scripts/demo
+
+check: deps-check ## run every test; the last line counts them
+	@$(PYTHON) tests/check.py
+
+bench: build ## measure, and compare with what others need
+	@test -x bench/run || { echo 'there is no bench/run in this tree' >&2; exit 1; }
+	@bench/run
+
+fuzz: ## search for inputs that break a parser (FUZZ_SECONDS=30 each)
+	@scripts/fuzz $(FUZZ_SECONDS)
+
+lint: build ## check layout, common mistakes and the shape of the tree
+	@scripts/lint
+
+format: ## lay out the C sources with clang-format
+	@find src tests bench -name '*.[ch]' -print0 | xargs -0 clang-format -i
+
+install: build ## install (PREFIX=/usr/local is set by the first build; DESTDIR is honoured)
+	@$(MESON) install -C build --no-rebuild
+
+clean: ## remove all build folders
+	rm -rf build build-asan build-clang build-fuzz build.log

@@ -1,0 +1,75 @@
+/* Errors that carry their story: see err.h. */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 3, 0))) static void tell(struct rf_err *err, int code, const char *fmt, va_list args)
+{
+	*err = (struct rf_err){ .code = code };
+	vsnprintf(err->msg, sizeof(err->msg), fmt, args);
+}
+
+int rf_fail(struct rf_err *err, int code, const char *fmt, ...)
+{
+	va_list args;
+	size_t len;
+
+	va_start(args, fmt);
+	tell(err, code, fmt, args);
+	va_end(args);
+
+	len = strlen(err->msg);
+	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", strerror(-code));
+	return code;
+}
+
+int rf_fail_say(struct rf_err *err, int code, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	tell(err, code, fmt, args);
+	va_end(args);
+	return code;
+}
+
+int rf_fail_at(struct rf_err *err, int line, int column, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	tell(err, -EINVAL, fmt, args);
+	va_end(args);
+	err->line = line;
+	err->column = column;
+	return err->code;
+}
+
+int rf_fail_in(struct rf_err *err, const char *fmt, ...)
+{
+	char story[sizeof(err->msg)];
+	va_list args;
+	size_t len;
+
+	memcpy(story, err->msg, sizeof(story));
+	va_start(args, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, args);
+	va_end(args);
+
+	len = strlen(err->msg);
+	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", story);
+	return err->code;
+}
+
+int rf_fail_hint(struct rf_err *err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(err->hint, sizeof(err->hint), fmt, args);
+	va_end(args);
+	return err->code;
+}

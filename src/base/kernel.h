@@ -1,0 +1,113 @@
+/*
+ * Kernel calls and constants newer than the distributions' headers, each with its version.
+ *
+ * Thin wrappers in the manner of libc: -1 and errno on failure.  Names follow the kernel's, with
+ * our prefix, so that a libc that learns them later does not collide.
+ */
+#ifndef RF_BASE_KERNEL_H
+#define RF_BASE_KERNEL_H
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The new mount API, Linux 5.2; numbers are the same on every architecture. */
+#define RF_NR_OPEN_TREE     428
+#define RF_NR_MOVE_MOUNT    429
+#define RF_NR_FSOPEN        430
+#define RF_NR_FSCONFIG      431
+#define RF_NR_FSMOUNT       432
+#define RF_NR_CLONE3        435 /* 5.3 */
+#define RF_NR_CLOSE_RANGE   436 /* 5.9 */
+#define RF_NR_OPENAT2       437 /* 5.6 */
+#define RF_NR_MOUNT_SETATTR 442 /* 5.12 */
+#define RF_NR_LANDLOCK_NEW  444 /* 5.13 */
+#define RF_NR_LANDLOCK_RULE 445
+#define RF_NR_LANDLOCK_SELF 446
+
+#define RF_OPEN_TREE_CLONE         1u
+#define RF_OPEN_TREE_CLOEXEC       ((unsigned)O_CLOEXEC)
+#define RF_AT_RECURSIVE            0x8000u
+#define RF_MOVE_MOUNT_F_EMPTY_PATH 0x04u
+#define RF_MOVE_MOUNT_T_EMPTY_PATH 0x40u
+#define RF_FSOPEN_CLOEXEC          1u
+#define RF_FSMOUNT_CLOEXEC         1u
+#define RF_FSCONFIG_SET_STRING     1u
+#define RF_FSCONFIG_CMD_CREATE     6u
+#define RF_MOUNT_ATTR_RDONLY       0x01u
+#define RF_MOUNT_ATTR_NOSUID       0x02u
+#define RF_MOUNT_ATTR_NODEV        0x04u
+#define RF_MOUNT_ATTR_NOEXEC       0x08u
+#define RF_MOUNT_ATTR_IDMAP        0x100000u
+
+#define RF_RESOLVE_NO_XDEV       0x01u
+#define RF_RESOLVE_NO_MAGICLINKS 0x02u
+#define RF_RESOLVE_NO_SYMLINKS   0x04u
+#define RF_RESOLVE_BENEATH       0x08u
+
+#define RF_CLOSE_RANGE_CLOEXEC 4u
+#define RF_CLONE_PIDFD         0x1000ull      /* 5.2 */
+#define RF_CLONE_INTO_CGROUP   0x200000000ull /* 5.7 */
+
+struct rf_kernel_mount_attr {
+	uint64_t attr_set, attr_clr, propagation, userns_fd;
+};
+
+struct rf_kernel_open_how {
+	uint64_t flags, mode, resolve;
+};
+
+struct rf_kernel_clone_args {
+	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+	uint64_t set_tid, set_tid_size, cgroup;
+};
+
+static inline int rf_kernel_open_tree(int dir, const char *path, unsigned flags)
+{
+	return (int)syscall(RF_NR_OPEN_TREE, dir, path, flags);
+}
+
+static inline int rf_kernel_move_mount(int from, const char *path, int to, const char *to_path,
+				       unsigned flags)
+{
+	return (int)syscall(RF_NR_MOVE_MOUNT, from, path, to, to_path, flags);
+}
+
+static inline int rf_kernel_fsopen(const char *type, unsigned flags)
+{
+	return (int)syscall(RF_NR_FSOPEN, type, flags);
+}
+
+static inline int rf_kernel_fsconfig(int fs, unsigned command, const char *key, const char *value)
+{
+	return (int)syscall(RF_NR_FSCONFIG, fs, command, key, value, 0);
+}
+
+static inline int rf_kernel_fsmount(int fs, unsigned flags, unsigned attrs)
+{
+	return (int)syscall(RF_NR_FSMOUNT, fs, flags, attrs);
+}
+
+static inline int rf_kernel_mount_setattr(int dir, const char *path, unsigned flags,
+					  const struct rf_kernel_mount_attr *attr)
+{
+	return (int)syscall(RF_NR_MOUNT_SETATTR, dir, path, flags, attr, sizeof(*attr));
+}
+
+static inline int rf_kernel_openat2(int dir, const char *path, const struct rf_kernel_open_how *how)
+{
+	return (int)syscall(RF_NR_OPENAT2, dir, path, how, sizeof(*how));
+}
+
+static inline int rf_kernel_close_range(unsigned first, unsigned last, unsigned flags)
+{
+	return (int)syscall(RF_NR_CLOSE_RANGE, first, last, flags);
+}
+
+static inline pid_t rf_kernel_clone3(const struct rf_kernel_clone_args *args)
+{
+	return (pid_t)syscall(RF_NR_CLONE3, args, sizeof(*args));
+}
+
+#endif

@@ -1,0 +1,11 @@
+/* How much we read of what others wrote.  Every parser takes its bounds from here. */
+#ifndef RF_BASE_LIMITS_H
+#define RF_BASE_LIMITS_H
+
+#define RF_MAX_POLICY_BYTES (1024 * 1024) /* one policy file */
+#define RF_MAX_POLICY_DEPTH 16            /* nesting in one policy file */
+#define RF_MAX_LIST         1024          /* elements in one list of a policy */
+#define RF_MAX_ENV_FILE     (1024 * 1024)
+#define RF_MAX_JSON         (1024 * 1024 * 1024) /* one JSON document that we write */
+
+#endif

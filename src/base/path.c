@@ -1,0 +1,82 @@
+/* Paths beneath a directory descriptor: see path.h. */
+#include "base/path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/kernel.h"
+
+/* Opens what was checked, not the name again. */
+static int reopen(int fd, int flags)
+{
+	char link[32];
+	int fresh;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	fresh = open(link, flags | O_CLOEXEC);
+	return fresh < 0 ? -errno : fresh;
+}
+
+/* The same as openat2 would do, for kernels and filters without it. */
+static int walk(int dir, const char *path, int flags)
+{
+	RF_AUTO_FD int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char name[256];
+	struct stat st;
+
+	while (at >= 0) {
+		size_t len = strcspn(path, "/");
+		const char *rest = path + len + strspn(path + len, "/");
+		bool is_last = *rest == '\0';
+		int next;
+
+		if (len >= sizeof(name))
+			return -ENAMETOOLONG;
+		memcpy(name, path, len);
+		name[len] = '\0';
+		if (strcmp(name, "..") == 0)
+			return -EXDEV;
+		next = openat(at, len ? name : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		rf_fd_done(&at);
+		at = next;
+		if (at < 0 || fstat(at, &st) < 0)
+			return -errno;
+		if (S_ISLNK(st.st_mode))
+			return -ELOOP;
+		if (is_last && flags & O_PATH)
+			return rf_fd_take(&at);
+		if (is_last)
+			return reopen(at, flags);
+		path = rest;
+	}
+	return -errno;
+}
+
+int rf_path_open_beneath(int dir, const char *path, int flags)
+{
+	struct rf_kernel_open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.resolve = RF_RESOLVE_BENEATH | RF_RESOLVE_NO_SYMLINKS | RF_RESOLVE_NO_MAGICLINKS,
+	};
+	int fd;
+
+	path += strspn(path, "/");
+	fd = rf_kernel_openat2(dir, *path ? path : ".", &how);
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOSYS || errno == EPERM)
+		return walk(dir, *path ? path : ".", flags);
+	return -errno;
+}
+
+int rf_path_is_beneath(const char *path, const char *top)
+{
+	size_t len = strlen(top);
+
+	if (strcmp(top, "/") == 0)
+		return 1;
+	return strncmp(path, top, len) == 0 && (path[len] == '\0' || path[len] == '/');
+}

@@ -1,0 +1,153 @@
+/* ringfort run: a program in a box of its own. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "cli/cmd.h"
+#include "cli/option.h"
+#include "cli/request.h"
+#include "jail/run.h"
+
+static void print_help(void)
+{
+	puts("usage: ringfort run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
+	     "Runs PROGRAM in a disposable box.  It sees /usr, a few settings, the current\n"
+	     "directory (read-only) and an empty home and /tmp, which are gone afterwards; no\n"
+	     "network, no variables of yours, no process but its own.");
+	rf_option_help(stdout);
+	puts("\nexamples:\n"
+	     "  ringfort run -- python3 script.py\n"
+	     "  ringfort run --write . -- make\n"
+	     "  ringfort run --memory 64M --time 1s --json -- python3 -c 'print(1)'\n"
+	     "  ringfort run --read ~/data:/data --profile python -- python3 report.py\n"
+	     "  echo 'print(6*7)' | ringfort run -- python3 -\n\n"
+	     "exit codes:\n"
+	     "  the program's own, or 128+N when signal N ended it; 124 time-out, 137 killed for\n"
+	     "  another limit, 125 Ringfort failed, 126 refused, 127 program not found");
+}
+
+/* Beside this program (as built), or where it was installed. */
+static void find_init(char *path, size_t size)
+{
+	ssize_t len = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+
+	path[len > 0 ? len : 0] = '\0';
+	slash = strrchr(path, '/');
+	if (slash) {
+		snprintf(slash + 1, size - (size_t)(slash + 1 - path), "ringfort-init");
+		if (access(path, F_OK) == 0)
+			return;
+	}
+	snprintf(path, size, RF_LIBEXECDIR "/ringfort-init");
+}
+
+static void print_json(const struct rf_result *result)
+{
+	RF_AUTO_BUF struct rf_buf out = { 0 };
+
+	rf_buf_init(&out, RF_MAX_JSON);
+	rf_result_json(result, true, &out);
+	if (!out.has_failed)
+		rf_fd_write(STDOUT_FILENO, out.data, out.len);
+}
+
+/* What a person should know besides the program's own output. */
+static void print_remarks(const struct rf_result *result, bool wants_stats)
+{
+	RF_AUTO_BUF struct rf_buf out = { 0 };
+
+	if (result->error.code)
+		rf_cmd_complain(NULL, &result->error);
+	for (size_t i = 0; i < result->warning_count; i++)
+		fprintf(stderr, "ringfort: %s\n", result->warnings[i]);
+	for (uint32_t i = 0; i < result->walls.missing_count && !result->error.code; i++)
+		fprintf(stderr, "ringfort: weaker: this box lacks %s\n", result->walls.missing[i]);
+	switch (result->status) {
+	case RF_STATUS_TIMEOUT:
+	case RF_STATUS_CPU:
+	case RF_STATUS_MEMORY:
+	case RF_STATUS_PIDS:
+	case RF_STATUS_DISK:
+	case RF_STATUS_OUTPUT:
+		fprintf(stderr, "ringfort: stopped at the limit: %s (see --%s)\n",
+			rf_result_status(result->status),
+			result->status == RF_STATUS_TIMEOUT ? "time"
+			: result->status == RF_STATUS_CPU   ? "cpu-time"
+							    : rf_result_status(result->status));
+		break;
+	default:
+		break;
+	}
+	if (wants_stats) {
+		rf_buf_init(&out, 4096);
+		rf_result_stats(result, &out);
+		fputs(out.data ? out.data : "", stderr);
+	}
+}
+
+static int report(const struct rf_request *request, const struct rf_result *result)
+{
+	if (request->is_json)
+		print_json(result);
+	else
+		print_remarks(result, request->wants_stats);
+	return result->code;
+}
+
+/* An error before there was a run, in the form that was asked for. */
+static int fail(const struct rf_request *request, const struct rf_err *err)
+{
+	struct rf_result result;
+	struct rf_err full = *err;
+
+	if (!request->is_json) {
+		rf_cmd_complain(request->file, err);
+		return RF_EXIT_FAILED;
+	}
+	if (request->file)
+		rf_fail_in(&full, "%s", request->file);
+	rf_result_init(&result, NULL);
+	rf_result_fail(&result, RF_STATUS_ERROR, RF_EXIT_FAILED, &full);
+	print_json(&result);
+	rf_result_done(&result);
+	return RF_EXIT_FAILED;
+}
+
+int rf_cmd_run(int argc, char **argv)
+{
+	struct rf_request request;
+	struct rf_result result;
+	struct rf_err err = RF_ERR_INIT;
+	char init_path[4096];
+	int code;
+
+	if (rf_request_read(argc, argv, true, &request, &err) < 0) {
+		code = fail(&request, &err);
+	} else if (request.wants_help) {
+		print_help();
+		code = 0;
+	} else if (request.wants_version) {
+		puts("ringfort " RF_VERSION);
+		code = 0;
+	} else {
+		struct rf_run_options options = {
+			.init_path = init_path,
+			.caller_path = getenv("PATH"),
+			.is_captured = request.is_json,
+		};
+
+		find_init(init_path, sizeof(init_path));
+		rf_result_init(&result, request.plan);
+		rf_run(request.plan, &options, &result);
+		code = report(&request, &result);
+		rf_result_done(&result);
+	}
+	rf_request_done(&request);
+	return code;
+}

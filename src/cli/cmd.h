@@ -1,0 +1,24 @@
+/*
+ * The commands: one file each, cmd-NAME.c, and one table of them in main.c.
+ *
+ * A command gets its own arguments (argv[0] is its name) and returns the exit code.
+ */
+#ifndef RF_CLI_CMD_H
+#define RF_CLI_CMD_H
+
+#include "base/err.h"
+
+/* Exit codes of our own; see "The result" in the documentation. */
+enum {
+	RF_EXIT_FAILED = 125,  /* Ringfort itself failed, or was asked for something wrong */
+	RF_EXIT_REFUSED = 126, /* the policy refuses */
+};
+
+int rf_cmd_run(int argc, char **argv);
+int rf_cmd_policy(int argc, char **argv);
+int rf_cmd_doctor(int argc, char **argv);
+
+/* Prints an error for a person on standard error, with its place in `file` (or NULL) and its hint. */
+void rf_cmd_complain(const char *file, const struct rf_err *err);
+
+#endif

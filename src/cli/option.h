@@ -1,0 +1,49 @@
+/*
+ * Options: one table for every command that has to do with a policy.
+ *
+ * Most options are keys of the policy under a shorter name, so the flag, the file and the API mean
+ * the same and report the same errors.  The rest are the command's own.
+ */
+#ifndef RF_CLI_OPTION_H
+#define RF_CLI_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+enum rf_option_id {
+	RF_OPTION_KEY, /* a key of the policy */
+	RF_OPTION_PROFILE,
+	RF_OPTION_POLICY,
+	RF_OPTION_ENV_FILE,
+	RF_OPTION_JSON,
+	RF_OPTION_STATS,
+	RF_OPTION_HELP,
+	RF_OPTION_VERSION,
+};
+
+struct rf_option {
+	const char *name; /* without the dashes */
+	char letter;      /* short form, or 0 */
+	const char *arg;  /* name of the argument for help, or NULL */
+	enum rf_option_id id;
+	const char *key; /* of the policy */
+	const char *help;
+};
+
+/*
+ * Reads the next option of argv.  Returns 1 with `*ret_option` and `*ret_value`, 0 at the first
+ * argument that is no option (*at points to it; "--" is passed), or a negative errno.
+ */
+int rf_option_next(int argc, char **argv, int *at, const struct rf_option **ret_option,
+		   const char **ret_value, struct rf_err *err);
+
+/* Prints all options, grouped and aligned. */
+void rf_option_help(FILE *out);
+
+/* How many letters must change to turn one word into the other. */
+int rf_option_distance(const char *a, const char *b);
+
+#endif

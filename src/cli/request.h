@@ -1,0 +1,37 @@
+/*
+ * A request: what the command line, the profiles and the policy file come to.
+ *
+ * Shared by every command that takes the options of a policy.  Sources are merged in the order
+ * defaults, profiles, file, flags, whatever their order on the line.
+ */
+#ifndef RF_CLI_REQUEST_H
+#define RF_CLI_REQUEST_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "policy/plan.h"
+#include "policy/policy.h"
+
+struct rf_request {
+	struct rf_policy *policy; /* all sources merged */
+	struct rf_plan *plan;
+	char **argv; /* the program and its arguments; borrowed */
+	bool is_json, wants_stats, wants_help, wants_version;
+	const char *file; /* that an error's line and column speak of, or NULL */
+	char *cwd, *home;
+};
+
+/*
+ * Reads argv[1...] and makes the plan.  `needs_program`: without one it is an error.  On failure
+ * `err` and ret_request->file tell the story; the request is to be freed in any case.
+ */
+int rf_request_read(int argc, char **argv, bool needs_program, struct rf_request *ret_request,
+		    struct rf_err *err);
+void rf_request_done(struct rf_request *request);
+
+/* Reads and parses a policy file; gives `*ret_policy`. */
+int rf_request_read_policy(const char *path, const char *home, struct rf_policy **ret_policy,
+			   struct rf_err *err);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * What the launcher and pid 1 of a box say to each other.
+ *
+ * One SOCK_SEQPACKET socket, descriptor 3 in pid 1.  The launcher sends `struct rf_orders` once:
+ * its arrival is the permission to start.  Pid 1 answers with `struct rf_report`s: the proof right
+ * before exec, or why the program was not started, and at the end how it ended.  Fixed sizes, one
+ * message a packet.  Written by nobody inside the box but pid 1: it is not dumpable, and the
+ * program's own copy of the descriptor is gone with exec.
+ */
+#ifndef RF_INIT_ORDERS_H
+#define RF_INIT_ORDERS_H
+
+#include <stdint.h>
+
+#define RF_ORDERS_MAGIC 0x52460001u
+#define RF_ORDERS_FD    3
+
+/* The namespaces that a proof looks at, by their names in /proc/PID/ns. */
+enum rf_ns {
+	RF_NS_USER,
+	RF_NS_MNT,
+	RF_NS_PID,
+	RF_NS_NET,
+	RF_NS_IPC,
+	RF_NS_UTS,
+	RF_NS_CGROUP,
+	RF_NS_COUNT
+};
+#define RF_NS_NAMES                                                                                \
+	{                                                                                          \
+		"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"                                \
+	}
+
+/* The facts of a proof, each asked of the kernel right before exec. */
+enum rf_proof {
+	RF_PROOF_DESCRIPTORS,  /* 0, 1 and 2, and they are the launcher's own pipes */
+	RF_PROOF_DIRECTORY,    /* the working directory and the root are the box's */
+	RF_PROOF_IDENTITY,     /* uid, gid, no further groups */
+	RF_PROOF_CAPABILITIES, /* all five sets empty */
+	RF_PROOF_PRIVILEGES,   /* no_new_privs is set */
+	RF_PROOF_NAMESPACES,   /* each differs from the launcher's */
+	RF_PROOF_LANDLOCK,     /* the sentinel, which opened before, gives EACCES */
+	RF_PROOF_SECCOMP,      /* a number no kernel has gives the errno of our filter */
+	RF_PROOF_SESSION,      /* a session of its own, without a terminal */
+	RF_PROOF_COUNT
+};
+#define RF_PROOF_NAMES                                                                             \
+	{                                                                                          \
+		"descriptors", "directory", "identity", "capabilities", "no_new_privs",            \
+			"namespaces", "landlock", "seccomp", "session"                             \
+	}
+
+/* Where the Landlock wall leaves its sentinel, inside the box. */
+#define RF_SENTINEL "/.ringfort/sentinel"
+
+struct rf_orders {
+	uint32_t magic;
+	uint32_t facts; /* bit set of enum rf_proof that must hold */
+	uint32_t uid, gid;
+	uint64_t host_ns[RF_NS_COUNT]; /* the launcher's, by inode number */
+	uint32_t same_ns;              /* bit set of enum rf_ns that may be the launcher's */
+	uint32_t seccomp_nr, seccomp_errno;
+	uint64_t stdio_dev[3], stdio_ino[3];
+	uint64_t host_root_dev, host_root_ino; /* the launcher's root directory */
+};
+
+enum rf_report_kind {
+	RF_REPORT_STARTED = 1, /* the proof held; exec follows */
+	RF_REPORT_REFUSED,     /* `fact` did not hold; nothing was started */
+	RF_REPORT_NO_EXEC,     /* exec failed with `code` */
+	RF_REPORT_ENDED,       /* the program ended with wait status `code` */
+};
+
+struct rf_report {
+	uint32_t kind;
+	int32_t code; /* errno or wait status */
+	uint32_t fact;
+	uint32_t held; /* bit set of enum rf_proof */
+	uint64_t ns[RF_NS_COUNT];
+	uint64_t scratch_bytes, scratch_free_bytes;
+	uint64_t scratch_files, scratch_free_files;
+};
+
+#endif

@@ -1,0 +1,13 @@
+/* The proof: what a program's process asks the kernel about itself right before exec. */
+#ifndef RF_INIT_PROOF_H
+#define RF_INIT_PROOF_H
+
+#include "init/orders.h"
+
+/*
+ * Checks every fact that `orders` names, in the order of enum rf_proof, and fills `report` with
+ * what was found.  Returns 0 if all held; otherwise report->fact is the first that did not.
+ */
+int proof_check(const struct rf_orders *orders, struct rf_report *report);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * System calls without a libc, for pid 1.
+ *
+ * Pid 1 of a box starts in tens of microseconds because nothing runs before its own first line: no
+ * loader, no relocations, no allocator.  Every call returns a negative errno on failure.
+ */
+#ifndef RF_INIT_SYS_H
+#define RF_INIT_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/* The kernel enters with argc at the stack pointer; start() gets that pointer. */
+#define SYS_ENTRY                                                                                  \
+	__asm__(".globl _start\n"                                                                  \
+		"_start:\n"                                                                        \
+		"	xor %ebp, %ebp\n"                                                                \
+		"	mov %rsp, %rdi\n"                                                                \
+		"	and $-16, %rsp\n"                                                                \
+		"	call start\n"                                                                    \
+		"	hlt\n")
+#elif defined(__aarch64__)
+static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = nr;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+
+#define SYS_ENTRY                                                                                  \
+	__asm__(".globl _start\n"                                                                  \
+		"_start:\n"                                                                        \
+		"	mov x29, #0\n"                                                                   \
+		"	mov x0, sp\n"                                                                    \
+		"	bl start\n"                                                                      \
+		"	brk #1\n")
+#else
+#error "pid 1 does not know this architecture"
+#endif
+
+#define SYS(nr, a, b, c, d, e, f)                                                                  \
+	sys6(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define SYS4(nr, a, b, c, d) SYS(nr, a, b, c, d, 0, 0)
+#define SYS3(nr, a, b, c)    SYS(nr, a, b, c, 0, 0, 0)
+#define SYS2(nr, a, b)       SYS(nr, a, b, 0, 0, 0, 0)
+#define SYS1(nr, a)          SYS(nr, a, 0, 0, 0, 0, 0)
+#define SYS0(nr)             SYS(nr, 0, 0, 0, 0, 0, 0)
+
+static inline size_t sys_strlen(const char *text)
+{
+	size_t len = 0;
+
+	while (text[len])
+		len++;
+	return len;
+}
+
+static inline int sys_starts_with(const char *text, const char *head)
+{
+	while (*head)
+		if (*text++ != *head++)
+			return 0;
+	return 1;
+}
+
+#endif

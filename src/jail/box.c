@@ -1,0 +1,320 @@
+/* A box: see box.h. */
+#include "jail/box.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/kernel.h"
+#include "base/loop.h"
+#include "jail/filter.h"
+#include "jail/record.h"
+#include "jail/userns.h"
+#include "jail/wall.h"
+
+void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
+{
+	*box = (struct rf_box){
+		.plan = plan,
+		.is_root = geteuid() == 0,
+		.pidfd = -1,
+		.channel = { -1, -1 },
+		.stdio = { { -1, -1 }, { -1, -1 }, { -1, -1 } },
+		.init = -1,
+		.uid_lock = -1,
+		.record = -1,
+		.proc_sys = -1,
+		.facts = (1u << RF_PROOF_COUNT) - 1,
+	};
+	rf_cgroup_init(&box->cgroup);
+}
+
+int rf_box_lacks(struct rf_box *box, const char *what, const char *remedy, struct rf_err *err)
+{
+	struct rf_box_shared *shared = box->shared;
+
+	if (shared->missing_count < RF_BOX_MISSING_MAX)
+		snprintf(shared->missing[shared->missing_count++], sizeof(shared->missing[0]), "%s",
+			 what);
+	if (box->plan->may_be_weaker)
+		return 0;
+	rf_fail_say(err, -EOPNOTSUPP, "this machine lacks %s", what);
+	return rf_fail_hint(err, "%s; or accept a weaker box with --weaker allow", remedy);
+}
+
+/* ------------------------------------------------------------- grades */
+
+/* What each limit's keeper is, once it is known which groups there are. */
+static int grade(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_cgroup *cgroup = &box->cgroup;
+	enum rf_grade *grades = box->grades;
+
+	for (int i = 0; i < RF_LIMIT_COUNT; i++)
+		grades[i] = RF_GRADE_HARD;
+	if (!cgroup->has_memory)
+		grades[RF_LIMIT_MEMORY] = RF_GRADE_SAMPLED;
+	if (!cgroup->has_cpu)
+		grades[RF_LIMIT_CPU] = RF_GRADE_NONE;
+	if (!cgroup->has_pids)
+		grades[RF_LIMIT_PIDS] = RF_GRADE_RLIMIT;
+	if (!cgroup->has_cputime)
+		grades[RF_LIMIT_CPU_TIME] = RF_GRADE_SAMPLED;
+	for (int i = 0; box->plan->needs_hard && i < RF_LIMIT_COUNT; i++)
+		if (grades[i] != RF_GRADE_HARD) {
+			rf_fail_say(err, -EOPNOTSUPP,
+				    "limits.%s can't be kept hard on this machine",
+				    rf_limit_table[i].key);
+			return rf_fail_hint(err, "`ringfort doctor` says which cgroup controllers "
+						 "are missing and how to get them");
+		}
+	return 0;
+}
+
+/* ------------------------------------------------------------- before the child */
+
+static int make_pipes(struct rf_box *box, struct rf_err *err)
+{
+	for (int i = 0; i < 3; i++) {
+		if (pipe2(box->stdio[i], O_CLOEXEC) < 0)
+			return rf_fail(err, -errno, "make a pipe");
+		/* So that the program can open /dev/stdout again. */
+		if (box->is_root && fchown(box->stdio[i][0], box->host_uid, box->host_gid) < 0)
+			return rf_fail(err, -errno, "own a pipe");
+	}
+	return 0;
+}
+
+static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err)
+{
+	unsigned char random[8];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return rf_fail(err, -errno, "random bytes");
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(box->id + 2 * i, 3, "%02x", random[i]);
+	box->shared = mmap(NULL, sizeof(*box->shared), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (box->shared == MAP_FAILED) {
+		box->shared = NULL;
+		return rf_fail(err, -errno, "shared memory");
+	}
+	box->init = open(init_path, O_RDONLY | O_CLOEXEC);
+	if (box->init < 0) {
+		rf_fail(err, -errno, "open %s", init_path);
+		return rf_fail_hint(err, "ringfort-init belongs beside ringfort; install both");
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, box->channel) < 0)
+		return rf_fail(err, -errno, "make a socket pair");
+	if (rf_record_make(box, err) < 0)
+		return err->code;
+	if (rf_wall_raise_outside(box, err) < 0 || grade(box, err) < 0)
+		return err->code;
+	return make_pipes(box, err);
+}
+
+/* ------------------------------------------------------------- in the child */
+
+/* Descriptors 0, 1, 2 and the channel; every other one is gone with exec. */
+static int take_descriptors(struct rf_box *box, struct rf_err *err)
+{
+	const int from[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1],
+			     box->channel[1] };
+	int high[RF_LEN(from)];
+
+	/* First out of the way of 0 to 3, so that none is overwritten before it is copied. */
+	for (size_t i = 0; i < RF_LEN(from); i++)
+		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 16);
+	if (box->init < 16)
+		box->init = fcntl(box->init, F_DUPFD_CLOEXEC, 16);
+	for (size_t i = 0; i < RF_LEN(from); i++)
+		if (high[i] < 0 || dup2(high[i], (int)i) < 0)
+			return rf_fail(err, -errno, "arrange descriptors");
+	if (box->init < 0)
+		return rf_fail(err, -errno, "arrange descriptors");
+	if (rf_kernel_close_range(4, ~0u, RF_CLOSE_RANGE_CLOEXEC) < 0)
+		return rf_fail(err, -errno, "close descriptors");
+	return 0;
+}
+
+static int become_init(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_plan *plan = box->plan;
+	char *argv[1 + 4096];
+	size_t n = 0;
+
+	for (; plan->argv[n]; n++) {
+		if (n + 2 >= RF_LEN(argv))
+			return rf_fail_say(err, -E2BIG, "more than %zu arguments",
+					   RF_LEN(argv) - 2);
+		argv[n + 1] = plan->argv[n];
+	}
+	argv[0] = (char[]){ "ringfort-init" };
+	argv[n + 1] = NULL;
+	if (chdir(plan->workdir) < 0) {
+		rf_fail(err, -errno, "enter the working directory %s", plan->workdir);
+		return rf_fail_hint(err, "name one that the box can see with --workdir");
+	}
+	box->shared->ready_ns = rf_loop_now();
+	execveat(box->init, "", argv, plan->env, AT_EMPTY_PATH);
+	return rf_fail(err, -errno, "start pid 1");
+}
+
+static _Noreturn void raise_walls(struct rf_box *box)
+{
+	struct rf_err *err = &box->shared->err;
+
+	/* Not to be looked at, and dead with the launcher, from the first moment on. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, box->is_root ? 0 : 1, 0, 0, 0);
+	if (rf_wall_raise_inside(box, err) == 0 && take_descriptors(box, err) == 0)
+		become_init(box, err);
+	_exit(125);
+}
+
+/* ------------------------------------------------------------- after the child */
+
+static int read_namespaces(const char *folder, uint64_t *ns, struct rf_err *err)
+{
+	static const char *const names[] = RF_NS_NAMES;
+
+	for (int i = 0; i < RF_NS_COUNT; i++) {
+		char path[64];
+		struct stat st;
+
+		snprintf(path, sizeof(path), "%s/ns/%s", folder, names[i]);
+		if (stat(path, &st) < 0)
+			return rf_fail(err, -errno, "look at %s", path);
+		ns[i] = st.st_ino;
+	}
+	return 0;
+}
+
+/*
+ * Looks at the new namespaces from outside while the child is busy with its walls, records the box,
+ * and only then sends the orders without which nothing starts.
+ */
+static int give_orders(struct rf_box *box, struct rf_err *err)
+{
+	struct rf_orders orders = {
+		.magic = RF_ORDERS_MAGIC,
+		.facts = box->facts,
+		.uid = box->plan->uid,
+		.gid = box->plan->gid,
+		.same_ns = box->plan->link == RF_LINK_HOST ? 1u << RF_NS_NET : 0,
+		.seccomp_nr = RF_FILTER_PROOF_NR,
+		.seccomp_errno = RF_FILTER_PROOF_ERRNO,
+	};
+	const int ends[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
+	uint64_t theirs[RF_NS_COUNT];
+	struct stat st;
+	char folder[32];
+
+	snprintf(folder, sizeof(folder), "/proc/%d", box->pid);
+	if (read_namespaces("/proc/self", orders.host_ns, err) < 0 ||
+	    read_namespaces(folder, theirs, err) < 0)
+		return err->code;
+	/* Not yet the box's own: these two are entered on the way. */
+	theirs[RF_NS_CGROUP] = 0;
+	if (box->is_root)
+		theirs[RF_NS_USER] = 0;
+	if (box->plan->link == RF_LINK_HOST)
+		theirs[RF_NS_NET] = 0;
+	if (rf_record_start(box, theirs, err) < 0)
+		return err->code;
+	if (stat("/", &st) < 0)
+		return rf_fail(err, -errno, "look at /");
+	orders.host_root_dev = st.st_dev;
+	orders.host_root_ino = st.st_ino;
+	for (int i = 0; i < 3; i++) {
+		if (fstat(ends[i], &st) < 0)
+			return rf_fail(err, -errno, "look at a pipe");
+		orders.stdio_dev[i] = st.st_dev;
+		orders.stdio_ino[i] = st.st_ino;
+	}
+	if (send(box->channel[0], &orders, sizeof(orders), MSG_NOSIGNAL) !=
+		    (ssize_t)sizeof(orders) &&
+	    errno != EPIPE && errno != ECONNRESET) /* a child that failed says why by itself */
+		return rf_fail(err, -errno, "send orders to pid 1");
+	return 0;
+}
+
+int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
+{
+	struct rf_kernel_clone_args args = {
+		.flags = RF_CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&box->pidfd,
+		.exit_signal = SIGCHLD,
+	};
+
+	if (prepare(box, init_path, err) < 0)
+		return err->code;
+	args.flags |= rf_userns_flags(box);
+	if (box->cgroup.dirs[RF_GROUP_UNIFIED] >= 0) {
+		args.flags |= RF_CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)box->cgroup.dirs[RF_GROUP_UNIFIED];
+	}
+	box->started_ns = rf_loop_now();
+	box->pid = rf_kernel_clone3(&args);
+	if (box->pid == 0)
+		raise_walls(box);
+	if (box->pid < 0) {
+		box->pid = 0;
+		box->pidfd = -1;
+		rf_fail(err, -errno, "make the box's namespaces");
+		return rf_fail_hint(err, "`ringfort doctor` says what this machine allows");
+	}
+	if (give_orders(box, err) < 0)
+		return err->code;
+	rf_fd_done(&box->channel[1]);
+	rf_fd_done(&box->stdio[0][0]);
+	rf_fd_done(&box->stdio[1][1]);
+	rf_fd_done(&box->stdio[2][1]);
+	return 0;
+}
+
+void rf_box_kill(const struct rf_box *box)
+{
+	if (box->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0);
+}
+
+void rf_box_done(struct rf_box *box)
+{
+	if (box->pid > 0) {
+		rf_box_kill(box);
+		while (waitpid(box->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		box->pid = 0;
+	}
+	rf_fd_done(&box->pidfd);
+	for (int i = 0; i < 3; i++) {
+		rf_fd_done(&box->stdio[i][0]);
+		rf_fd_done(&box->stdio[i][1]);
+	}
+	rf_fd_done(&box->channel[0]);
+	rf_fd_done(&box->channel[1]);
+	for (size_t i = 0; box->trees && i < box->plan->place_count; i++)
+		rf_fd_done(&box->trees[i]);
+	free(box->trees);
+	box->trees = NULL;
+	rf_cgroup_done(&box->cgroup);
+	rf_record_done(box);
+	rf_fd_done(&box->uid_lock);
+	rf_fd_done(&box->init);
+	if (box->shared)
+		munmap(box->shared, sizeof(*box->shared));
+	box->shared = NULL;
+}

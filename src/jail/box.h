@@ -1,0 +1,91 @@
+/*
+ * A box: one plan being carried out by the kernel.
+ *
+ * Life cycle: rf_box_init() → rf_box_start() → the program runs → rf_box_done().  Once started, a
+ * box is pid 1 of its own pid namespace; when that dies, all of it is dead.  rf_box_done() ends
+ * whatever is left and takes everything away again, at any point of the way.
+ *
+ * The walls are raised by a child of the launcher on its way to becoming pid 1.  What it has to say
+ * (an error, what this machine lacks, how long each wall took) it writes in memory shared with the
+ * launcher, because it has nothing else: its own memory is gone with exec.
+ */
+#ifndef RF_JAIL_BOX_H
+#define RF_JAIL_BOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "init/orders.h"
+#include "jail/cgroup.h"
+#include "policy/plan.h"
+
+#define RF_BOX_MISSING_MAX 16
+#define RF_BOX_WALLS_MAX   12
+
+/* How well a limit is kept. */
+enum rf_grade {
+	RF_GRADE_NONE,    /* not at all */
+	RF_GRADE_RLIMIT,  /* by an rlimit that stands in for it */
+	RF_GRADE_SAMPLED, /* by looking every few milliseconds */
+	RF_GRADE_HARD,    /* exactly */
+};
+
+/* Written by the child that raises the walls, read by the launcher. */
+struct rf_box_shared {
+	struct rf_err err;
+	char missing[RF_BOX_MISSING_MAX][96];
+	uint32_t missing_count;
+	int32_t landlock_abi;
+	uint64_t wall_ns[RF_BOX_WALLS_MAX]; /* time that each wall took inside */
+	uint64_t ready_ns;                  /* all walls up, CLOCK_MONOTONIC */
+};
+
+struct rf_box {
+	const struct rf_plan *plan; /* borrowed */
+	char id[17];
+	bool is_root;
+	uid_t host_uid; /* the box's identity outside */
+	gid_t host_gid;
+	pid_t pid; /* of pid 1, outside; 0 before the start */
+	int pidfd;
+	int channel[2];  /* [0] the launcher's end, [1] the box's */
+	int stdio[3][2]; /* pipes: [0] the read end, [1] the write end */
+	int init;        /* the program ringfort-init */
+	int uid_lock;    /* holds host_uid */
+	int record;      /* the locked file in $RUN/boxes, or -1 */
+	int proc_sys;    /* inside: the box's own /proc/sys, before it is locked */
+	struct rf_cgroup cgroup;
+	struct rf_box_shared *shared;
+	int *trees;         /* detached mounts by index into plan->places, or -1 */
+	bool has_owner_uid; /* host_uid is that of a tree which can't be mapped */
+	uint32_t facts;     /* enum rf_proof bits that must be proven */
+	uint32_t same_ns;   /* enum rf_ns bits that are the host's own */
+	enum rf_grade grades[RF_LIMIT_COUNT]; /* what is kept, and how well */
+	uint64_t outside_ns[RF_BOX_WALLS_MAX];
+	uint64_t started_ns;
+};
+
+void rf_box_init(struct rf_box *box, const struct rf_plan *plan);
+
+/*
+ * Raises all walls and starts pid 1, which waits for its orders; then proves what can be seen from
+ * outside and sends them.  `init_path` is the program ringfort-init.  On failure nothing runs and
+ * rf_box_done() cleans up.
+ */
+int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err);
+
+/* Kills everything in the box.  Returns at once. */
+void rf_box_kill(const struct rf_box *box);
+
+/* Ends what runs, waits for it, and takes away all that was made. */
+void rf_box_done(struct rf_box *box);
+
+/*
+ * Notes that this machine lacks something the plan wants.  Returns 0 if the plan may be weaker;
+ * otherwise fails with what is missing and the remedy.
+ */
+int rf_box_lacks(struct rf_box *box, const char *what, const char *remedy, struct rf_err *err);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * The table of system calls: see calls.h.
+ *
+ * What decided: Python with numpy and pandas, Node, Go, Rust, Java, git and gcc run without tuning;
+ * what the kernel's past holes had in common (new namespaces, the mount API, io_uring, bpf, perf,
+ * userfaultfd, keyrings, odd socket families) is out of reach; nothing that acts on the host as a
+ * whole is let through, whatever the capabilities say.
+ */
+#include "jail/calls.h"
+
+#include <sys/syscall.h>
+
+#include "base/fd.h"
+
+#define CALL(name)                                                                                 \
+	{                                                                                          \
+#name, __NR_##name                                                                 \
+	}
+#define CALL_AT(name, nr)                                                                          \
+	{                                                                                          \
+#name, nr                                                                          \
+	}
+
+/* clang-format off */
+static const struct rf_call open_files[] = {
+	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(lseek), CALL(pread64), CALL(pwrite64),
+	CALL(readv), CALL(writev), CALL(preadv), CALL(pwritev), CALL(preadv2), CALL(pwritev2),
+	CALL(sendfile), CALL(splice), CALL(copy_file_range), CALL(fcntl), CALL(flock), CALL(fsync),
+	CALL(fdatasync), CALL(ftruncate), CALL(fallocate), CALL(fadvise64), CALL(dup), CALL(dup3),
+	CALL(pipe2), CALL(close_range), CALL(getdents64), CALL(fstatfs), CALL(memfd_create),
+};
+
+static const struct rf_call named_files[] = {
+	CALL(truncate), CALL(getcwd), CALL(chdir), CALL(fchdir), CALL(fchown), CALL(fchownat),
+	CALL(umask), CALL(statfs), CALL(newfstatat), CALL(statx), CALL(unlinkat), CALL(linkat),
+	CALL(symlinkat), CALL(readlinkat), CALL(renameat2), CALL(faccessat), CALL(faccessat2),
+	CALL(utimensat), CALL(getxattr), CALL(lgetxattr), CALL(fgetxattr), CALL(listxattr),
+	CALL(llistxattr), CALL(flistxattr), CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr),
+	CALL(removexattr), CALL(lremovexattr), CALL(fremovexattr),
+};
+
+static const struct rf_call memory[] = {
+	CALL(mmap), CALL(mprotect), CALL(munmap), CALL(brk), CALL(mremap), CALL(msync), CALL(mincore),
+	CALL(madvise), CALL(mlock), CALL(munlock), CALL(pkey_mprotect), CALL(pkey_alloc),
+	CALL(pkey_free), CALL(membarrier), CALL_AT(mseal, 462),
+};
+
+static const struct rf_call processes[] = {
+	CALL(execve), CALL(execveat), CALL(exit), CALL(exit_group), CALL(wait4), CALL(waitid),
+	CALL(kill), CALL(tkill), CALL(tgkill), CALL(getpid), CALL(gettid), CALL(getppid),
+	CALL(setpgid), CALL(getpgid), CALL(setsid), CALL(getsid), CALL(prctl), CALL(set_tid_address),
+	CALL(set_robust_list), CALL(get_robust_list), CALL(rseq), CALL(futex), CALL(futex_waitv),
+	CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455), CALL_AT(futex_requeue, 456),
+	CALL(getrusage), CALL(times), CALL(prlimit64), CALL(getpriority), CALL(setpriority),
+	CALL(sched_yield), CALL(sched_getaffinity), CALL(sched_setaffinity), CALL(sched_getparam),
+	CALL(sched_getscheduler), CALL(sched_get_priority_max), CALL(sched_get_priority_min),
+	CALL(sched_getattr), CALL(getcpu), CALL(pidfd_open), CALL(pidfd_send_signal),
+};
+
+static const struct rf_call signals_and_time[] = {
+	CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(rt_sigpending),
+	CALL(rt_sigtimedwait), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo), CALL(rt_sigsuspend),
+	CALL(sigaltstack), CALL(restart_syscall), CALL(nanosleep), CALL(clock_nanosleep),
+	CALL(clock_gettime), CALL(clock_getres), CALL(gettimeofday), CALL(getitimer), CALL(setitimer),
+	CALL(timer_create), CALL(timer_settime), CALL(timer_gettime), CALL(timer_getoverrun),
+	CALL(timer_delete), CALL(timerfd_create), CALL(timerfd_settime), CALL(timerfd_gettime),
+	CALL(signalfd4), CALL(eventfd2), CALL(epoll_create1), CALL(epoll_ctl), CALL(epoll_pwait),
+	CALL(epoll_pwait2), CALL(pselect6), CALL(ppoll),
+};
+
+static const struct rf_call identity[] = {
+	CALL(getuid), CALL(getgid), CALL(geteuid), CALL(getegid), CALL(getresuid), CALL(getresgid),
+	CALL(getgroups), CALL(capget), CALL(uname), CALL(sysinfo), CALL(getrandom),
+};
+
+static const struct rf_call messages[] = {
+	CALL(sendto), CALL(recvfrom), CALL(sendmsg), CALL(recvmsg), CALL(shutdown), CALL(getsockname),
+	CALL(getpeername), CALL(setsockopt), CALL(getsockopt), CALL(connect), CALL(bind),
+	CALL(listen), CALL(accept4),
+};
+
+static const struct rf_call conveniences[] = {
+	CALL(accept), CALL(sendmmsg), CALL(recvmmsg), CALL(setuid), CALL(setgid), CALL(setreuid),
+	CALL(setregid), CALL(setresuid), CALL(setresgid), CALL(setfsuid), CALL(setfsgid),
+	CALL(setgroups), CALL(capset), CALL(getrlimit), CALL(setrlimit), CALL(sched_setparam),
+	CALL(sched_setscheduler), CALL(sched_setattr), CALL(sched_rr_get_interval), CALL(mlock2),
+	CALL(mlockall), CALL(munlockall), CALL(readahead), CALL(sync_file_range), CALL(syncfs),
+	CALL(tee), CALL(ioprio_get), CALL(ioprio_set), CALL(get_mempolicy), CALL(set_mempolicy),
+	CALL(mbind), CALL(inotify_init1), CALL(inotify_add_watch), CALL(inotify_rm_watch),
+	CALL(io_setup), CALL(io_destroy), CALL(io_getevents), CALL(io_submit), CALL(io_cancel),
+	CALL(io_pgetevents), CALL(mq_open), CALL(mq_unlink), CALL(mq_timedsend),
+	CALL(mq_timedreceive), CALL(mq_notify), CALL(mq_getsetattr), CALL(semget), CALL(semop),
+	CALL(semctl), CALL(semtimedop), CALL(msgget), CALL(msgsnd), CALL(msgrcv), CALL(msgctl),
+	CALL(landlock_create_ruleset), CALL(landlock_add_rule), CALL(landlock_restrict_self),
+	CALL(seccomp), CALL(remap_file_pages),
+};
+
+static const struct rf_call shared_memory[] = {
+	CALL(shmget), CALL(shmat), CALL(shmctl), CALL(shmdt),
+};
+
+static const struct rf_call modes_1[] = { CALL(fchmod) };
+static const struct rf_call modes_2[] = { CALL(fchmodat), CALL_AT(fchmodat2, 452), CALL(mkdirat) };
+static const struct rf_call opens_at[] = { CALL(openat) };
+static const struct rf_call nodes_2[] = { CALL(mknodat) };
+static const struct rf_call clones[] = { CALL(clone), CALL(unshare) };
+static const struct rf_call sockets[] = { CALL(socket) };
+static const struct rf_call socketpairs[] = { CALL(socketpair) };
+static const struct rf_call ioctls[] = { CALL(ioctl) };
+static const struct rf_call personalities[] = { CALL(personality) };
+static const struct rf_call syncs[] = { CALL(sync) };
+static const struct rf_call opaque[] = { CALL(clone3), CALL(openat2) };
+
+static const struct rf_call namespaces[] = {
+	CALL(mount), CALL(umount2), CALL(pivot_root), CALL(chroot), CALL(setns), CALL(open_tree),
+	CALL(move_mount), CALL(fsopen), CALL(fsconfig), CALL(fsmount), CALL(fspick),
+	CALL(mount_setattr), CALL_AT(statmount, 457), CALL_AT(listmount, 458),
+	CALL_AT(open_tree_attr, 467), CALL(name_to_handle_at), CALL(open_by_handle_at),
+};
+
+static const struct rf_call others_memory[] = {
+	CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp), CALL(pidfd_getfd),
+	CALL(process_madvise), CALL(process_mrelease), CALL(migrate_pages), CALL(move_pages),
+};
+
+static const struct rf_call kernel_surface[] = {
+	CALL(bpf), CALL(perf_event_open), CALL(userfaultfd), CALL(vmsplice), CALL(fanotify_init),
+	CALL(fanotify_mark), CALL(memfd_secret), CALL_AT(cachestat, 451),
+};
+
+static const struct rf_call whole_machine[] = {
+	CALL(reboot), CALL(kexec_load), CALL(init_module), CALL(finit_module),
+	CALL(delete_module), CALL(swapon), CALL(swapoff), CALL(acct), CALL(quotactl),
+	CALL(quotactl_fd), CALL(syslog), CALL(settimeofday), CALL(clock_settime), CALL(adjtimex),
+	CALL(clock_adjtime), CALL(sethostname), CALL(setdomainname), CALL(vhangup),
+};
+
+static const struct rf_call ring_and_keys[] = {
+	CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register), CALL(add_key),
+	CALL(request_key), CALL(keyctl), CALL(lookup_dcookie), CALL(nfsservctl),
+	CALL(set_mempolicy_home_node),
+};
+
+#ifdef __x86_64__
+/* What only the older architectures still have. */
+static const struct rf_call legacy[] = {
+	CALL(stat), CALL(lstat), CALL(access), CALL(poll), CALL(select), CALL(pipe), CALL(dup2),
+	CALL(alarm), CALL(pause), CALL(fork), CALL(vfork), CALL(getdents), CALL(rename), CALL(rmdir),
+	CALL(link), CALL(unlink), CALL(symlink), CALL(readlink), CALL(chown), CALL(lchown),
+	CALL(getpgrp), CALL(utime), CALL(utimes), CALL(futimesat), CALL(renameat), CALL(time),
+	CALL(epoll_create), CALL(epoll_wait), CALL(signalfd), CALL(eventfd), CALL(arch_prctl),
+	CALL(inotify_init), CALL(get_thread_area), CALL(set_thread_area),
+};
+static const struct rf_call legacy_modes_1[] = { CALL(chmod), CALL(mkdir), CALL(creat) };
+static const struct rf_call legacy_opens[] = { CALL(open) };
+static const struct rf_call legacy_nodes[] = { CALL(mknod) };
+static const struct rf_call legacy_surface[] = {
+	CALL(modify_ldt), CALL(iopl), CALL(ioperm), CALL(kexec_file_load), CALL(ustat), CALL(sysfs),
+	CALL(uselib), CALL(_sysctl), CALL(create_module), CALL(get_kernel_syms), CALL(query_module),
+	CALL(getpmsg), CALL(putpmsg), CALL(afs_syscall), CALL(tuxcall), CALL(security),
+	CALL(vserver), CALL(epoll_ctl_old), CALL(epoll_wait_old),
+};
+#endif
+
+#define YES RF_CALL_ALLOW
+#define NO  RF_CALL_REFUSE
+#define OLD RF_CALL_ABSENT
+#define ROW(why, verdict, strict, sampled, check, calls) \
+	{ why, verdict, strict, sampled, check, calls, RF_LEN(calls) }
+
+const struct rf_call_group rf_call_groups[] = {
+	/*   why                                     default strict sampled  check          calls */
+	ROW("work on open files",                       YES, YES, YES, RF_CHECK_NONE, open_files),
+	ROW("name files, within the visible tree",      YES, YES, YES, RF_CHECK_NONE, named_files),
+	ROW("the process's own memory",                 YES, YES, YES, RF_CHECK_NONE, memory),
+	ROW("processes and threads of the box",         YES, YES, YES, RF_CHECK_NONE, processes),
+	ROW("signals, clocks, waiting",                 YES, YES, YES, RF_CHECK_NONE, signals_and_time),
+	ROW("ask who and where one is",                 YES, YES, YES, RF_CHECK_NONE, identity),
+	ROW("use sockets that could be made",           YES, YES, YES, RF_CHECK_NONE, messages),
+	ROW("harmless without capabilities",            YES, NO,  YES, RF_CHECK_NONE, conveniences),
+	ROW("System V memory, which only a cgroup sees", YES, NO, NO,  RF_CHECK_NONE, shared_memory),
+	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_1, modes_1),
+	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_2, modes_2),
+	ROW("no setuid or setgid file made",            YES, YES, YES, RF_CHECK_OPENAT, opens_at),
+	ROW("no device, setuid or setgid node",         YES, NO,  YES, RF_CHECK_NODE_2, nodes_2),
+	ROW("no new namespace",                         YES, YES, YES, RF_CHECK_CLONE, clones),
+	ROW("only the plan's families and protocols",   YES, YES, YES, RF_CHECK_SOCKET, sockets),
+	ROW("unix pairs only",                          YES, YES, YES, RF_CHECK_SOCKETPAIR, socketpairs),
+	ROW("nothing that types into a terminal",       YES, YES, YES, RF_CHECK_IOCTL, ioctls),
+	ROW("ordinary Linux personalities",             YES, NO,  YES, RF_CHECK_PERSONALITY, personalities),
+	ROW("would stall the whole machine",            RF_CALL_FAKE, RF_CALL_FAKE, RF_CALL_FAKE,
+	    RF_CHECK_NONE, syncs),
+	ROW("arguments in memory that a filter can't read", OLD, OLD, OLD, RF_CHECK_NONE, opaque),
+	ROW("changes what the box can see",             NO,  NO,  NO,  RF_CHECK_NONE, namespaces),
+	ROW("reaches into other processes",             NO,  NO,  NO,  RF_CHECK_NONE, others_memory),
+	ROW("kernel surface with a history",            NO,  NO,  NO,  RF_CHECK_NONE, kernel_surface),
+	ROW("acts on the whole machine",                NO,  NO,  NO,  RF_CHECK_NONE, whole_machine),
+	ROW("kernel surface programs do without",       OLD, OLD, OLD, RF_CHECK_NONE, ring_and_keys),
+#ifdef __x86_64__
+	ROW("older spellings of allowed calls",         YES, YES, YES, RF_CHECK_NONE, legacy),
+	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_1, legacy_modes_1),
+	ROW("no setuid or setgid file made",            YES, YES, YES, RF_CHECK_OPEN, legacy_opens),
+	ROW("no device, setuid or setgid node",         YES, NO,  YES, RF_CHECK_NODE_1, legacy_nodes),
+	ROW("obsolete kernel surface",                  NO,  NO,  NO,  RF_CHECK_NONE, legacy_surface),
+#endif
+};
+/* clang-format on */
+
+const size_t rf_call_group_count = RF_LEN(rf_call_groups);
+
+enum rf_call_verdict rf_call_verdict(const struct rf_call_group *group,
+				     const struct rf_call_options *options)
+{
+	if (options->is_sampled && group->in_sampled != RF_CALL_ALLOW)
+		return group->in_sampled;
+	if (options->syscalls == RF_SYSCALLS_STRICT)
+		return group->in_strict;
+	return group->verdict;
+}

@@ -1,0 +1,67 @@
+/*
+ * The system calls of a box: one table, from which the filter is built and the plan explained.
+ *
+ * A call is allowed, allowed with a look at its arguments, answered without being made, or refused.
+ * Numbers that the table does not name are refused with ENOSYS, as an older kernel would, so that
+ * programs fall back to what they used before.
+ */
+#ifndef RF_JAIL_CALLS_H
+#define RF_JAIL_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/plan.h"
+
+enum rf_call_check {
+	RF_CHECK_NONE,
+	RF_CHECK_MODE_1,     /* argument 1 is a mode without setuid and setgid bits */
+	RF_CHECK_MODE_2,     /* the same for argument 2 */
+	RF_CHECK_OPEN,       /* open(path, flags, mode): a file made here is not setuid */
+	RF_CHECK_OPENAT,     /* openat(dir, path, flags, mode) */
+	RF_CHECK_NODE_1,     /* mknod: a plain file, pipe or socket, not setuid */
+	RF_CHECK_NODE_2,     /* mknodat */
+	RF_CHECK_CLONE,      /* no new namespace */
+	RF_CHECK_SOCKET,     /* families and protocols of the plan */
+	RF_CHECK_SOCKETPAIR, /* unix only */
+	RF_CHECK_IOCTL,      /* nothing that types into a terminal */
+	RF_CHECK_PERSONALITY,
+};
+
+enum rf_call_verdict {
+	RF_CALL_ALLOW,
+	RF_CALL_FAKE,   /* answered with success, and not made */
+	RF_CALL_REFUSE, /* EPERM */
+	RF_CALL_ABSENT, /* ENOSYS: programs know what to do without it */
+};
+
+struct rf_call {
+	const char *name;
+	int nr;
+};
+
+/* Calls that share a fate and the reason for it. */
+struct rf_call_group {
+	const char *why;
+	enum rf_call_verdict verdict;
+	enum rf_call_verdict in_strict;  /* the verdict under `syscalls: strict` */
+	enum rf_call_verdict in_sampled; /* where memory is only sampled */
+	enum rf_call_check check;        /* of what is allowed */
+	const struct rf_call *calls;
+	size_t count;
+};
+
+extern const struct rf_call_group rf_call_groups[];
+extern const size_t rf_call_group_count;
+
+/* What the filter depends on, beyond the table. */
+struct rf_call_options {
+	enum rf_syscalls syscalls;
+	bool has_inet;   /* inet and route sockets may be made */
+	bool is_sampled; /* memory has no hard limit: what a sampler can't see is refused */
+};
+
+enum rf_call_verdict rf_call_verdict(const struct rf_call_group *group,
+				     const struct rf_call_options *options);
+
+#endif

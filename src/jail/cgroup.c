@@ -1,0 +1,387 @@
+/*
+ * The cgroup wall: see cgroup.h.
+ *
+ * Takes away: memory, processes and processor time beyond the plan, from all of the box together.
+ * Raised: first, so that everything after it already runs within the limits.
+ * Assumes: nothing.
+ * Where it can't be: the sampler watches memory, RLIMIT_NPROC holds the processes (see rlimit.c).
+ * From inside: death by the kernel's OOM killer, EAGAIN on fork, slower progress.
+ *
+ * How a process gets in decides the cost.  Writing to `cgroup.procs` takes a lock for which the
+ * kernel waits a grace period, about 11 ms on an idle machine.  A child that writes 0 to `tasks`
+ * (version 1) moves only itself and pays nothing; version 2 has CLONE_INTO_CGROUP.
+ */
+#include "jail/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "jail/box.h"
+#include "jail/record.h"
+
+#define CGROUP_ROOT  "/sys/fs/cgroup"
+#define CGROUP2_TYPE 0x63677270
+#define CPU_PERIOD   100000u /* µs, the kernel's default */
+
+/* clang-format off */
+static const char *const controllers[RF_GROUP_COUNT] = {
+	[RF_GROUP_UNIFIED] = "",
+	[RF_GROUP_MEMORY]  = "memory",
+	[RF_GROUP_PIDS]    = "pids",
+	[RF_GROUP_CPU]     = "cpu",
+	[RF_GROUP_CPUACCT] = "cpuacct",
+};
+/* clang-format on */
+
+void rf_cgroup_init(struct rf_cgroup *cgroup)
+{
+	*cgroup = (struct rf_cgroup){ 0 };
+	for (int i = 0; i < RF_GROUP_COUNT; i++)
+		cgroup->dirs[i] = -1;
+}
+
+/* ------------------------------------------------------------- where groups can be made */
+
+/* True if the comma-separated `list` names `word`. */
+static bool names(const char *list, size_t len, const char *word)
+{
+	size_t word_len = strlen(word);
+
+	for (const char *at = list, *end = list + len; at < end;) {
+		size_t n = strcspn(at, ",: \n");
+
+		if (n == word_len && strncmp(at, word, n) == 0)
+			return true;
+		at += n + 1;
+	}
+	return false;
+}
+
+/*
+ * The caller's own group in the hierarchy of `group`, as an absolute path.  /proc/self/cgroup has a
+ * line a hierarchy: "4:memory:/path", and "0::/path" for version 2.
+ */
+static bool own_path(const char *text, enum rf_group group, char *path, size_t size)
+{
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *list = strchr(line, ':'), *at;
+		size_t len;
+		int n;
+
+		if (!list || !(at = strchr(list + 1, ':')))
+			return false;
+		list++;
+		len = (size_t)(at - list);
+		at++;
+		if (group == RF_GROUP_UNIFIED && len == 0) {
+			struct statfs fs;
+			bool is_pure = statfs(CGROUP_ROOT, &fs) == 0 && fs.f_type == CGROUP2_TYPE;
+
+			n = snprintf(path, size, CGROUP_ROOT "%s%.*s", is_pure ? "" : "/unified",
+				     (int)strcspn(at, "\n"), at);
+		} else if (group != RF_GROUP_UNIFIED && names(list, len, controllers[group])) {
+			n = snprintf(path, size, CGROUP_ROOT "/%.*s%.*s", (int)len, list,
+				     (int)strcspn(at, "\n"), at);
+		} else {
+			continue;
+		}
+		if (n <= 0 || (size_t)n >= size)
+			return false;
+		if (path[n - 1] == '/')
+			path[n - 1] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* Enables what a child group needs; true if memory and pids are there for it afterwards. */
+static bool can_hold_boxes(const char *path)
+{
+	RF_AUTO_FD int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char has[256];
+
+	if (dir < 0 || faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) < 0)
+		return false;
+	if (rf_fd_read_text(dir, "cgroup.subtree_control", has, sizeof(has)) < 0)
+		return false;
+	if (names(has, strlen(has), "memory") && names(has, strlen(has), "pids"))
+		return true;
+	/* Fails where processes live in the group itself, except in the root. */
+	rf_fd_write_text(dir, "cgroup.subtree_control", "+memory +pids");
+	rf_fd_write_text(dir, "cgroup.subtree_control", "+cpu");
+	if (rf_fd_read_text(dir, "cgroup.subtree_control", has, sizeof(has)) < 0)
+		return false;
+	return names(has, strlen(has), "memory") && names(has, strlen(has), "pids");
+}
+
+/* Finds the nearest group at or above `path` whose children can have controllers. */
+static bool find_unified(char *path)
+{
+	size_t root = strlen(CGROUP_ROOT);
+
+	while (strlen(path) >= root) {
+		char *slash;
+
+		if (can_hold_boxes(path))
+			return true;
+		slash = strrchr(path, '/');
+		if (!slash || (size_t)(slash - path) < root)
+			return false;
+		*slash = '\0';
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------- making and limiting */
+
+static int make_group(struct rf_box *box, enum rf_group group, const char *parent)
+{
+	struct rf_cgroup *cgroup = &box->cgroup;
+	char path[sizeof(cgroup->paths[group])];
+
+	if (snprintf(path, sizeof(path), "%s/ringfort-%s", parent, box->id) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	/* Known before it is there, so that a launcher killed right now leaves nothing unknown. */
+	if (rf_record_cgroup(box, path) < 0)
+		return -EIO;
+	if (mkdir(path, 0755) < 0)
+		return -errno;
+	memcpy(cgroup->paths[group], path, sizeof(path));
+	cgroup->dirs[group] = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return cgroup->dirs[group] < 0 ? -errno : 0;
+}
+
+static bool write_number(int dir, const char *file, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return rf_fd_write_text(dir, file, text) == 0;
+}
+
+/* Pid 1 counts as one of the group's, the plan counts the program's own. */
+static uint64_t pids_with_init(const struct rf_plan *plan)
+{
+	return plan->limits[RF_LIMIT_PIDS] + 1;
+}
+
+static void limit_unified(struct rf_cgroup *cgroup, const struct rf_plan *plan)
+{
+	int dir = cgroup->dirs[RF_GROUP_UNIFIED];
+	uint64_t cpu = plan->limits[RF_LIMIT_CPU];
+	char quota[48];
+
+	cgroup->has_memory = write_number(dir, "memory.max", plan->limits[RF_LIMIT_MEMORY]);
+	rf_fd_write_text(dir, "memory.swap.max",
+			 "0"); /* absent where swap is not accounted: none */
+	rf_fd_write_text(dir, "memory.oom.group", "1");
+	cgroup->has_pids = write_number(dir, "pids.max", pids_with_init(plan));
+	snprintf(quota, sizeof(quota), "%" PRIu64 " %u", cpu * CPU_PERIOD / 100, CPU_PERIOD);
+	cgroup->has_cpu = cpu == RF_LIMIT_NONE || rf_fd_write_text(dir, "cpu.max", quota) == 0;
+	cgroup->has_cputime = true;
+}
+
+static void limit_v1(struct rf_cgroup *cgroup, const struct rf_plan *plan)
+{
+	int memory = cgroup->dirs[RF_GROUP_MEMORY], cpu = cgroup->dirs[RF_GROUP_CPU];
+	uint64_t share = plan->limits[RF_LIMIT_CPU], bytes = plan->limits[RF_LIMIT_MEMORY];
+
+	if (memory >= 0) {
+		cgroup->has_memory = write_number(memory, "memory.limit_in_bytes", bytes);
+		if (!write_number(memory, "memory.memsw.limit_in_bytes", bytes))
+			rf_fd_write_text(memory, "memory.swappiness", "0");
+	}
+	if (cgroup->dirs[RF_GROUP_PIDS] >= 0)
+		cgroup->has_pids =
+			write_number(cgroup->dirs[RF_GROUP_PIDS], "pids.max", pids_with_init(plan));
+	if (cpu >= 0)
+		cgroup->has_cpu = share == RF_LIMIT_NONE ||
+				  write_number(cpu, "cpu.cfs_quota_us", share * CPU_PERIOD / 100);
+	cgroup->has_cputime = cgroup->dirs[RF_GROUP_CPUACCT] >= 0;
+}
+
+int rf_cgroup_raise(struct rf_box *box, struct rf_err *err)
+{
+	struct rf_cgroup *cgroup = &box->cgroup;
+	char text[4096], path[256];
+
+	(void)err; /* what can't be had here is graded, and the plan decides on the grades */
+	if (rf_fd_read_text(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) < 0)
+		return 0;
+	if (own_path(text, RF_GROUP_UNIFIED, path, sizeof(path)) && find_unified(path) &&
+	    make_group(box, RF_GROUP_UNIFIED, path) == 0) {
+		limit_unified(cgroup, box->plan);
+		return 0;
+	}
+	for (int i = RF_GROUP_MEMORY; i < RF_GROUP_COUNT; i++) {
+		if (!own_path(text, (enum rf_group)i, path, sizeof(path)))
+			continue;
+		/* cpu and cpuacct are often one hierarchy: one directory then serves both. */
+		if (make_group(box, (enum rf_group)i, path) == -EEXIST && i == RF_GROUP_CPUACCT)
+			cgroup->dirs[i] = fcntl(cgroup->dirs[RF_GROUP_CPU], F_DUPFD_CLOEXEC, 3);
+	}
+	limit_v1(cgroup, box->plan);
+	return 0;
+}
+
+int rf_cgroup_enter(struct rf_box *box, struct rf_err *err)
+{
+	struct rf_cgroup *cgroup = &box->cgroup;
+
+	for (int i = RF_GROUP_MEMORY; i < RF_GROUP_COUNT; i++) {
+		int code;
+
+		if (cgroup->dirs[i] < 0 || cgroup->paths[i][0] == '\0')
+			continue;
+		code = rf_fd_write_text(cgroup->dirs[i], "tasks", "0");
+		if (code < 0)
+			return rf_fail(err, code, "enter %s", cgroup->paths[i]);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------- reading and removing */
+
+static uint64_t read_number(int dir, const char *file)
+{
+	char text[64], *end;
+	uint64_t value;
+
+	if (dir < 0 || rf_fd_read_text(dir, file, text, sizeof(text)) < 0)
+		return UINT64_MAX;
+	value = strtoull(text, &end, 10);
+	return end == text ? UINT64_MAX : value;
+}
+
+/* The number behind "`key` " at the start of a line. */
+static uint64_t read_field(int dir, const char *file, const char *key)
+{
+	char text[4096];
+	size_t len = strlen(key);
+
+	if (dir < 0 || rf_fd_read_text(dir, file, text, sizeof(text)) < 0)
+		return UINT64_MAX;
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		if (strncmp(line, key, len) == 0 && line[len] == ' ')
+			return strtoull(line + len + 1, NULL, 10);
+	return UINT64_MAX;
+}
+
+uint64_t rf_cgroup_cpu_ns(const struct rf_cgroup *cgroup)
+{
+	uint64_t us;
+
+	if (cgroup->dirs[RF_GROUP_UNIFIED] < 0)
+		return read_number(cgroup->dirs[RF_GROUP_CPUACCT], "cpuacct.usage");
+	us = read_field(cgroup->dirs[RF_GROUP_UNIFIED], "cpu.stat", "usage_usec");
+	return us == UINT64_MAX ? us : us * 1000;
+}
+
+void rf_cgroup_usage(const struct rf_cgroup *cgroup, struct rf_cgroup_usage *ret_usage)
+{
+	int unified = cgroup->dirs[RF_GROUP_UNIFIED];
+	int pids = unified >= 0 ? unified : cgroup->dirs[RF_GROUP_PIDS];
+	int memory = cgroup->dirs[RF_GROUP_MEMORY];
+
+	ret_usage->cpu_ns = rf_cgroup_cpu_ns(cgroup);
+	ret_usage->memory_peak = unified >= 0 ? read_number(unified, "memory.peak")
+					      : read_number(memory, "memory.max_usage_in_bytes");
+	ret_usage->oom_kills = unified >= 0 ? read_field(unified, "memory.events", "oom_kill")
+					    : read_field(memory, "memory.oom_control", "oom_kill");
+	ret_usage->pids_peak = read_number(pids, "pids.peak");
+	ret_usage->pids_refused = read_field(pids, "pids.events", "max");
+}
+
+/* A group whose last process is just dying is busy for a moment. */
+static void remove_soon(const char *path)
+{
+	for (int tries = 0; rmdir(path) < 0 && errno == EBUSY && tries < 200; tries++)
+		nanosleep(&(struct timespec){ .tv_nsec = tries < 20 ? 100000 : 5000000 }, NULL);
+}
+
+void rf_cgroup_done(struct rf_cgroup *cgroup)
+{
+	for (int i = 0; i < RF_GROUP_COUNT; i++) {
+		rf_fd_done(&cgroup->dirs[i]);
+		if (cgroup->paths[i][0])
+			remove_soon(cgroup->paths[i]);
+		cgroup->paths[i][0] = '\0';
+	}
+}
+
+void rf_cgroup_remove(const char *path)
+{
+	char file[300], pids[4096];
+
+	snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+	if (rf_fd_read_text(AT_FDCWD, file, pids, sizeof(pids)) > 0)
+		for (char *at = pids, *end; *at; at = end + (*end == '\n')) {
+			long pid = strtol(at, &end, 10);
+
+			if (end == at)
+				break;
+			if (pid > 1)
+				kill((pid_t)pid, SIGKILL);
+		}
+	remove_soon(path);
+}
+
+/* ------------------------------------------------------------- for doctor */
+
+void rf_cgroup_probe(struct rf_cgroup_report *ret_report)
+{
+	char text[4096], path[256];
+
+	*ret_report = (struct rf_cgroup_report){ 0 };
+	if (rf_fd_read_text(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) < 0) {
+		snprintf(ret_report->why_not, sizeof(ret_report->why_not),
+			 "/proc/self/cgroup can't be read");
+		return;
+	}
+	if (own_path(text, RF_GROUP_UNIFIED, path, sizeof(path)) && find_unified(path)) {
+		char has[256] = "", file[300];
+
+		snprintf(file, sizeof(file), "%s/cgroup.subtree_control", path);
+		rf_fd_read_text(AT_FDCWD, file, has, sizeof(has));
+		ret_report->version = 2;
+		ret_report->has_memory = ret_report->has_pids = true;
+		ret_report->has_cpu = names(has, strlen(has), "cpu");
+		ret_report->has_cputime = ret_report->has_kill = true;
+		memcpy(ret_report->where, path, sizeof(ret_report->where));
+		return;
+	}
+	for (int i = RF_GROUP_MEMORY; i < RF_GROUP_COUNT; i++) {
+		bool *const has[RF_GROUP_COUNT] = {
+			[RF_GROUP_MEMORY] = &ret_report->has_memory,
+			[RF_GROUP_PIDS] = &ret_report->has_pids,
+			[RF_GROUP_CPU] = &ret_report->has_cpu,
+			[RF_GROUP_CPUACCT] = &ret_report->has_cputime,
+		};
+
+		if (!own_path(text, (enum rf_group)i, path, sizeof(path)))
+			continue;
+		if (access(path, W_OK) < 0) {
+			if (!ret_report->why_not[0])
+				snprintf(ret_report->why_not, sizeof(ret_report->why_not),
+					 "%.120s is not writable", path);
+			continue;
+		}
+		*has[i] = true;
+		ret_report->version = 1;
+		if (!ret_report->where[0])
+			memcpy(ret_report->where, path, sizeof(ret_report->where));
+	}
+	if (!ret_report->version && !ret_report->why_not[0])
+		snprintf(ret_report->why_not, sizeof(ret_report->why_not),
+			 "no group here or above may have children with controllers");
+}

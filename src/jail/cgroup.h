@@ -1,0 +1,66 @@
+/*
+ * The cgroup wall: memory, processes and processor share, for the box as a whole.
+ *
+ * Version 2 and version 1 are equals.  A box gets a group of its own beneath the caller's, so that
+ * the caller's limits hold for it too; with version 2 beneath the nearest ancestor that may have
+ * children with controllers (a delegated slice of an ordinary user among them).  Controllers that
+ * can't be had leave their limits to others, and the grades say so.
+ */
+#ifndef RF_JAIL_CGROUP_H
+#define RF_JAIL_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct rf_box;
+
+enum rf_group {
+	RF_GROUP_UNIFIED, /* version 2: all controllers in one */
+	RF_GROUP_MEMORY,  /* version 1 from here on */
+	RF_GROUP_PIDS,
+	RF_GROUP_CPU,
+	RF_GROUP_CPUACCT,
+	RF_GROUP_COUNT
+};
+
+struct rf_cgroup {
+	int dirs[RF_GROUP_COUNT];        /* the box's group, or -1 */
+	char paths[RF_GROUP_COUNT][256]; /* its absolute path, or "" */
+	bool has_memory, has_pids, has_cpu, has_cputime;
+};
+
+/* What the groups counted; a figure that no group has is UINT64_MAX. */
+struct rf_cgroup_usage {
+	uint64_t memory_peak, cpu_ns, pids_peak;
+	uint64_t oom_kills, pids_refused;
+};
+
+void rf_cgroup_init(struct rf_cgroup *cgroup);
+
+/* The wall's two parts: makes and limits the groups; enters them (version 1 only: see box.c). */
+int rf_cgroup_raise(struct rf_box *box, struct rf_err *err);
+int rf_cgroup_enter(struct rf_box *box, struct rf_err *err);
+
+void rf_cgroup_usage(const struct rf_cgroup *cgroup, struct rf_cgroup_usage *ret_usage);
+
+/* Processor time so far, or UINT64_MAX where no group counts it. */
+uint64_t rf_cgroup_cpu_ns(const struct rf_cgroup *cgroup);
+
+/* Removes the groups; their processes are dead, but the kernel may need a moment. */
+void rf_cgroup_done(struct rf_cgroup *cgroup);
+
+/* Removes one group by its path, killing what is in it: for what a dead launcher left behind. */
+void rf_cgroup_remove(const char *path);
+
+/* For `doctor`: where a box's groups would lie and what they can do. */
+struct rf_cgroup_report {
+	int version; /* 2, 1, or 0 for none */
+	bool has_memory, has_pids, has_cpu, has_cputime, has_kill;
+	char where[256];
+	char why_not[192]; /* the first thing that stood in the way, or "" */
+};
+void rf_cgroup_probe(struct rf_cgroup_report *ret_report);
+
+#endif

@@ -1,0 +1,351 @@
+/*
+ * The system call filter: see filter.h.
+ *
+ * The kernel takes only the low 32 bits of most arguments that a program passes in a 64-bit
+ * register (modes, flags, ioctl requests), so that is what the checks look at: a comparison of all
+ * 64 would be passed by with a bit set above (CVE-2019-10063).
+ */
+#include "jail/filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/fd.h"
+
+#if defined(__x86_64__)
+#define OUR_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "the filter does not know this architecture"
+#endif
+
+#define X32_BIT    0x40000000u
+#define SETID_BITS (S_ISUID | S_ISGID)
+#define MAKES_FILE (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+#define NAMESPACES                                                                                 \
+	((unsigned)(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |  \
+		    CLONE_NEWPID | CLONE_NEWNET))
+#define NEW_TIME    0x80u /* CLONE_NEWTIME: a namespace for unshare(), a signal's bits for clone() */
+#define SOCKET_TYPE 0xfu  /* below the flags SOCK_NONBLOCK and SOCK_CLOEXEC */
+
+#define ALLOW      SECCOMP_RET_ALLOW
+#define REFUSE     (SECCOMP_RET_ERRNO | EPERM)
+#define ABSENT     (SECCOMP_RET_ERRNO | ENOSYS)
+#define FAKE       SECCOMP_RET_ERRNO
+#define NO_FAMILY  (SECCOMP_RET_ERRNO | EAFNOSUPPORT)
+#define AT(offset) ((uint32_t)offsetof(struct seccomp_data, offset))
+
+/* A call's number and what becomes of it. */
+struct leaf {
+	int nr;
+	uint32_t action; /* when there is no check */
+	enum rf_call_check check;
+};
+
+/* Appends instructions; `is_full` once they no longer fit. */
+struct writer {
+	struct rf_filter *filter;
+	const struct rf_call_options *options;
+	bool is_full;
+};
+
+static void put(struct writer *w, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k)
+{
+	if (w->filter->len == RF_FILTER_MAX) {
+		w->is_full = true;
+		return;
+	}
+	w->filter->code[w->filter->len++] = (struct sock_filter){ code, jt, jf, k };
+}
+
+static void ret(struct writer *w, uint32_t action)
+{
+	put(w, BPF_RET | BPF_K, 0, 0, action);
+}
+
+/* Loads the low half of argument `n`. */
+static void load_arg(struct writer *w, unsigned n)
+{
+	uint32_t at = AT(args) + n * (uint32_t)sizeof(uint64_t);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	at += 4;
+#endif
+	put(w, BPF_LD | BPF_W | BPF_ABS, 0, 0, at);
+}
+
+/* Returns `action` if the loaded value is `k`; goes on otherwise. */
+static void ret_if(struct writer *w, uint32_t k, uint32_t action)
+{
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, k);
+	ret(w, action);
+}
+
+/* Returns `action` if a bit of `mask` is set in the loaded value; goes on otherwise. */
+static void ret_if_any(struct writer *w, uint32_t mask, uint32_t action)
+{
+	put(w, BPF_JMP | BPF_JSET | BPF_K, 0, 1, mask);
+	ret(w, action);
+}
+
+static void mask_with(struct writer *w, uint32_t mask)
+{
+	put(w, BPF_ALU | BPF_AND | BPF_K, 0, 0, mask);
+}
+
+static void check_mode(struct writer *w, unsigned arg)
+{
+	load_arg(w, arg);
+	ret_if_any(w, SETID_BITS, REFUSE);
+	ret(w, ALLOW);
+}
+
+/* The mode counts only when a file is made; otherwise the register holds anything. */
+static void check_open(struct writer *w, unsigned flags_arg)
+{
+	load_arg(w, flags_arg);
+	put(w, BPF_JMP | BPF_JSET | BPF_K, 1, 0, MAKES_FILE);
+	ret(w, ALLOW);
+	check_mode(w, flags_arg + 1);
+}
+
+static void check_node(struct writer *w, unsigned arg)
+{
+	load_arg(w, arg);
+	ret_if_any(w, SETID_BITS, REFUSE);
+	mask_with(w, S_IFMT);
+	ret_if(w, 0, ALLOW); /* a plain file, as mknod(2) says */
+	ret_if(w, S_IFREG, ALLOW);
+	ret_if(w, S_IFIFO, ALLOW);
+	ret_if(w, S_IFSOCK, ALLOW);
+	ret(w, REFUSE);
+}
+
+static void check_clone(struct writer *w, int nr)
+{
+	load_arg(w, 0);
+	ret_if_any(w, nr == __NR_unshare ? NAMESPACES | NEW_TIME : NAMESPACES, REFUSE);
+	ret(w, ALLOW);
+}
+
+/*
+ * Families: unix always; inet with the plan, plain TCP and UDP only (no MPTCP, UDP-Lite, SCTP, raw
+ * or ping sockets); netlink for routes only, with which runtimes list interfaces.
+ */
+static void check_socket(struct writer *w)
+{
+	load_arg(w, 0);
+	ret_if(w, AF_UNIX, ALLOW);
+	if (!w->options->has_inet) {
+		ret(w, NO_FAMILY);
+		return;
+	}
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, AF_NETLINK);
+	load_arg(w, 2);
+	ret_if(w, 0 /* NETLINK_ROUTE */, ALLOW);
+	ret(w, NO_FAMILY);
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, AF_INET);
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AF_INET6);
+	ret(w, NO_FAMILY);
+	load_arg(w, 1);
+	mask_with(w, SOCKET_TYPE);
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, SOCK_STREAM);
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SOCK_DGRAM);
+	ret(w, REFUSE);
+	load_arg(w, 2);
+	ret_if(w, 0, ALLOW);
+	ret_if(w, IPPROTO_TCP, ALLOW);
+	ret_if(w, IPPROTO_UDP, ALLOW);
+	ret(w, REFUSE);
+}
+
+static void check_socketpair(struct writer *w)
+{
+	load_arg(w, 0);
+	ret_if(w, AF_UNIX, ALLOW);
+	ret(w, NO_FAMILY);
+}
+
+static void check_ioctl(struct writer *w)
+{
+	load_arg(w, 1);
+	ret_if(w, TIOCSTI, REFUSE);
+	ret_if(w, TIOCLINUX, REFUSE);
+	ret_if(w, TIOCSETD, REFUSE); /* loads line disciplines, a module each */
+	ret_if(w, TIOCCONS, REFUSE);
+	ret(w, ALLOW);
+}
+
+/* What Debian's programs ask for: plain Linux, the 32-bit uname, no address randomisation, a query. */
+static void check_personality(struct writer *w)
+{
+	load_arg(w, 0);
+	ret_if(w, 0x0, ALLOW);
+	ret_if(w, 0x8, ALLOW);
+	ret_if(w, 0x0040000, ALLOW);
+	ret_if(w, 0xffffffff, ALLOW);
+	ret(w, REFUSE);
+}
+
+static void put_leaf(struct writer *w, const struct leaf *leaf)
+{
+	switch (leaf->check) {
+	case RF_CHECK_NONE:
+		ret(w, leaf->action);
+		break;
+	case RF_CHECK_MODE_1:
+		check_mode(w, 1);
+		break;
+	case RF_CHECK_MODE_2:
+		check_mode(w, 2);
+		break;
+	case RF_CHECK_OPEN:
+		check_open(w, 1);
+		break;
+	case RF_CHECK_OPENAT:
+		check_open(w, 2);
+		break;
+	case RF_CHECK_NODE_1:
+		check_node(w, 1);
+		break;
+	case RF_CHECK_NODE_2:
+		check_node(w, 2);
+		break;
+	case RF_CHECK_CLONE:
+		check_clone(w, leaf->nr);
+		break;
+	case RF_CHECK_SOCKET:
+		check_socket(w);
+		break;
+	case RF_CHECK_SOCKETPAIR:
+		check_socketpair(w);
+		break;
+	case RF_CHECK_IOCTL:
+		check_ioctl(w);
+		break;
+	case RF_CHECK_PERSONALITY:
+		check_personality(w);
+		break;
+	}
+}
+
+/*
+ * Writes a balanced tree over leaves[0..count): each leaf rules the numbers from its own up to the
+ * next one's.  A node jumps over its left half; where that is more than a conditional jump can
+ * reach (255), a plain jump does it.
+ */
+static void put_tree(struct writer *w, const struct leaf *leaves, size_t count)
+{
+	struct sock_filter *code = w->filter->code;
+	size_t half = count / 2, node = w->filter->len, left;
+
+	if (count == 1) {
+		put_leaf(w, leaves);
+		return;
+	}
+	put(w, BPF_JMP | BPF_JGE | BPF_K, 0, 0, (uint32_t)leaves[half].nr);
+	put_tree(w, leaves, half);
+	left = w->filter->len - node - 1;
+	if (left > UINT8_MAX) {
+		put(w, BPF_JMP | BPF_JA, 0, 0, 0);
+		if (w->is_full)
+			return;
+		memmove(&code[node + 2], &code[node + 1], left * sizeof(*code));
+		code[node].jf = 1;
+		code[node + 1] = (struct sock_filter){ BPF_JMP | BPF_JA, 0, 0, (uint32_t)left };
+	} else if (!w->is_full) {
+		code[node].jt = (uint8_t)left;
+	}
+	put_tree(w, leaves + half, count - half);
+}
+
+static int by_nr(const void *a, const void *b)
+{
+	const struct leaf *x = a, *y = b;
+
+	return (x->nr > y->nr) - (x->nr < y->nr);
+}
+
+static uint32_t action_of(enum rf_call_verdict verdict)
+{
+	/* clang-format off */
+	static const uint32_t actions[] = {
+		[RF_CALL_ALLOW]  = ALLOW,
+		[RF_CALL_FAKE]   = FAKE,
+		[RF_CALL_REFUSE] = REFUSE,
+		[RF_CALL_ABSENT] = ABSENT,
+	};
+	/* clang-format on */
+
+	return actions[verdict];
+}
+
+/* Lays the table out as ranges: gaps are absent, neighbours with one fate are one range. */
+static size_t lay_out(const struct rf_call_options *options, struct leaf *leaves, size_t max)
+{
+	struct leaf all[640];
+	size_t count = 0, n = 0;
+	int next = 0;
+
+	for (size_t g = 0; g < rf_call_group_count; g++) {
+		const struct rf_call_group *group = &rf_call_groups[g];
+		enum rf_call_verdict verdict = rf_call_verdict(group, options);
+
+		for (size_t i = 0; i < group->count && count < RF_LEN(all); i++)
+			all[count++] = (struct leaf){
+				.nr = group->calls[i].nr,
+				.action = action_of(verdict),
+				.check = verdict == RF_CALL_ALLOW ? group->check : RF_CHECK_NONE,
+			};
+	}
+	if (count < RF_LEN(all))
+		all[count++] = (struct leaf){ .nr = RF_FILTER_PROOF_NR,
+					      .action = SECCOMP_RET_ERRNO | RF_FILTER_PROOF_ERRNO };
+	qsort(all, count, sizeof(all[0]), by_nr);
+
+	for (size_t i = 0; i < count && n + 2 < max; i++) {
+		if (all[i].nr > next && (n == 0 || leaves[n - 1].action != ABSENT ||
+					 leaves[n - 1].check != RF_CHECK_NONE))
+			leaves[n++] = (struct leaf){ .nr = next, .action = ABSENT };
+		if (n == 0 || leaves[n - 1].action != all[i].action ||
+		    leaves[n - 1].check != RF_CHECK_NONE || all[i].check != RF_CHECK_NONE)
+			leaves[n++] = all[i];
+		next = all[i].nr + 1;
+	}
+	leaves[n++] = (struct leaf){ .nr = next, .action = ABSENT };
+	return n;
+}
+
+int rf_filter_build(const struct rf_call_options *options, struct rf_filter *ret_filter,
+		    struct rf_err *err)
+{
+	struct writer w = { .filter = ret_filter, .options = options };
+	struct leaf leaves[640];
+	size_t count = lay_out(options, leaves, RF_LEN(leaves));
+
+	ret_filter->len = 0;
+	put(&w, BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(arch));
+	put(&w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, OUR_ARCH);
+	ret(&w, SECCOMP_RET_KILL_PROCESS);
+	put(&w, BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(nr));
+#ifdef __x86_64__
+	put(&w, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
+	ret(&w, SECCOMP_RET_KILL_PROCESS);
+#endif
+	put_tree(&w, leaves, count);
+	if (w.is_full)
+		return rf_fail_say(err, -E2BIG, "the system call filter is too long");
+	return 0;
+}

@@ -1,0 +1,83 @@
+/* The janitor: see janitor.h. */
+#include "jail/janitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/kernel.h"
+#include "jail/record.h"
+
+static bool has_leftovers(const struct rf_box *box)
+{
+	for (int i = 0; i < RF_GROUP_COUNT; i++)
+		if (box->cgroup.paths[i][0])
+			return true;
+	return box->record >= 0;
+}
+
+/*
+ * Waits for the launcher's end of the pipe to close, then for pid 1, and removes what is left.
+ * Keeps the record's lock and the uid's until then, so that neither is taken over too early.
+ */
+static _Noreturn void wait_and_clean(const struct rf_box *launchers, int life)
+{
+	struct rf_box box = *launchers;
+	struct pollfd gone = { .fd = box.pidfd, .events = POLLIN };
+	sigset_t all;
+	char none;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	prctl(PR_SET_NAME, "ringfort-clean", 0, 0, 0);
+	/* Holds nothing of the caller's: a reader of its output must see the end. */
+	for (int fd = 0; fd < 1024; fd++)
+		if (fd != life && fd != box.pidfd && fd != box.record && fd != box.uid_lock)
+			close(fd);
+	while (read(life, &none, 1) < 0 && errno == EINTR)
+		;
+	rf_box_kill(&box);
+	poll(&gone, 1, 2000);
+	for (int i = 0; i < RF_GROUP_COUNT; i++)
+		box.cgroup.dirs[i] = -1;
+	rf_cgroup_done(&box.cgroup);
+	rf_record_done(&box);
+	_exit(0);
+}
+
+void rf_janitor_start(struct rf_janitor *janitor, const struct rf_box *box)
+{
+	int life[2];
+
+	*janitor = (struct rf_janitor){ .life = -1 };
+	if (!has_leftovers(box) || pipe2(life, O_CLOEXEC) < 0)
+		return;
+	janitor->pid = fork();
+	if (janitor->pid == 0) {
+		close(life[1]);
+		wait_and_clean(box, life[0]);
+	}
+	close(life[0]);
+	janitor->life = life[1];
+	if (janitor->pid < 0) {
+		janitor->pid = 0;
+		rf_fd_done(&janitor->life);
+	}
+}
+
+void rf_janitor_stop(struct rf_janitor *janitor)
+{
+	if (janitor->pid <= 0)
+		return;
+	kill(janitor->pid, SIGKILL);
+	while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	rf_fd_done(&janitor->life);
+	janitor->pid = 0;
+}

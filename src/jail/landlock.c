@@ -1,0 +1,218 @@
+/*
+ * Landlock wall.
+ *
+ * Takes away: every path outside the plan's places, and on each place every right that the plan does
+ * not give, for this process and its descendants, for good.  From ABI 4 also TCP where the plan has
+ * no loopback, from ABI 6 abstract unix sockets and signals beyond the box.
+ * Raised: after the mounts (it names what is visible there) and the identity (it needs no_new_privs
+ * only), before seccomp (which would refuse nothing of it, but is last).
+ * Assumes: no_new_privs is set; no descriptor to a forbidden directory is still open.
+ * On older kernels: what the ABI lacks is covered by the mounts and namespaces; where nothing
+ * covers it (abstract sockets on the host's network) it goes to box->missing, and policy decides.
+ * From inside: EACCES on open, EXDEV on a rename across rules.
+ *
+ * A sentinel, which belongs to no place, opens right before the wall goes up and must not after it:
+ * pid 1 tries again (init/proof.c).
+ */
+#include "jail/landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/kernel.h"
+#include "base/path.h"
+
+/* Rights on files, by the ABI that brought them (landlock.h of Linux 6.15). */
+#define FS_EXECUTE     (1ull << 0)
+#define FS_WRITE_FILE  (1ull << 1)
+#define FS_READ_FILE   (1ull << 2)
+#define FS_READ_DIR    (1ull << 3)
+#define FS_REMOVE_DIR  (1ull << 4)
+#define FS_REMOVE_FILE (1ull << 5)
+#define FS_MAKE_CHAR   (1ull << 6)
+#define FS_MAKE_DIR    (1ull << 7)
+#define FS_MAKE_REG    (1ull << 8)
+#define FS_MAKE_SOCK   (1ull << 9)
+#define FS_MAKE_FIFO   (1ull << 10)
+#define FS_MAKE_BLOCK  (1ull << 11)
+#define FS_MAKE_SYM    (1ull << 12)
+#define FS_REFER       (1ull << 13) /* ABI 2 */
+#define FS_TRUNCATE    (1ull << 14) /* ABI 3 */
+#define FS_IOCTL_DEV   (1ull << 15) /* ABI 5 */
+#define NET_BIND_TCP   (1ull << 0)  /* ABI 4 */
+#define NET_CONNECT    (1ull << 1)
+#define SCOPE_SOCKETS  (1ull << 0) /* ABI 6 */
+#define SCOPE_SIGNALS  (1ull << 1)
+
+#define FS_OF_FILES (FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define FS_CHANGES                                                                                 \
+	(FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG |              \
+	 FS_MAKE_SOCK | FS_MAKE_FIFO | FS_MAKE_SYM | FS_REFER | FS_TRUNCATE)
+
+#define VERSION_FLAG      1u
+#define RULE_PATH_BENEATH 1
+
+struct ruleset_attr {
+	uint64_t fs, net, scoped;
+};
+
+struct path_attr {
+	uint64_t allowed;
+	int32_t parent;
+} __attribute__((packed));
+
+int rf_landlock_abi(void)
+{
+	int abi = (int)syscall(RF_NR_LANDLOCK_NEW, NULL, 0, VERSION_FLAG);
+
+	return abi < 0 ? 0 : abi;
+}
+
+static uint64_t handled_fs(int abi)
+{
+	uint64_t rights = FS_MAKE_SYM * 2 - 1;
+
+	if (abi >= 2)
+		rights |= FS_REFER;
+	if (abi >= 3)
+		rights |= FS_TRUNCATE;
+	if (abi >= 5)
+		rights |= FS_IOCTL_DEV;
+	return rights;
+}
+
+/* Returns a ruleset's descriptor or a negative errno. */
+static int new_ruleset(const struct rf_plan *plan, int abi)
+{
+	struct ruleset_attr attr = { .fs = handled_fs(abi) };
+	size_t size = sizeof(attr.fs);
+	int fd;
+
+	if (abi >= 4) {
+		size = offsetof(struct ruleset_attr, scoped);
+		attr.net = plan->has_loopback || plan->link == RF_LINK_HOST
+				   ? 0
+				   : NET_BIND_TCP | NET_CONNECT;
+	}
+	if (abi >= 6) {
+		size = sizeof(attr);
+		attr.scoped = SCOPE_SOCKETS | SCOPE_SIGNALS;
+	}
+	fd = (int)syscall(RF_NR_LANDLOCK_NEW, &attr, size, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+static uint64_t rights_of(const struct rf_place *place)
+{
+	uint64_t rights = 0;
+
+	if (place->rights & RF_RIGHT_READ)
+		rights |= FS_READ_FILE | FS_READ_DIR;
+	if (place->rights & RF_RIGHT_WRITE)
+		rights |= FS_CHANGES;
+	if (place->rights & RF_RIGHT_EXEC)
+		rights |= FS_EXECUTE;
+	if (place->kind == RF_PLACE_DEVICE || place->kind == RF_PLACE_PTS)
+		rights |= FS_IOCTL_DEV;
+	return rights;
+}
+
+/* Grants `rights` on what `fd` is and, for a directory, on everything beneath it. */
+static int grant(int ruleset, int fd, uint64_t rights)
+{
+	struct path_attr attr = { .parent = fd };
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	attr.allowed = S_ISDIR(st.st_mode) ? rights : rights & FS_OF_FILES;
+	if (attr.allowed == 0)
+		return 0;
+	return syscall(RF_NR_LANDLOCK_RULE, ruleset, RULE_PATH_BENEATH, &attr, 0) < 0 ? -errno : 0;
+}
+
+/* True if an earlier place above this one already gives as much. */
+static bool is_covered(const struct rf_plan *plan, size_t index)
+{
+	uint64_t rights = rights_of(&plan->places[index]);
+
+	for (size_t i = 0; i < index; i++)
+		if (rf_path_is_beneath(plan->places[index].path, plan->places[i].path) &&
+		    (rights & ~rights_of(&plan->places[i])) == 0)
+			return true;
+	return false;
+}
+
+static int grant_places(const struct rf_plan *plan, int ruleset, uint64_t handled,
+			struct rf_err *err)
+{
+	for (size_t i = 0; i < plan->place_count; i++) {
+		const struct rf_place *place = &plan->places[i];
+		RF_AUTO_FD int fd = -1;
+		int code;
+
+		if (place->kind == RF_PLACE_LINK || place->kind == RF_PLACE_GLOB ||
+		    is_covered(plan, i))
+			continue;
+		fd = open(place->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 && errno == ENOENT && place->is_optional)
+			continue;
+		code = fd < 0 ? -errno : grant(ruleset, fd, rights_of(place) & handled);
+		if (code < 0)
+			return rf_fail(err, code, "grant %s", place->path);
+	}
+	return 0;
+}
+
+/* The directories of the root can be listed, and pid 1 started. */
+static int grant_frame(const struct rf_box *box, int ruleset, struct rf_err *err)
+{
+	RF_AUTO_FD int root = open("/", O_PATH | O_CLOEXEC);
+	int code = root < 0 ? -errno : grant(ruleset, root, FS_READ_DIR);
+
+	if (code == 0)
+		code = grant(ruleset, box->init, FS_EXECUTE | FS_READ_FILE);
+	return code < 0 ? rf_fail(err, code, "grant the root") : 0;
+}
+
+static bool sentinel_opens(void)
+{
+	RF_AUTO_FD int fd = open(RF_SENTINEL, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0;
+}
+
+int rf_landlock_raise(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_plan *plan = box->plan;
+	RF_AUTO_FD int ruleset = -1;
+	int abi = rf_landlock_abi();
+
+	box->shared->landlock_abi = abi;
+	if (abi == 0)
+		return rf_box_lacks(box, "Landlock",
+				    "boot a kernel with CONFIG_SECURITY_LANDLOCK and landlock in "
+				    "its lsm= list",
+				    err);
+	if (abi < 6 && plan->link == RF_LINK_HOST &&
+	    rf_box_lacks(box, "Landlock's scope on abstract unix sockets (ABI 6)",
+			 "use Linux 6.12 or newer, or `--net none`", err) < 0)
+		return err->code;
+
+	ruleset = new_ruleset(plan, abi);
+	if (ruleset < 0)
+		return rf_fail(err, ruleset, "make a ruleset");
+	if (grant_frame(box, ruleset, err) < 0 ||
+	    grant_places(plan, ruleset, handled_fs(abi), err) < 0)
+		return err->code;
+	if (!sentinel_opens())
+		return rf_fail(err, -errno, "open the sentinel");
+	if (syscall(RF_NR_LANDLOCK_SELF, ruleset, 0) < 0)
+		return rf_fail(err, -errno, "enforce the ruleset");
+	return 0;
+}

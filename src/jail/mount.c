@@ -1,0 +1,464 @@
+/*
+ * The mount wall: a root directory of the box's own.
+ *
+ * Takes away: every file of the host that the plan does not name.
+ * Raised: after the namespaces, while the building privilege is still there.
+ * Assumes: a mount namespace of our own.
+ * From inside: ENOENT for the host's files, EROFS where the plan gives no writing.
+ *
+ * The root is one small tmpfs.  The plan's skeleton is made on it; host trees are bound into it; the
+ * scratch places are directories of the same tmpfs, bound over themselves, so that they stay
+ * writable when the root becomes read-only and share its size limit.  Nothing is ever made in a
+ * host tree: a mount point that is not there is an error.  Mounts are built from descriptors with
+ * the new mount API, so no name is looked up twice (CVE-2025-31133 and its family).
+ */
+#include "jail/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/kernel.h"
+#include "base/path.h"
+#include "jail/source.h"
+
+#define SAFE        (RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV)
+#define EMPTY_DIR   "/.ringfort/empty"
+#define SLACK_SIZE  (1024u * 1024) /* for the skeleton itself */
+#define SLACK_FILES 512u
+
+/* The root under construction. */
+struct builder {
+	struct rf_box *box;
+	int root;          /* the tmpfs */
+	dev_t dev;         /* its device: what lies on another one is not ours to change */
+	int null;          /* the host's /dev/null, which masks files */
+	int empty;         /* an empty directory, which masks directories */
+	int parent;        /* the directory of the last place, */
+	size_t parent_len; /* and how much of its path that is */
+	const char *parent_path;
+};
+
+/* ------------------------------------------------------------- small steps */
+
+static int new_mount(const char *type, const char *const *options, unsigned attrs)
+{
+	RF_AUTO_FD int fs = rf_kernel_fsopen(type, RF_FSOPEN_CLOEXEC);
+	int mnt;
+
+	if (fs < 0)
+		return -errno;
+	for (; *options; options += 2)
+		if (rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_STRING, options[0], options[1]) < 0)
+			return -errno;
+	if (rf_kernel_fsconfig(fs, RF_FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
+		return -errno;
+	mnt = rf_kernel_fsmount(fs, RF_FSMOUNT_CLOEXEC, attrs);
+	return mnt < 0 ? -errno : mnt;
+}
+
+/*
+ * Opens directory `path` of the root, making what is missing as long as that is ours to make.
+ * Returns a descriptor or a negative errno.
+ */
+static int make_directory(const struct builder *b, const char *path, size_t len)
+{
+	RF_AUTO_FD int at = fcntl(b->root, F_DUPFD_CLOEXEC, 3);
+	char name[256];
+
+	for (const char *end = path + len; path < end;) {
+		size_t n = strcspn(path, "/");
+		struct stat st;
+		int next;
+
+		if (path + n > end)
+			n = (size_t)(end - path);
+		if (n == 0) {
+			path++;
+			continue;
+		}
+		if (n >= sizeof(name))
+			return -ENAMETOOLONG;
+		memcpy(name, path, n);
+		name[n] = '\0';
+		next = openat(at, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+		if (next < 0 && errno == ENOENT && fstat(at, &st) == 0 && st.st_dev == b->dev &&
+		    mkdirat(at, name, 0755) == 0)
+			next = openat(at, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+		if (next < 0)
+			return -errno;
+		rf_fd_done(&at);
+		at = next;
+		path += n;
+	}
+	return rf_fd_take(&at);
+}
+
+/* Leaves the place's directory in b->parent and gives its last name, or NULL with an error. */
+static const char *enter_parent(struct builder *b, const char *path, struct rf_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = (size_t)(slash - path);
+
+	if (b->parent < 0 || len != b->parent_len || strncmp(path, b->parent_path, len) != 0) {
+		rf_fd_done(&b->parent);
+		b->parent = make_directory(b, path, len);
+		if (b->parent < 0) {
+			rf_fail(err, b->parent, "make the directory of %s", path);
+			rf_fail_hint(err, "a place inside a host directory must exist there");
+			b->parent = -1;
+			return NULL;
+		}
+		b->parent_len = len;
+		b->parent_path = path;
+	}
+	return slash + 1;
+}
+
+/* Puts `mnt` (takes) at `path`, on a file or directory that is made to fit where that is ours. */
+static int attach(struct builder *b, int mount, const char *path, struct rf_err *err)
+{
+	RF_AUTO_FD int mnt = mount;
+	const char *name = enter_parent(b, path, err);
+	struct stat st, parent;
+	int code = 0;
+
+	if (!name)
+		return err->code;
+	if (fstat(mnt, &st) < 0 || fstat(b->parent, &parent) < 0)
+		return rf_fail(err, -errno, "look at %s", path);
+	if (parent.st_dev == b->dev) {
+		if (S_ISDIR(st.st_mode))
+			code = mkdirat(b->parent, name, 0755);
+		else
+			code = mknodat(b->parent, name, S_IFREG | 0444, 0);
+		if (code < 0 && errno != EEXIST)
+			return rf_fail(err, -errno, "make %s", path);
+	}
+	if (rf_kernel_move_mount(mnt, "", b->parent, name, RF_MOVE_MOUNT_F_EMPTY_PATH) < 0) {
+		rf_fail(err, -errno, "mount %s", path);
+		if (err->code == -ENOENT)
+			rf_fail_hint(err, "a place inside a host directory must exist there");
+		return err->code;
+	}
+	return 0;
+}
+
+static int clone_at(int dir, const char *path, unsigned attrs)
+{
+	struct rf_kernel_mount_attr attr = { .attr_set = attrs };
+	RF_AUTO_FD int mnt = rf_kernel_open_tree(
+		dir, path, RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+
+	if (mnt < 0 || (attrs && rf_kernel_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0))
+		return -errno;
+	return rf_fd_take(&mnt);
+}
+
+/* ------------------------------------------------------------- one function a kind of place */
+
+static int put_host(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	size_t index = (size_t)(place - b->box->plan->places);
+	RF_AUTO_FD int mnt = rf_fd_take(&b->box->trees[index]);
+
+	if (mnt < 0)
+		mnt = rf_source_open(place, err);
+	if (mnt == -ENOENT && place->is_optional)
+		return 0;
+	if (mnt < 0)
+		return err->code;
+	return attach(b, rf_fd_take(&mnt), place->path, err);
+}
+
+static int put_system(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	char target[4096];
+	ssize_t len = readlink(place->source, target, sizeof(target) - 1);
+	const char *name;
+
+	if (len < 0 && errno == ENOENT && place->is_optional)
+		return 0;
+	if (len < 0)
+		return put_host(b, place, err);
+	target[len] = '\0';
+	name = enter_parent(b, place->path, err);
+	if (!name)
+		return err->code;
+	if (symlinkat(target, b->parent, name) < 0)
+		return rf_fail(err, -errno, "link %s", place->path);
+	return 0;
+}
+
+static int put_glob(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	struct rf_source_match match;
+
+	if (rf_source_glob(place->source, &match) < 0)
+		return 0;
+	for (size_t i = 0; i < match.count; i++) {
+		struct rf_place one = *place;
+		int mnt;
+
+		one.kind = RF_PLACE_HOST;
+		one.path = one.source = match.paths[i];
+		b->parent_len = SIZE_MAX; /* the path in the cache is about to change */
+		mnt = rf_source_open(&one, err);
+		if (mnt < 0 || attach(b, mnt, one.path, err) < 0) {
+			rf_source_match_done(&match);
+			return err->code;
+		}
+		b->parent_len = SIZE_MAX;
+	}
+	rf_source_match_done(&match);
+	return 0;
+}
+
+static int put_text(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	const char *name = enter_parent(b, place->path, err);
+	RF_AUTO_FD int fd = -1;
+	int code;
+
+	if (!name)
+		return err->code;
+	fd = openat(b->parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+	code = fd < 0 ? -errno : rf_fd_write(fd, place->source, strlen(place->source));
+	return code < 0 ? rf_fail(err, code, "write %s", place->path) : 0;
+}
+
+static int put_link(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	const char *name = enter_parent(b, place->path, err);
+
+	if (!name)
+		return err->code;
+	if (symlinkat(place->source, b->parent, name) < 0)
+		return rf_fail(err, -errno, "link %s", place->path);
+	return 0;
+}
+
+static int put_directory(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	RF_AUTO_FD int fd = make_directory(b, place->path, strlen(place->path));
+
+	return fd < 0 ? rf_fail(err, fd, "make %s", place->path) : 0;
+}
+
+/* A directory of the root's own tmpfs, bound over itself: it stays writable. */
+static int put_scratch(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	const struct rf_box *box = b->box;
+	const char *name = enter_parent(b, place->path, err);
+	uid_t uid = box->is_root ? box->host_uid : box->plan->uid;
+	gid_t gid = box->is_root ? box->host_gid : box->plan->gid;
+	int mnt;
+
+	if (!name)
+		return err->code;
+	if (mkdirat(b->parent, name, 0700) < 0 ||
+	    fchownat(b->parent, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
+		return rf_fail(err, -errno, "make %s", place->path);
+	mnt = clone_at(b->parent, name, SAFE);
+	if (mnt < 0)
+		return rf_fail(err, mnt, "bind %s", place->path);
+	return attach(b, mnt, place->path, err);
+}
+
+static int put_device(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	struct stat st;
+	int mnt = clone_at(AT_FDCWD, place->source, RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NOEXEC);
+
+	if (mnt < 0)
+		return rf_fail(err, mnt, "bind %s", place->source);
+	if (fstat(mnt, &st) < 0 || !S_ISCHR(st.st_mode)) {
+		close(mnt);
+		return rf_fail_say(err, -ENODEV, "%s is not a character device", place->source);
+	}
+	return attach(b, mnt, place->path, err);
+}
+
+static int put_proc(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	/* Processes that may not be looked at, pid 1 first of all, are not listed either. */
+	static const char *const options[] = { "hidepid", "2", NULL };
+	RF_AUTO_FD int mnt = new_mount("proc", options, SAFE | RF_MOUNT_ATTR_NOEXEC);
+
+	if (mnt < 0) {
+		rf_fail(err, mnt, "mount a fresh /proc");
+		if (mnt == -EPERM)
+			rf_fail_hint(err, "parts of /proc are hidden here, as in Docker: give the "
+					  "container --security-opt systempaths=unconfined");
+		return err->code;
+	}
+	b->box->proc_sys = openat(mnt, "sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return attach(b, rf_fd_take(&mnt), place->path, err);
+}
+
+static int put_pts(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	static const char *const options[] = { "ptmxmode", "0666", "mode", "0620", NULL };
+	int mnt = new_mount("devpts", options, RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NOEXEC);
+
+	if (mnt < 0)
+		return rf_fail(err, mnt, "mount a fresh devpts");
+	return attach(b, mnt, place->path, err);
+}
+
+/* Hides a file behind /dev/null or a directory behind an empty one; what is absent is hidden. */
+static int put_mask(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	const char *name = enter_parent(b, place->path, err);
+	struct stat st;
+	int mnt;
+
+	if (!name)
+		return err->code;
+	if (fstatat(b->parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : rf_fail(err, -errno, "look at %s", place->path);
+	mnt = rf_kernel_open_tree(S_ISDIR(st.st_mode) ? b->empty : b->null, "",
+				  RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	if (mnt < 0)
+		return rf_fail(err, -errno, "mask %s", place->path);
+	return attach(b, mnt, place->path, err);
+}
+
+static int put_lock(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	const char *name = enter_parent(b, place->path, err);
+	int mnt;
+
+	if (!name)
+		return err->code;
+	mnt = clone_at(b->parent, name, RF_MOUNT_ATTR_RDONLY | SAFE | RF_MOUNT_ATTR_NOEXEC);
+	if (mnt < 0)
+		return rf_fail(err, mnt, "lock %s", place->path);
+	return attach(b, mnt, place->path, err);
+}
+
+typedef int put_fn(struct builder *b, const struct rf_place *place, struct rf_err *err);
+
+/* clang-format off */
+static put_fn *const put[] = {
+	[RF_PLACE_HOST]    = put_host,
+	[RF_PLACE_SYSTEM]  = put_system,
+	[RF_PLACE_TEXT]    = put_text,
+	[RF_PLACE_LINK]    = put_link,
+	[RF_PLACE_DIR]     = put_directory,
+	[RF_PLACE_SCRATCH] = put_scratch,
+	[RF_PLACE_DEVICE]  = put_device,
+	[RF_PLACE_PROC]    = put_proc,
+	[RF_PLACE_PTS]     = put_pts,
+	[RF_PLACE_MASK]    = put_mask,
+	[RF_PLACE_LOCK]    = put_lock,
+	[RF_PLACE_GLOB]    = put_glob,
+};
+/* clang-format on */
+
+/* ------------------------------------------------------------- the whole */
+
+static int open_root(struct builder *b, struct rf_err *err)
+{
+	const uint64_t *limits = b->box->plan->limits;
+	char size[32], files[32];
+	const char *const options[] = { "size", size, "nr_inodes", files, "mode", "0755", NULL };
+	struct stat st;
+
+	snprintf(size, sizeof(size), "%" PRIu64, limits[RF_LIMIT_DISK] + SLACK_SIZE);
+	snprintf(files, sizeof(files), "%" PRIu64, limits[RF_LIMIT_INODES] + SLACK_FILES);
+	b->root = new_mount("tmpfs", options, SAFE);
+	if (b->root < 0)
+		return rf_fail(err, b->root, "mount the root");
+	if (fstat(b->root, &st) < 0)
+		return rf_fail(err, -errno, "look at the root");
+	b->dev = st.st_dev;
+	/* Over the old root: names are still looked up beneath it, until pivot_root(). */
+	if (rf_kernel_move_mount(b->root, "", AT_FDCWD, "/", RF_MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return rf_fail(err, -errno, "attach the root");
+	return 0;
+}
+
+/* The few things of our own: what masks are made of, and the Landlock wall's sentinel. */
+static int make_own(struct builder *b, struct rf_err *err)
+{
+	RF_AUTO_FD int dir = make_directory(b, EMPTY_DIR, strlen(EMPTY_DIR));
+	RF_AUTO_FD int sentinel = -1;
+
+	if (dir < 0)
+		return rf_fail(err, dir, "make " EMPTY_DIR);
+	sentinel = openat(b->root, &RF_SENTINEL[1], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (sentinel < 0)
+		return rf_fail(err, -errno, "make the sentinel");
+	b->empty = clone_at(b->root, &EMPTY_DIR[1], RF_MOUNT_ATTR_RDONLY | SAFE);
+	b->null = clone_at(AT_FDCWD, "/dev/null", RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NOEXEC);
+	if (b->empty < 0 || b->null < 0)
+		return rf_fail(err, b->empty < 0 ? b->empty : b->null, "make a mask");
+	return 0;
+}
+
+static int move_in(struct builder *b, struct rf_err *err)
+{
+	struct rf_kernel_mount_attr attr = {
+		.attr_set = RF_MOUNT_ATTR_RDONLY | SAFE | RF_MOUNT_ATTR_NOEXEC,
+	};
+
+	if (fchdir(b->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+		return rf_fail(err, -errno, "change the root");
+	/* The old root now lies over the new one; see pivot_root(2). */
+	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return rf_fail(err, -errno, "leave the old root");
+	if (rf_kernel_mount_setattr(AT_FDCWD, "/", 0, &attr) < 0)
+		return rf_fail(err, -errno, "make the root read-only");
+	return 0;
+}
+
+static int build(struct builder *b, struct rf_err *err)
+{
+	const struct rf_plan *plan = b->box->plan;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return rf_fail(err, -errno, "leave the host's mount events");
+	if (open_root(b, err) < 0 || make_own(b, err) < 0)
+		return err->code;
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (put[plan->places[i].kind](b, &plan->places[i], err) < 0)
+			return err->code;
+	return move_in(b, err);
+}
+
+int rf_mount_raise(struct rf_box *box, struct rf_err *err)
+{
+	struct builder b = { .box = box, .root = -1, .null = -1, .empty = -1, .parent = -1 };
+	mode_t umask_before = umask(0);
+	int code = build(&b, err);
+
+	umask(umask_before);
+	rf_fd_done(&b.root);
+	rf_fd_done(&b.null);
+	rf_fd_done(&b.empty);
+	rf_fd_done(&b.parent);
+	return code;
+}
+
+int rf_mount_open(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_plan *plan = box->plan;
+
+	box->trees = malloc(plan->place_count * sizeof(*box->trees));
+	if (!box->trees)
+		return rf_fail(err, -ENOMEM, "open the plan's trees");
+	for (size_t i = 0; i < plan->place_count; i++)
+		box->trees[i] = -1;
+	if (!box->is_root)
+		return 0;
+	return rf_source_open_owned(box, err);
+}

@@ -1,0 +1,162 @@
+/* A pump: see pump.h. */
+#include "jail/pump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define SURE_PIPE 4096 /* PIPE_BUF: a pipe that polls writable takes this much */
+
+static void on_read(void *data, int what);
+static void on_write(void *data, int what);
+
+/*
+ * O_NONBLOCK on the caller's standard output would be seen by everyone who shares it, the shell
+ * included; a description of our own is opened through /proc instead.
+ */
+static void open_anew(struct rf_pump *pump)
+{
+	char link[32];
+	struct stat st;
+
+	if (pump->to < 0 || fstat(pump->to, &st) < 0)
+		return;
+	pump->is_socket = S_ISSOCK(st.st_mode);
+	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", pump->to);
+	pump->own_to = open(link, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	pump->is_small = pump->own_to < 0;
+}
+
+int rf_pump_start(struct rf_pump *pump, struct rf_loop *loop, struct rf_err *err)
+{
+	pump->loop = loop;
+	pump->own_to = -1;
+	if (!pump->into && !(fcntl(pump->to, F_GETFL) & O_NONBLOCK))
+		open_anew(pump);
+	return rf_loop_watch(loop, pump->from, RF_LOOP_READ, on_read, pump, &pump->read_event, err);
+}
+
+static int target(const struct rf_pump *pump)
+{
+	return pump->own_to >= 0 ? pump->own_to : pump->to;
+}
+
+static void finish(struct rf_pump *pump)
+{
+	if (pump->is_done)
+		return;
+	pump->is_done = true;
+	rf_pump_done(pump);
+	if (pump->on_done)
+		pump->on_done(pump->data, pump);
+}
+
+static bool is_writable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static ssize_t write_some(struct rf_pump *pump)
+{
+	const char *data = pump->buffer + pump->at;
+	size_t len = pump->len - pump->at;
+
+	if (pump->is_socket)
+		return send(pump->to, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (pump->is_small) {
+		if (!is_writable(pump->to)) {
+			errno = EAGAIN;
+			return -1;
+		}
+		len = len < SURE_PIPE ? len : SURE_PIPE;
+	}
+	return write(target(pump), data, len);
+}
+
+/* Writes what there is; waits for room where there is none. */
+static void flush(struct rf_pump *pump)
+{
+	struct rf_err err;
+
+	while (pump->at < pump->len) {
+		ssize_t n = write_some(pump);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			/* Not only paused: the end of the source would be told again and again. */
+			rf_event_cancel(pump->read_event);
+			pump->read_event = NULL;
+			if (!pump->write_event &&
+			    rf_loop_watch(pump->loop, target(pump), RF_LOOP_WRITE, on_write, pump,
+					  &pump->write_event, &err) < 0)
+				finish(pump);
+			return;
+		}
+		if (n < 0) {
+			finish(pump); /* nobody reads any more */
+			return;
+		}
+		pump->at += (size_t)n;
+	}
+	pump->at = pump->len = 0;
+	rf_event_cancel(pump->write_event);
+	pump->write_event = NULL;
+	if (pump->has_source_ended ||
+	    (!pump->read_event && rf_loop_watch(pump->loop, pump->from, RF_LOOP_READ, on_read, pump,
+						&pump->read_event, &err) < 0))
+		finish(pump);
+}
+
+static void on_write(void *data, int what)
+{
+	(void)what;
+	flush(data);
+}
+
+static void on_read(void *data, int what)
+{
+	struct rf_pump *pump = data;
+	ssize_t n;
+	size_t len;
+
+	if (!(what & (RF_LOOP_READ | RF_LOOP_HANGUP)) || pump->len > 0)
+		return;
+	n = read(pump->from, pump->buffer, sizeof(pump->buffer));
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	len = n > 0 ? (size_t)n : 0;
+	pump->total += len;
+	if (len == 0 || (pump->on_bytes && !pump->on_bytes(pump->data, pump, &len)))
+		rf_pump_end_source(pump);
+	if (pump->into)
+		rf_buf_add(pump->into, pump->buffer, len);
+	else
+		pump->len = len;
+	flush(pump);
+}
+
+void rf_pump_end_source(struct rf_pump *pump)
+{
+	pump->has_source_ended = true;
+	rf_event_cancel(pump->read_event);
+	pump->read_event = NULL;
+}
+
+void rf_pump_done(struct rf_pump *pump)
+{
+	rf_event_cancel(pump->read_event);
+	rf_event_cancel(pump->write_event);
+	pump->read_event = pump->write_event = NULL;
+	rf_fd_done(&pump->own_to);
+}

@@ -1,0 +1,250 @@
+/* What is known of living boxes outside of them: see record.h. */
+#include "jail/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+
+#define STATE_OF_ROOT "/var/lib/ringfort"
+#define RUN_OF_ROOT   "/run/ringfort"
+
+/* The path of $RUN, or false where an ordinary user has no runtime directory. */
+static bool run_path(char *path, size_t size)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (geteuid() == 0)
+		return snprintf(path, size, RUN_OF_ROOT) > 0;
+	if (!runtime || runtime[0] != '/' || lstat(runtime, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    st.st_uid != geteuid() || st.st_mode & 077)
+		return false;
+	return snprintf(path, size, "%s/ringfort", runtime) < (int)size;
+}
+
+/* Opens $RUN, or a folder in it, making it if need be.  Returns a descriptor or a negative errno. */
+static int open_run(const char *folder)
+{
+	char path[4096];
+	RF_AUTO_FD int run = -1;
+	struct stat st;
+	int dir;
+
+	if (!run_path(path, sizeof(path)))
+		return -ENOENT;
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	run = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (run < 0 || fstat(run, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || st.st_mode & 077)
+		return -EPERM;
+	if (!folder)
+		return rf_fd_take(&run);
+	dir = openat(run, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 && errno == ENOENT && mkdirat(run, folder, 0700) == 0)
+		dir = openat(run, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return dir < 0 ? -errno : dir;
+}
+
+static int fail_run(struct rf_err *err, int code)
+{
+	rf_fail(err, code, "open %s", geteuid() == 0 ? RUN_OF_ROOT : "$XDG_RUNTIME_DIR/ringfort");
+	return rf_fail_hint(err, "it must be a directory of yours with mode 0700");
+}
+
+int rf_record_open_uids(struct rf_err *err)
+{
+	RF_AUTO_FD int run = open_run(NULL);
+	int fd;
+
+	if (run < 0)
+		return fail_run(err, run);
+	fd = openat(run, "uids", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? fail_run(err, -errno) : fd;
+}
+
+int rf_record_make(struct rf_box *box, struct rf_err *err)
+{
+	RF_AUTO_FD int boxes = open_run("boxes");
+	RF_AUTO_FD int record = -1;
+
+	if (boxes == -ENOENT)
+		return 0;
+	if (boxes < 0)
+		return fail_run(err, boxes);
+	record = openat(boxes, box->id, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (record < 0 || flock(record, LOCK_EX | LOCK_NB) < 0)
+		return rf_fail(err, -errno, "record the box");
+	box->record = rf_fd_take(&record);
+	return 0;
+}
+
+int rf_record_cgroup(const struct rf_box *box, const char *path)
+{
+	char line[300];
+	int len = snprintf(line, sizeof(line), "cgroup %s\n", path);
+
+	if (box->record < 0)
+		return 0;
+	return write(box->record, line, (size_t)len) == len ? 0 : -EIO;
+}
+
+/* ------------------------------------------------------------- other boxes */
+
+/* What a record says. */
+struct entry {
+	char text[4096];
+	bool is_dead; /* its launcher is gone */
+};
+
+static bool read_entry(int boxes, const char *name, struct entry *entry)
+{
+	RF_AUTO_FD int fd = openat(boxes, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	entry->is_dead = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	len = rf_fd_read(fd, entry->text, sizeof(entry->text) - 1);
+	entry->text[len < 0 ? 0 : len] = '\0';
+	return true;
+}
+
+/* Calls `fn` for each record but `own`, until it returns false. */
+static void each_entry(const char *own, bool (*fn)(int, const char *, struct entry *, void *),
+		       void *data)
+{
+	int boxes = open_run("boxes");
+	DIR *dir = boxes < 0 ? NULL : fdopendir(boxes);
+	struct dirent *found;
+	struct entry entry;
+
+	if (!dir) {
+		rf_fd_done(&boxes);
+		return;
+	}
+	while ((found = readdir(dir)))
+		if (found->d_name[0] != '.' && strcmp(found->d_name, own) != 0 &&
+		    read_entry(boxes, found->d_name, &entry) &&
+		    !fn(boxes, found->d_name, &entry, data))
+			break;
+	closedir(dir);
+}
+
+struct conflict {
+	const uint64_t *ns;
+	char box[17];
+};
+
+static bool has_other_namespaces(int boxes, const char *name, struct entry *entry, void *data)
+{
+	struct conflict *conflict = data;
+	const char *at = strstr(entry->text, "ns ");
+
+	(void)boxes;
+	if (entry->is_dead || !at)
+		return true;
+	at += strlen("ns ");
+	for (int i = 0; i < RF_NS_COUNT; i++) {
+		char *end;
+		uint64_t ns = strtoull(at, &end, 10);
+
+		if (end == at)
+			return true;
+		at = end;
+		if (ns != 0 && ns == conflict->ns[i]) {
+			snprintf(conflict->box, sizeof(conflict->box), "%s", name);
+			return false;
+		}
+	}
+	return true;
+}
+
+int rf_record_start(struct rf_box *box, const uint64_t *ns, struct rf_err *err)
+{
+	struct conflict conflict = { .ns = ns };
+	char text[256];
+	int len;
+
+	if (box->record < 0)
+		return 0;
+	len = snprintf(text, sizeof(text), "pid %d\nns", box->pid);
+	for (int i = 0; i < RF_NS_COUNT; i++)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, " %" PRIu64, ns[i]);
+	len += snprintf(text + len, sizeof(text) - (size_t)len, "\n");
+	if (write(box->record, text, (size_t)len) != len)
+		return rf_fail(err, -errno, "record the box");
+	each_entry(box->id, has_other_namespaces, &conflict);
+	if (conflict.box[0])
+		return rf_fail_say(err, -EPERM, "box %s has one of the new namespaces",
+				   conflict.box);
+	return 0;
+}
+
+void rf_record_done(struct rf_box *box)
+{
+	RF_AUTO_FD int boxes = -1;
+
+	if (box->record < 0)
+		return;
+	boxes = open_run("boxes");
+	if (boxes >= 0)
+		unlinkat(boxes, box->id, 0);
+	rf_fd_done(&box->record);
+}
+
+static bool sweep_entry(int boxes, const char *name, struct entry *entry, void *data)
+{
+	(void)data;
+	if (!entry->is_dead)
+		return true;
+	for (char *line = entry->text, *next; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (strncmp(line, "cgroup /", 8) == 0)
+			rf_cgroup_remove(line + 7);
+	}
+	unlinkat(boxes, name, 0);
+	return true;
+}
+
+void rf_record_sweep(void)
+{
+	each_entry("", sweep_entry, NULL);
+}
+
+bool rf_record_is_ours(int fd)
+{
+	const char *state = getenv("XDG_STATE_HOME");
+	char link[48], path[4096], run[4096], users[4096] = "";
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len < 0)
+		return true;
+	path[len] = '\0';
+	if (state && state[0] == '/')
+		snprintf(users, sizeof(users), "%s/ringfort", state);
+	if (!run_path(run, sizeof(run)))
+		run[0] = '\0';
+	for (const char *const *ours =
+		     (const char *const[]){ RUN_OF_ROOT, STATE_OF_ROOT, run, users, NULL };
+	     *ours; ours++)
+		if (**ours && access(*ours, F_OK) == 0 &&
+		    (rf_path_is_beneath(path, *ours) || rf_path_is_beneath(*ours, path)))
+			return true;
+	return false;
+}

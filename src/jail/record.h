@@ -1,0 +1,37 @@
+/*
+ * What is known of living boxes outside of them: $RUN.
+ *
+ * $RUN is /run/ringfort for root and $XDG_RUNTIME_DIR/ringfort for others, mode 0700.  Each box has
+ * a file boxes/ID, locked by its launcher: its pid, its namespaces, its cgroups.  A file that nobody
+ * holds belongs to a launcher that was killed; the next start takes away what it left.  An ordinary
+ * user without a runtime directory has no records, and nothing that would need them.
+ */
+#ifndef RF_JAIL_RECORD_H
+#define RF_JAIL_RECORD_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "jail/box.h"
+
+/* Opens the file whose bytes are the locks of root's uids.  Returns a descriptor. */
+int rf_record_open_uids(struct rf_err *err);
+
+/* Makes and locks the box's record. */
+int rf_record_make(struct rf_box *box, struct rf_err *err);
+
+/* Adds a cgroup's path, before the group is made. */
+int rf_record_cgroup(const struct rf_box *box, const char *path);
+
+/* Adds pid and namespaces, and fails if another living box has one of these namespaces. */
+int rf_record_start(struct rf_box *box, const uint64_t *ns, struct rf_err *err);
+
+void rf_record_done(struct rf_box *box);
+
+/* Takes away what killed launchers left behind. */
+void rf_record_sweep(void);
+
+/* True if the opened file is Ringfort's state, lies in it or holds it. */
+bool rf_record_is_ours(int fd);
+
+#endif

@@ -1,0 +1,275 @@
+/* The result of a run: see result.h. */
+#include "jail/result.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "jail/wall.h"
+
+/* clang-format off */
+static const char *const statuses[] = {
+	[RF_STATUS_OK]      = "ok",
+	[RF_STATUS_FAILED]  = "failed",
+	[RF_STATUS_TIMEOUT] = "timeout",
+	[RF_STATUS_CPU]     = "cpu",
+	[RF_STATUS_MEMORY]  = "memory",
+	[RF_STATUS_PIDS]    = "pids",
+	[RF_STATUS_DISK]    = "disk",
+	[RF_STATUS_OUTPUT]  = "output",
+	[RF_STATUS_KILLED]  = "killed",
+	[RF_STATUS_DENIED]  = "denied",
+	[RF_STATUS_ERROR]   = "error",
+};
+static const char *const grades[] = {
+	[RF_GRADE_NONE]    = "none",
+	[RF_GRADE_RLIMIT]  = "rlimit",
+	[RF_GRADE_SAMPLED] = "sampled",
+	[RF_GRADE_HARD]    = "hard",
+};
+/* clang-format on */
+
+_Static_assert(RF_LEN(statuses) == RF_STATUS_COUNT, "every status has a name");
+
+const char *rf_result_status(enum rf_status status)
+{
+	return statuses[status];
+}
+
+void rf_result_init(struct rf_result *result, const struct rf_plan *plan)
+{
+	*result = (struct rf_result){ .exit_code = -1 };
+	for (int i = 0; i < 2; i++)
+		rf_buf_init(&result->output[i], RF_MAX_JSON / 4);
+	memset(&result->usage, 0xff, sizeof(result->usage));
+	result->asked = plan ? plan->isolation : RF_ISOLATION_AUTO;
+	for (char *const *note = plan ? plan->notes : NULL; note && *note; note++)
+		rf_result_warn(result, "%s", *note);
+}
+
+void rf_result_done(struct rf_result *result)
+{
+	for (int i = 0; i < 2; i++)
+		rf_buf_done(&result->output[i]);
+}
+
+void rf_result_warn(struct rf_result *result, const char *fmt, ...)
+{
+	va_list args;
+
+	if (result->warning_count == RF_RESULT_WARNINGS)
+		return;
+	va_start(args, fmt);
+	vsnprintf(result->warnings[result->warning_count++], sizeof(result->warnings[0]), fmt,
+		  args);
+	va_end(args);
+}
+
+void rf_result_fail(struct rf_result *result, enum rf_status status, int code,
+		    const struct rf_err *err)
+{
+	result->status = status;
+	result->code = code;
+	result->error = *err;
+}
+
+/* ------------------------------------------------------------- as JSON */
+
+/* Text if it is UTF-8, base64 if not: every byte survives. */
+static void put_output(struct rf_json *json, const char *name, const struct rf_buf *output)
+{
+	const char *data = output->data ? output->data : "";
+
+	if (rf_json_is_utf8(data, output->len))
+		rf_json_bytes(json, name, data, output->len);
+	else
+		rf_json_base64(json, name, data, output->len);
+}
+
+static const char *encoding_of(const struct rf_buf *output)
+{
+	return rf_json_is_utf8(output->data ? output->data : "", output->len) ? "utf-8" : "base64";
+}
+
+static void put_ms(struct rf_json *json, const char *name, uint64_t ns)
+{
+	if (ns == UINT64_MAX)
+		rf_json_null(json, name);
+	else
+		rf_json_double(json, name, (double)ns / 1e6, 3);
+}
+
+static void put_count(struct rf_json *json, const char *name, uint64_t value)
+{
+	if (value == UINT64_MAX)
+		rf_json_null(json, name);
+	else
+		rf_json_int(json, name, (int64_t)value);
+}
+
+static void put_usage(struct rf_json *json, const struct rf_result *result)
+{
+	rf_json_open_object(json, "usage");
+	put_ms(json, "wall_ms", result->usage.wall_ns);
+	put_ms(json, "cpu_ms", result->usage.cpu_ns);
+	put_count(json, "memory_peak", result->usage.memory_peak);
+	put_count(json, "pids_peak", result->usage.pids_peak);
+	put_count(json, "disk", result->usage.disk_bytes);
+	put_ms(json, "start_ms", result->usage.start_ns);
+	rf_json_close_object(json);
+}
+
+static void put_proof(struct rf_json *json, const struct rf_result *result)
+{
+	static const char *const facts[] = RF_PROOF_NAMES, *const spaces[] = RF_NS_NAMES;
+
+	rf_json_open_object(json, "proof");
+	for (uint32_t i = 0; i < RF_PROOF_COUNT; i++)
+		if (result->proven & 1u << i)
+			rf_json_bool(json, facts[i], true);
+	if (result->proven & 1u << RF_PROOF_NAMESPACES) {
+		rf_json_open_object(json, "namespace_ids");
+		for (int i = 0; i < RF_NS_COUNT; i++)
+			rf_json_int(json, spaces[i], (int64_t)result->ns[i]);
+		rf_json_close_object(json);
+	}
+	if (result->walls.landlock_abi)
+		rf_json_int(json, "landlock_abi", result->walls.landlock_abi);
+	rf_json_close_object(json);
+}
+
+static void put_isolation(struct rf_json *json, const struct rf_result *result)
+{
+	rf_json_open_object(json, "isolation");
+	rf_json_string(json, "asked", result->asked == RF_ISOLATION_AUTO ? "auto" : "process");
+	rf_json_string(json, "got", result->proven ? "process" : "none");
+	rf_json_open_array(json, "missing");
+	for (uint32_t i = 0; i < result->walls.missing_count; i++)
+		rf_json_string(json, NULL, result->walls.missing[i]);
+	rf_json_close_array(json);
+	rf_json_open_object(json, "limits");
+	for (int i = 0; result->proven && i < RF_LIMIT_COUNT; i++)
+		rf_json_string(json, rf_limit_table[i].key, grades[result->grades[i]]);
+	rf_json_close_object(json);
+	put_proof(json, result);
+	rf_json_close_object(json);
+}
+
+static void put_walls(struct rf_json *json, const struct rf_result *result)
+{
+	rf_json_open_object(json, "walls_us");
+	for (size_t i = 0; rf_wall_name(i); i++)
+		rf_json_double(json, rf_wall_name(i),
+			       (double)(result->walls.wall_ns[i] + result->outside_ns[i]) / 1e3, 1);
+	rf_json_close_object(json);
+}
+
+static void put_error(struct rf_json *json, const struct rf_err *error)
+{
+	const char *name = strerrorname_np(-error->code);
+
+	if (!error->code) {
+		rf_json_null(json, "error");
+		return;
+	}
+	rf_json_open_object(json, "error");
+	rf_json_string(json, "code", name ? name : "EUNKNOWN");
+	rf_json_string(json, "message", error->msg);
+	rf_json_string(json, "remedy", error->hint[0] ? error->hint : NULL);
+	if (error->line) {
+		rf_json_open_object(json, "where");
+		rf_json_int(json, "line", error->line);
+		rf_json_int(json, "column", error->column);
+		rf_json_close_object(json);
+	} else {
+		rf_json_null(json, "where");
+	}
+	rf_json_close_object(json);
+}
+
+static void put_lists(struct rf_json *json, const struct rf_result *result)
+{
+	rf_json_open_array(json, "limits_hit");
+	for (uint32_t i = 0; i < RF_LIMIT_COUNT; i++)
+		if (result->limits_hit & 1u << i)
+			rf_json_string(json, NULL, rf_limit_table[i].key);
+	rf_json_close_array(json);
+	rf_json_open_array(json, "warnings");
+	for (size_t i = 0; i < result->warning_count; i++)
+		rf_json_string(json, NULL, result->warnings[i]);
+	rf_json_close_array(json);
+	rf_json_open_array(json, "denials");
+	rf_json_close_array(json);
+	rf_json_bool(json, "denials_seen", false);
+}
+
+void rf_result_json(const struct rf_result *result, bool is_pretty, struct rf_buf *out)
+{
+	struct rf_json json;
+
+	rf_json_init(&json, out, is_pretty);
+	rf_json_open_object(&json, NULL);
+	rf_json_string(&json, "id", result->id);
+	rf_json_string(&json, "status", statuses[result->status]);
+	if (result->exit_code >= 0)
+		rf_json_int(&json, "exit_code", result->exit_code);
+	else
+		rf_json_null(&json, "exit_code");
+	if (result->signal)
+		rf_json_int(&json, "signal", result->signal);
+	else
+		rf_json_null(&json, "signal");
+	put_output(&json, "stdout", &result->output[0]);
+	put_output(&json, "stderr", &result->output[1]);
+	rf_json_open_object(&json, "truncated");
+	rf_json_bool(&json, "stdout", result->is_truncated[0]);
+	rf_json_bool(&json, "stderr", result->is_truncated[1]);
+	rf_json_close_object(&json);
+	rf_json_open_object(&json, "encoding");
+	rf_json_string(&json, "stdout", encoding_of(&result->output[0]));
+	rf_json_string(&json, "stderr", encoding_of(&result->output[1]));
+	rf_json_close_object(&json);
+	put_usage(&json, result);
+	put_isolation(&json, result);
+	put_walls(&json, result);
+	put_error(&json, &result->error);
+	put_lists(&json, result);
+	rf_json_close_object(&json);
+	rf_buf_puts(out, "\n");
+}
+
+/* ------------------------------------------------------------- for people */
+
+static void put_size(struct rf_buf *out, const char *label, uint64_t bytes)
+{
+	if (bytes != UINT64_MAX)
+		rf_buf_printf(out, "  %-8s %.1f MiB\n", label, (double)bytes / (1024 * 1024));
+}
+
+void rf_result_stats(const struct rf_result *result, struct rf_buf *out)
+{
+	rf_buf_printf(out, "ringfort: %s", statuses[result->status]);
+	if (result->exit_code >= 0)
+		rf_buf_printf(out, ", exit code %d", result->exit_code);
+	if (result->signal)
+		rf_buf_printf(out, ", signal %d (%s)", result->signal,
+			      sigabbrev_np(result->signal) ? sigabbrev_np(result->signal) : "?");
+	rf_buf_puts(out, "\n");
+	if (result->usage.wall_ns != UINT64_MAX)
+		rf_buf_printf(out, "  %-8s %.1f ms (box ready after %.1f ms)\n", "time",
+			      (double)result->usage.wall_ns / 1e6,
+			      (double)result->usage.start_ns / 1e6);
+	if (result->usage.cpu_ns != UINT64_MAX)
+		rf_buf_printf(out, "  %-8s %.1f ms\n", "cpu", (double)result->usage.cpu_ns / 1e6);
+	put_size(out, "memory", result->usage.memory_peak);
+	put_size(out, "disk", result->usage.disk_bytes);
+	if (result->usage.pids_peak != UINT64_MAX)
+		rf_buf_printf(out, "  %-8s %llu\n", "pids",
+			      (unsigned long long)result->usage.pids_peak);
+	for (uint32_t i = 0; i < result->walls.missing_count; i++)
+		rf_buf_printf(out, "  missing  %s\n", result->walls.missing[i]);
+}

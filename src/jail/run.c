@@ -1,0 +1,555 @@
+/* One run: see run.h. */
+#include "jail/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "jail/janitor.h"
+#include "jail/pump.h"
+#include "jail/record.h"
+#include "jail/sample.h"
+
+#define MS 1000000ull /* nanoseconds */
+
+#define SAMPLE_EVERY  (10 * MS)
+#define JANITOR_AFTER (20 * MS) /* shorter runs do without; the next start cleans up */
+
+/* What a run is in the middle of.  Lives on the heap: it holds three pumps' buffers. */
+struct run {
+	const struct rf_plan *plan;
+	const struct rf_run_options *options;
+	struct rf_result *result;
+	struct rf_box box;
+	struct rf_loop *loop;
+	struct rf_pump pumps[3]; /* stdin, stdout, stderr */
+	struct rf_event *exit_event, *channel_event, *cpu_timer;
+	struct rf_janitor janitor;
+	struct rusage rusage;
+	struct rf_report start, end; /* what pid 1 said; kind 0: nothing yet */
+	struct rf_sample peak;
+	uint64_t began_ns;
+	enum rf_limit killed_for; /* RF_LIMIT_COUNT: for none */
+	int forwarded;            /* the last signal passed on, or 0 */
+	int interrupts;           /* how often a person asked to stop */
+	bool is_refused, has_exited;
+	int init_status;
+};
+
+/* ------------------------------------------------------------- ends */
+
+/* The first reason counts. */
+static void kill_for(struct run *run, enum rf_limit limit)
+{
+	if (run->killed_for != RF_LIMIT_COUNT || run->has_exited)
+		return;
+	run->killed_for = limit;
+	rf_box_kill(&run->box);
+}
+
+/* All is over when pid 1 is gone, its last words are read and both outputs are passed on. */
+static void stop_if_over(struct run *run)
+{
+	if (run->has_exited && run->pumps[1].is_done && run->pumps[2].is_done)
+		rf_loop_stop(run->loop);
+}
+
+static void on_time(void *data, int what)
+{
+	(void)what;
+	kill_for(data, RF_LIMIT_TIME);
+}
+
+/* Everything inside is dead with pid 1. */
+static void on_exit_of_init(void *data, int what)
+{
+	struct run *run = data;
+
+	(void)what;
+	if (wait4(run->box.pid, &run->init_status, WNOHANG, &run->rusage) != run->box.pid)
+		return;
+	run->box.pid = 0;
+	run->has_exited = true;
+	run->result->usage.wall_ns = rf_loop_now() - run->began_ns;
+	rf_event_cancel(run->exit_event);
+	rf_pump_done(&run->pumps[0]);
+	stop_if_over(run);
+}
+
+/* ------------------------------------------------------------- pid 1's reports */
+
+static void take_report(struct run *run, const struct rf_report *report)
+{
+	switch (report->kind) {
+	case RF_REPORT_STARTED:
+		run->start = *report;
+		run->result->usage.start_ns = rf_loop_now() - run->began_ns;
+		break;
+	case RF_REPORT_REFUSED:
+		run->start = *report;
+		run->is_refused = true;
+		break;
+	case RF_REPORT_NO_EXEC:
+	case RF_REPORT_ENDED:
+		if (!run->end.kind) /* the program's own end comes after why it did not start */
+			run->end = *report;
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_channel(void *data, int what)
+{
+	struct run *run = data;
+	struct rf_report report;
+	ssize_t n;
+
+	(void)what;
+	while ((n = recv(run->box.channel[0], &report, sizeof(report), MSG_DONTWAIT)) > 0)
+		if (n == (ssize_t)sizeof(report))
+			take_report(run, &report);
+	if (n == 0 || errno != EAGAIN) {
+		rf_event_cancel(run->channel_event);
+		run->channel_event = NULL;
+	}
+}
+
+/* ------------------------------------------------------------- streams */
+
+static bool on_output(void *data, struct rf_pump *pump, size_t *len)
+{
+	struct run *run = data;
+	uint64_t limit = run->plan->limits[RF_LIMIT_OUTPUT];
+	uint64_t total = run->pumps[1].total + run->pumps[2].total;
+	uint64_t over = total > limit ? total - limit : 0;
+
+	if (over == 0)
+		return true;
+	*len = over >= *len ? 0 : *len - (size_t)over;
+	run->result->is_truncated[pump - &run->pumps[1]] = true;
+	kill_for(run, RF_LIMIT_OUTPUT);
+	return false;
+}
+
+/* A reader that went away: the program learns it from its own pipe. */
+static void on_output_done(void *data, struct rf_pump *pump)
+{
+	struct run *run = data;
+
+	rf_fd_done(&run->box.stdio[pump - run->pumps][0]);
+	stop_if_over(run);
+}
+
+static void on_input_done(void *data, struct rf_pump *pump)
+{
+	struct run *run = data;
+
+	(void)pump;
+	rf_fd_done(&run->box.stdio[0][1]);
+}
+
+static int start_pumps(struct run *run, struct rf_err *err)
+{
+	struct rf_box *box = &run->box;
+
+	fcntl(box->stdio[0][1], F_SETFL, O_NONBLOCK);
+	run->pumps[0].from = STDIN_FILENO;
+	run->pumps[0].to = box->stdio[0][1];
+	run->pumps[0].on_done = on_input_done;
+	for (int i = 1; i < 3; i++) {
+		run->pumps[i].from = box->stdio[i][0];
+		run->pumps[i].to = i;
+		run->pumps[i].into = run->options->is_captured ? &run->result->output[i - 1] : NULL;
+		run->pumps[i].on_bytes = on_output;
+		run->pumps[i].on_done = on_output_done;
+	}
+	for (int i = 0; i < 3; i++) {
+		run->pumps[i].data = run;
+		if (rf_pump_start(&run->pumps[i], run->loop, err) < 0)
+			return err->code;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------- signals */
+
+static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH };
+
+/* Passes it on; whoever asks to stop a second time means it. */
+static void on_signal(void *data, int signal)
+{
+	struct run *run = data;
+	bool is_stop = signal != SIGUSR1 && signal != SIGUSR2 && signal != SIGWINCH;
+
+	if (is_stop)
+		run->forwarded = signal;
+	if (is_stop && ++run->interrupts > 1) {
+		rf_box_kill(&run->box);
+		return;
+	}
+	syscall(SYS_pidfd_send_signal, run->box.pidfd, signal, NULL, 0);
+}
+
+static int start_signals(struct run *run, struct rf_err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < RF_LEN(passed_on); i++)
+		sigaddset(&set, passed_on[i]);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return rf_fail(err, -errno, "hold signals");
+	signal(SIGPIPE, SIG_IGN);
+	return rf_loop_signals(run->loop, &set, on_signal, run, err);
+}
+
+/* ------------------------------------------------------------- limits that need watching */
+
+static void note_peak(struct run *run, const struct rf_sample *sample)
+{
+	if (sample->memory_bytes > run->peak.memory_bytes)
+		run->peak.memory_bytes = sample->memory_bytes;
+	if (sample->pids > run->peak.pids)
+		run->peak.pids = sample->pids;
+	if (sample->cpu_ns > run->peak.cpu_ns)
+		run->peak.cpu_ns = sample->cpu_ns;
+}
+
+/* When processor time can run out at the earliest: all processors busy from now on. */
+static uint64_t next_look(const struct run *run, uint64_t used_ns)
+{
+	uint64_t limit = run->plan->limits[RF_LIMIT_CPU_TIME], left;
+
+	if (run->box.grades[RF_LIMIT_MEMORY] == RF_GRADE_SAMPLED)
+		return rf_loop_now() + SAMPLE_EVERY;
+	if (limit == RF_LIMIT_NONE)
+		return UINT64_MAX;
+	left = limit * MS - used_ns;
+	left /= (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	return rf_loop_now() + (left < MS ? MS : left);
+}
+
+static void on_look(void *data, int what)
+{
+	struct run *run = data;
+	const uint64_t *limits = run->plan->limits;
+	uint64_t used = rf_cgroup_cpu_ns(&run->box.cgroup);
+	bool is_sampled = run->box.grades[RF_LIMIT_MEMORY] == RF_GRADE_SAMPLED;
+	struct rf_sample sample = { 0 };
+
+	(void)what;
+	if (run->has_exited)
+		return;
+	if (is_sampled || used == UINT64_MAX) {
+		rf_sample_take(run->box.pid, limits[RF_LIMIT_MEMORY] / 4 * 3, &sample);
+		note_peak(run, &sample);
+		used = used == UINT64_MAX ? sample.cpu_ns : used;
+	}
+	if (is_sampled && sample.memory_bytes > limits[RF_LIMIT_MEMORY])
+		kill_for(run, RF_LIMIT_MEMORY);
+	if (limits[RF_LIMIT_CPU_TIME] != RF_LIMIT_NONE && used >= limits[RF_LIMIT_CPU_TIME] * MS)
+		kill_for(run, RF_LIMIT_CPU_TIME);
+	else
+		rf_event_again(run->cpu_timer, next_look(run, used));
+}
+
+static void on_janitor(void *data, int what)
+{
+	struct run *run = data;
+
+	(void)what;
+	if (!run->has_exited)
+		rf_janitor_start(&run->janitor, &run->box);
+}
+
+static int start_timers(struct run *run, struct rf_err *err)
+{
+	uint64_t time = run->plan->limits[RF_LIMIT_TIME];
+	struct rf_event *event;
+
+	if (time != RF_LIMIT_NONE &&
+	    rf_loop_timer(run->loop, run->began_ns + time * MS, on_time, run, &event, err) < 0)
+		return err->code;
+	if (rf_loop_timer(run->loop, next_look(run, 0), on_look, run, &run->cpu_timer, err) < 0)
+		return err->code;
+	return rf_loop_timer(run->loop, run->began_ns + JANITOR_AFTER, on_janitor, run, &event,
+			     err);
+}
+
+/* ------------------------------------------------------------- the verdict */
+
+static void note_usage(struct run *run, struct rf_cgroup_usage *ret_counts)
+{
+	struct rf_result *result = run->result;
+	const struct timeval *user = &run->rusage.ru_utime, *system = &run->rusage.ru_stime;
+
+	rf_cgroup_usage(&run->box.cgroup, ret_counts);
+	result->usage.cpu_ns = ret_counts->cpu_ns;
+	if (ret_counts->cpu_ns == UINT64_MAX && run->has_exited)
+		result->usage.cpu_ns = (uint64_t)(user->tv_sec + system->tv_sec) * 1000000000u +
+				       (uint64_t)(user->tv_usec + system->tv_usec) * 1000u;
+	/* What was killed before it was waited for is not in the kernel's sum. */
+	if (ret_counts->cpu_ns == UINT64_MAX && run->peak.cpu_ns > result->usage.cpu_ns)
+		result->usage.cpu_ns = run->peak.cpu_ns;
+	result->usage.memory_peak = ret_counts->memory_peak;
+	if (ret_counts->memory_peak == UINT64_MAX && run->has_exited) {
+		uint64_t largest = (uint64_t)run->rusage.ru_maxrss * 1024;
+
+		result->usage.memory_peak =
+			run->peak.memory_bytes > largest ? run->peak.memory_bytes : largest;
+	}
+	result->usage.pids_peak =
+		ret_counts->pids_peak == UINT64_MAX ? run->peak.pids : ret_counts->pids_peak - 1;
+	if (result->usage.pids_peak == 0)
+		result->usage.pids_peak = UINT64_MAX; /* too short to be looked at */
+	if (run->end.kind == RF_REPORT_ENDED)
+		result->usage.disk_bytes = run->end.scratch_bytes - run->end.scratch_free_bytes;
+}
+
+/* Which limits were touched, whether or not they ended the run. */
+static uint32_t limits_hit(const struct run *run, const struct rf_cgroup_usage *counts)
+{
+	const struct rf_report *end = &run->end;
+	uint32_t hit = 0;
+
+	if (run->killed_for != RF_LIMIT_COUNT)
+		hit |= 1u << run->killed_for;
+	if (counts->oom_kills != UINT64_MAX && counts->oom_kills > 0)
+		hit |= 1u << RF_LIMIT_MEMORY;
+	if (counts->pids_refused != UINT64_MAX && counts->pids_refused > 0)
+		hit |= 1u << RF_LIMIT_PIDS;
+	if (end->kind == RF_REPORT_ENDED && end->scratch_bytes && end->scratch_free_bytes < 4096)
+		hit |= 1u << RF_LIMIT_DISK;
+	if (end->kind == RF_REPORT_ENDED && end->scratch_files && end->scratch_free_files == 0)
+		hit |= 1u << RF_LIMIT_INODES;
+	if (end->kind == RF_REPORT_ENDED && WIFSIGNALED(end->code)) {
+		if (WTERMSIG(end->code) == SIGXFSZ)
+			hit |= 1u << RF_LIMIT_FILE_SIZE;
+		if (WTERMSIG(end->code) == SIGXCPU)
+			hit |= 1u << RF_LIMIT_CPU_TIME;
+	}
+	return hit;
+}
+
+/* clang-format off */
+/* When several limits were hit by a program that failed, the first of these is the cause. */
+static const struct { enum rf_limit limit; enum rf_status status; } causes[] = {
+	{ RF_LIMIT_MEMORY,    RF_STATUS_MEMORY },
+	{ RF_LIMIT_CPU_TIME,  RF_STATUS_CPU    },
+	{ RF_LIMIT_PIDS,      RF_STATUS_PIDS   },
+	{ RF_LIMIT_FILE_SIZE, RF_STATUS_DISK   },
+	{ RF_LIMIT_DISK,      RF_STATUS_DISK   },
+	{ RF_LIMIT_INODES,    RF_STATUS_DISK   },
+	{ RF_LIMIT_OUTPUT,    RF_STATUS_OUTPUT },
+	{ RF_LIMIT_TIME,      RF_STATUS_TIMEOUT },
+};
+/* clang-format on */
+
+static enum rf_status cause_of(uint32_t hit, enum rf_status otherwise)
+{
+	for (size_t i = 0; i < RF_LEN(causes); i++)
+		if (hit & 1u << causes[i].limit)
+			return causes[i].status;
+	return otherwise;
+}
+
+/* The program's own end, where pid 1 saw it. */
+static void judge_end(struct run *run)
+{
+	struct rf_result *result = run->result;
+	int status = run->end.code;
+	bool is_ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+
+	if (WIFEXITED(status))
+		result->exit_code = WEXITSTATUS(status);
+	else
+		result->signal = WTERMSIG(status);
+	result->code = result->signal ? 128 + result->signal : result->exit_code;
+	if (is_ok) {
+		result->status = RF_STATUS_OK;
+		return;
+	}
+	result->status = cause_of(result->limits_hit, RF_STATUS_FAILED);
+	if (result->status == RF_STATUS_FAILED && run->forwarded &&
+	    result->signal == run->forwarded)
+		result->status = RF_STATUS_KILLED;
+}
+
+/* Killed as a whole: by us, by the OOM killer, or by somebody outside. */
+static void judge_kill(struct run *run)
+{
+	struct rf_result *result = run->result;
+	uint32_t hit =
+		run->killed_for == RF_LIMIT_COUNT ? result->limits_hit : 1u << run->killed_for;
+
+	result->signal = SIGKILL;
+	result->status = cause_of(hit, RF_STATUS_KILLED);
+	result->code = result->status == RF_STATUS_TIMEOUT ? 124 : 137;
+}
+
+static void judge(struct run *run)
+{
+	struct rf_result *result = run->result;
+	struct rf_cgroup_usage counts;
+
+	note_usage(run, &counts);
+	result->limits_hit = limits_hit(run, &counts);
+	result->proven = run->start.held;
+	memcpy(result->ns, run->start.ns, sizeof(result->ns));
+	if (run->end.kind == RF_REPORT_ENDED && run->killed_for == RF_LIMIT_COUNT)
+		judge_end(run);
+	else
+		judge_kill(run);
+	/* A limit that killed has codes of its own, whatever the program would have said. */
+	if (result->status == RF_STATUS_MEMORY && result->signal == SIGKILL)
+		result->code = 137;
+}
+
+/* ------------------------------------------------------------- runs that never were */
+
+/* Finds a program on the caller's PATH, to tell why the box does not have it. */
+static bool find_outside(const char *name, const char *path, char *found, size_t size)
+{
+	while (path && *path) {
+		size_t len = strcspn(path, ":");
+
+		if (len > 0 && snprintf(found, size, "%.*s/%s", (int)len, path, name) < (int)size &&
+		    access(found, X_OK) == 0)
+			return true;
+		path += len + (path[len] == ':');
+	}
+	return false;
+}
+
+static void explain_no_exec(struct run *run, struct rf_err *err)
+{
+	const char *name = run->plan->argv[0];
+	char found[4096];
+
+	rf_fail(err, -run->end.code, "%s", name);
+	if (run->end.code == ENOENT && !strchr(name, '/')) {
+		if (find_outside(name, run->options->caller_path, found, sizeof(found)))
+			rf_fail_hint(
+				err,
+				"it is at %s on your PATH, but not on the box's: name it by that "
+				"path, and show its folder with --read if it is not in /usr",
+				found);
+		else
+			rf_fail_hint(err, "the box looks in /usr/local/bin, /usr/bin and /bin");
+	} else if (run->end.code == ENOENT) {
+		rf_fail_hint(err, "the box sees /usr and what --read and --write show it");
+	} else if (run->end.code == EACCES) {
+		rf_fail_hint(err, "it must be executable and in a place that the box may execute");
+	} else if (run->end.code == ENOEXEC) {
+		rf_fail_hint(err, "a script needs a first line such as #!/bin/sh");
+	}
+}
+
+/* True if the program never ran; the result then says why. */
+static bool judge_no_start(struct run *run)
+{
+	static const char *const facts[] = RF_PROOF_NAMES;
+	struct rf_err err = RF_ERR_INIT;
+
+	if (run->end.kind == RF_REPORT_NO_EXEC) {
+		explain_no_exec(run, &err);
+		rf_result_fail(run->result, RF_STATUS_ERROR, run->end.code == ENOENT ? 127 : 126,
+			       &err);
+		run->result->proven = run->start.held;
+		return true;
+	}
+	if (run->is_refused) {
+		rf_fail_say(&err, -EPERM, "the proof failed: %s; nothing was started",
+			    run->start.fact < RF_PROOF_COUNT ? facts[run->start.fact] : "?");
+		rf_fail_hint(&err,
+			     "this is a defect in Ringfort or in this kernel: please report it");
+		rf_result_fail(run->result, RF_STATUS_ERROR, 125, &err);
+		run->result->proven = run->start.held;
+		return true;
+	}
+	if (run->start.kind == 0 && run->killed_for == RF_LIMIT_COUNT && !run->interrupts) {
+		err = run->box.shared->err;
+		if (!err.code)
+			rf_fail_say(&err, -EIO, "the box ended before the program started");
+		rf_result_fail(run->result,
+			       err.code == -EOPNOTSUPP ? RF_STATUS_DENIED : RF_STATUS_ERROR,
+			       err.code == -EOPNOTSUPP ? 126 : 125, &err);
+		return true;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------- the whole */
+
+static int supervise(struct run *run, struct rf_err *err)
+{
+	struct rf_box *box = &run->box;
+
+	if (rf_loop_new(&run->loop, err) < 0 || start_signals(run, err) < 0)
+		return err->code;
+	run->began_ns = rf_loop_now();
+	if (rf_box_start(box, run->options->init_path, err) < 0)
+		return err->code;
+	memcpy(run->result->grades, box->grades, sizeof(box->grades));
+	if (start_timers(run, err) < 0 || start_pumps(run, err) < 0)
+		return err->code;
+	if (rf_loop_watch(run->loop, box->channel[0], RF_LOOP_READ, on_channel, run,
+			  &run->channel_event, err) < 0 ||
+	    rf_loop_watch(run->loop, box->pidfd, RF_LOOP_READ, on_exit_of_init, run,
+			  &run->exit_event, err) < 0)
+		return err->code;
+	if (rf_loop_run(run->loop, err) < 0)
+		return err->code;
+	on_channel(run, 0); /* last words */
+	return 0;
+}
+
+void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
+	    struct rf_result *ret_result)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		rf_fail(&err, -ENOMEM, "a run");
+		rf_result_fail(ret_result, RF_STATUS_ERROR, 125, &err);
+		return;
+	}
+	run->plan = plan;
+	run->options = options;
+	run->result = ret_result;
+	run->killed_for = RF_LIMIT_COUNT;
+	for (int i = 0; i < 3; i++)
+		run->pumps[i].own_to = -1;
+	rf_box_init(&run->box, plan);
+
+	if (supervise(run, &err) < 0)
+		rf_result_fail(ret_result,
+			       err.code == -EOPNOTSUPP ? RF_STATUS_DENIED : RF_STATUS_ERROR,
+			       err.code == -EOPNOTSUPP ? 126 : 125, &err);
+	else if (!judge_no_start(run))
+		judge(run);
+
+	memcpy(ret_result->id, run->box.id, sizeof(ret_result->id));
+	if (run->box.shared)
+		ret_result->walls = *run->box.shared;
+	memcpy(ret_result->outside_ns, run->box.outside_ns, sizeof(ret_result->outside_ns));
+	for (int i = 0; i < 3; i++)
+		rf_pump_done(&run->pumps[i]);
+	rf_box_done(&run->box);
+	rf_janitor_stop(&run->janitor);
+	rf_loop_free(run->loop);
+	free(run);
+	rf_record_sweep();
+}

@@ -1,0 +1,27 @@
+/*
+ * One run: a plan carried out from start to result.
+ *
+ * Starts the box, moves its standard streams, passes signals on, keeps the limits that the kernel
+ * does not keep by itself, and tells the cause of the end apart.  When rf_run() returns, nothing of
+ * the box is left.
+ */
+#ifndef RF_JAIL_RUN_H
+#define RF_JAIL_RUN_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "jail/result.h"
+#include "policy/plan.h"
+
+struct rf_run_options {
+	const char *init_path;   /* the program ringfort-init */
+	const char *caller_path; /* the caller's PATH, to explain a program that is not found */
+	bool is_captured;        /* keep the output in the result instead of passing it on */
+};
+
+/* Runs to the end.  Always fills `ret_result` (initialised by the caller); whatever went wrong is in it. */
+void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
+	    struct rf_result *ret_result);
+
+#endif

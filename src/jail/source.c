@@ -1,0 +1,203 @@
+/* The host's trees that a plan shows: see source.h. */
+#include "jail/source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/kernel.h"
+#include "jail/record.h"
+#include "jail/userns.h"
+
+#define GLOB_MAX 32
+
+static uint64_t attrs_of(const struct rf_place *place)
+{
+	return RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV |
+	       (place->rights & RF_RIGHT_WRITE ? 0 : RF_MOUNT_ATTR_RDONLY);
+}
+
+/* True for what the policy or the current directory put there, and not every box has. */
+static bool is_named(const struct rf_place *place)
+{
+	return strcmp(place->rule, "default") != 0;
+}
+
+/* Clones the tree, with no attributes changed yet. */
+static int clone_tree(const struct rf_place *place, struct stat *ret_st, struct rf_err *err)
+{
+	RF_AUTO_FD int file = open(place->source, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int mnt;
+
+	if (file < 0) {
+		rf_fail(err, -errno, "%s: %s", place->rule, place->source);
+		if (err->code == -ENOENT)
+			rf_fail_hint(err, "make it first, or take it out of %s", place->rule);
+		return err->code;
+	}
+	if (fstat(file, ret_st) < 0)
+		return rf_fail(err, -errno, "%s: %s", place->rule, place->source);
+	if (S_ISLNK(ret_st->st_mode)) {
+		char target[160] = "";
+		ssize_t len = readlink(place->source, target, sizeof(target) - 1);
+
+		rf_fail_say(err, -ELOOP, "%s: %s is a symbolic link", place->rule, place->source);
+		return rf_fail_hint(err, "name what it leads to%s%.*s", len > 0 ? ": " : "",
+				    len > 0 ? (int)len : 0, target);
+	}
+	if (!S_ISDIR(ret_st->st_mode) && !S_ISREG(ret_st->st_mode)) {
+		rf_fail_say(err, -EINVAL, "%s: %s is neither a file nor a directory", place->rule,
+			    place->source);
+		return rf_fail_hint(err, "sockets, pipes and devices are not shown in a box");
+	}
+	if (is_named(place) && rf_record_is_ours(file)) {
+		rf_fail_say(err, -EACCES, "%s: %s would show Ringfort's own state", place->rule,
+			    place->source);
+		return rf_fail_hint(err, "name a directory that does not hold it");
+	}
+	mnt = rf_kernel_open_tree(file, "",
+				  RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC | RF_AT_RECURSIVE |
+					  AT_EMPTY_PATH);
+	return mnt < 0 ? rf_fail(err, -errno, "%s: clone %s", place->rule, place->source) : mnt;
+}
+
+int rf_source_open(const struct rf_place *place, struct rf_err *err)
+{
+	struct rf_kernel_mount_attr attr = { .attr_set = attrs_of(place) };
+	struct stat st;
+	RF_AUTO_FD int mnt = clone_tree(place, &st, err);
+
+	if (mnt < 0)
+		return mnt;
+	if (rf_kernel_mount_setattr(mnt, "", AT_EMPTY_PATH | RF_AT_RECURSIVE, &attr) < 0)
+		return rf_fail(err, -errno, "%s: protect %s", place->rule, place->source);
+	return rf_fd_take(&mnt);
+}
+
+/* The namespaces made so far for idmapped mounts, by owner; boxes have one or two. */
+struct owners {
+	struct {
+		uid_t uid;
+		gid_t gid;
+		int ns;
+	} of[8];
+	size_t count;
+};
+
+static int owner_ns(struct owners *owners, const struct rf_box *box, const struct stat *st,
+		    struct rf_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < owners->count; i++)
+		if (owners->of[i].uid == st->st_uid && owners->of[i].gid == st->st_gid)
+			return owners->of[i].ns;
+	if (i == RF_LEN(owners->of))
+		return rf_fail_say(err, -E2BIG, "the plan's trees have more than %zu owners", i);
+	if (rf_userns_for_owner(box, st->st_uid, st->st_gid, &owners->of[i].ns, err) < 0)
+		return err->code;
+	owners->of[i].uid = st->st_uid;
+	owners->of[i].gid = st->st_gid;
+	owners->count++;
+	return owners->of[i].ns;
+}
+
+/* A tree that can't be mapped: the box takes its owner's uid, if it must write and may. */
+static int take_owner(struct rf_box *box, const struct rf_place *place, const struct stat *st,
+		      struct rf_err *err)
+{
+	if (!(place->rights & RF_RIGHT_WRITE))
+		return 0;
+	if (st->st_uid == 0 &&
+	    rf_box_lacks(box, "idmapped mounts, on a file system whose files root owns",
+			 "give the directory to an ordinary user, or keep it on ext4, xfs, btrfs "
+			 "or tmpfs",
+			 err) < 0)
+		return rf_fail_in(err, "%s: %s", place->rule, place->source);
+	if (box->has_owner_uid && box->host_uid != st->st_uid) {
+		rf_fail_say(err, -EINVAL, "%s: %s and another tree have different owners",
+			    place->rule, place->source);
+		return rf_fail_hint(err, "their file systems can't be idmapped; write to one");
+	}
+	box->has_owner_uid = true;
+	box->host_uid = st->st_uid;
+	box->host_gid = st->st_gid;
+	return 0;
+}
+
+static int open_owned(struct rf_box *box, size_t index, struct owners *owners, struct rf_err *err)
+{
+	const struct rf_place *place = &box->plan->places[index];
+	struct rf_kernel_mount_attr attr = { .attr_set = attrs_of(place) | RF_MOUNT_ATTR_IDMAP };
+	struct stat st;
+	RF_AUTO_FD int mnt = clone_tree(place, &st, err);
+	int ns = mnt < 0 ? mnt : owner_ns(owners, box, &st, err);
+
+	if (mnt < 0 || ns < 0)
+		return err->code;
+	attr.userns_fd = (uint64_t)ns;
+	if (rf_kernel_mount_setattr(mnt, "", AT_EMPTY_PATH | RF_AT_RECURSIVE, &attr) < 0) {
+		if (errno != EINVAL && errno != EPERM)
+			return rf_fail(err, -errno, "%s: protect %s", place->rule, place->source);
+		if (take_owner(box, place, &st, err) < 0)
+			return err->code;
+		attr.attr_set &= ~(uint64_t)RF_MOUNT_ATTR_IDMAP;
+		if (rf_kernel_mount_setattr(mnt, "", AT_EMPTY_PATH | RF_AT_RECURSIVE, &attr) < 0)
+			return rf_fail(err, -errno, "%s: protect %s", place->rule, place->source);
+	}
+	box->trees[index] = rf_fd_take(&mnt);
+	return 0;
+}
+
+int rf_source_open_owned(struct rf_box *box, struct rf_err *err)
+{
+	struct owners owners = { 0 };
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < box->plan->place_count; i++)
+		if (box->plan->places[i].kind == RF_PLACE_HOST && is_named(&box->plan->places[i]))
+			code = open_owned(box, i, &owners, err);
+	for (size_t i = 0; i < owners.count; i++)
+		close(owners.of[i].ns);
+	return code;
+}
+
+int rf_source_glob(const char *pattern, struct rf_source_match *ret_match)
+{
+	const char *slash = strrchr(pattern, '/');
+	char folder[256];
+	struct dirent *entry;
+	DIR *dir;
+
+	*ret_match = (struct rf_source_match){ 0 };
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - pattern), pattern);
+	dir = opendir(folder);
+	if (!dir)
+		return -errno;
+	ret_match->paths = calloc(GLOB_MAX, sizeof(char *));
+	while (ret_match->paths && ret_match->count < GLOB_MAX && (entry = readdir(dir))) {
+		char *path;
+
+		if (entry->d_type != DT_DIR || fnmatch(slash + 1, entry->d_name, FNM_PERIOD) != 0)
+			continue;
+		if (asprintf(&path, "%s/%s", folder, entry->d_name) > 0)
+			ret_match->paths[ret_match->count++] = path;
+	}
+	closedir(dir);
+	return 0;
+}
+
+void rf_source_match_done(struct rf_source_match *match)
+{
+	for (size_t i = 0; i < match->count; i++)
+		free(match->paths[i]);
+	free(match->paths);
+	*match = (struct rf_source_match){ 0 };
+}

@@ -1,0 +1,34 @@
+/*
+ * The host's trees that a plan shows: opened, checked and cloned, ready to be put in their place.
+ */
+#ifndef RF_JAIL_SOURCE_H
+#define RF_JAIL_SOURCE_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "jail/box.h"
+
+/*
+ * Clones the tree at place->source with everything mounted beneath it: without setuid and devices,
+ * read-only unless the place is written.  A symbolic link is an error, and so is anything of
+ * Ringfort's own state.  Returns a detached mount or a negative errno.
+ */
+int rf_source_open(const struct rf_place *place, struct rf_err *err);
+
+/*
+ * As root, in the launcher: opens every tree that the policy names into box->trees, mapped so that
+ * its owner's files are the box's own.  Where the file system can't map, a tree that is only read
+ * stays as it is, and a box that writes takes the owner's uid, if that is not root's.
+ */
+int rf_source_open_owned(struct rf_box *box, struct rf_err *err);
+
+/* The entries of a host directory whose name matches the pattern's last part. */
+struct rf_source_match {
+	char **paths;
+	size_t count;
+};
+int rf_source_glob(const char *pattern, struct rf_source_match *ret_match);
+void rf_source_match_done(struct rf_source_match *match);
+
+#endif

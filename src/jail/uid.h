@@ -1,0 +1,14 @@
+/* A uid on the host for each box of root's: see uid.c. */
+#ifndef RF_JAIL_UID_H
+#define RF_JAIL_UID_H
+
+#include "base/err.h"
+#include "jail/box.h"
+
+/*
+ * Sets box->host_uid and host_gid: as root an unused uid, held by a lock that the kernel frees
+ * with its holder; otherwise the caller's own.
+ */
+int rf_uid_take(struct rf_box *box, struct rf_err *err);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * The namespaces of a box.
+ *
+ * Takes away: the sight of the host's processes, mounts, network, IPC, names and groups, and any
+ * privilege over them.
+ * Raised: with the child itself (clone3), right after its cgroup.
+ * From inside: a small machine of its own.
+ *
+ * Two user namespaces, or as root one.  Whoever builds a box needs privilege over its mounts and
+ * network: root has it, an ordinary user gets it in a first user namespace made with the child.  At
+ * the end the program enters a last one, with a single id mapped and nothing owned by it: whatever
+ * capability a bug might bring back there, it counts over no mount, no network and no process
+ * outside the namespace (read-only mounts that a box could remount were CVE-2026-46695).
+ */
+#include "jail/userns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+uint64_t rf_userns_flags(const struct rf_box *box)
+{
+	uint64_t flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+
+	if (!box->is_root)
+		flags |= CLONE_NEWUSER;
+	if (box->plan->link == RF_LINK_NONE)
+		flags |= CLONE_NEWNET;
+	return flags;
+}
+
+static int write_map(const char *file, unsigned inside, unsigned outside, struct rf_err *err)
+{
+	char map[48];
+	int code;
+
+	snprintf(map, sizeof(map), "%u %u 1", inside, outside);
+	code = rf_fd_write_text(AT_FDCWD, file, map);
+	return code < 0 ? rf_fail(err, code, "write %s", file) : 0;
+}
+
+/* An ordinary user may map only the own ids, and only after giving up setgroups(). */
+static int map_self(unsigned uid, unsigned gid, unsigned host_uid, unsigned host_gid,
+		    struct rf_err *err)
+{
+	int code = rf_fd_write_text(AT_FDCWD, "/proc/self/setgroups", "deny");
+
+	if (code < 0 && code != -ENOENT)
+		return rf_fail(err, code, "write /proc/self/setgroups");
+	if (write_map("/proc/self/uid_map", uid, host_uid, err) < 0)
+		return err->code;
+	return write_map("/proc/self/gid_map", gid, host_gid, err);
+}
+
+int rf_userns_enter(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_plan *plan = box->plan;
+
+	if (!box->is_root && map_self(plan->uid, plan->gid, box->host_uid, box->host_gid, err) < 0)
+		return err->code;
+	/* Only now: the namespace's root is the group that the box has just entered. */
+	if (unshare(CLONE_NEWCGROUP) < 0)
+		return rf_fail(err, -errno, "a cgroup namespace");
+	if (sethostname(plan->hostname, strlen(plan->hostname)) < 0 ||
+	    setdomainname("(none)", strlen("(none)")) < 0)
+		return rf_fail(err, -errno, "set the host name");
+	return 0;
+}
+
+int rf_userns_seal(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_plan *plan = box->plan;
+	unsigned host_uid = box->is_root ? box->host_uid : plan->uid;
+	unsigned host_gid = box->is_root ? box->host_gid : plan->gid;
+
+	if (unshare(CLONE_NEWUSER) < 0) {
+		rf_fail(err, -errno, "a user namespace");
+		return rf_fail_hint(err,
+				    "see `ringfort doctor`: user.max_user_namespaces may be 0");
+	}
+	return map_self(plan->uid, plan->gid, host_uid, host_gid, err);
+}
+
+/* Lives in the new namespace until the launcher has taken hold of it; shares all memory. */
+static int hold_namespace(void *unused)
+{
+	(void)unused;
+	for (;;)
+		pause();
+	return 0;
+}
+
+/*
+ * A namespace needs a process to be born, and only its parent may map ids that are not the child's
+ * own.  The child shares our memory and touches none of it, so nothing is copied for it.
+ */
+int rf_userns_for_owner(const struct rf_box *box, uid_t uid, gid_t gid, int *ret_ns,
+			struct rf_err *err)
+{
+	static char stack[16384] __attribute__((aligned(16)));
+	char uid_map[48], gid_map[48], ns[48];
+	int code = 0;
+	pid_t pid = clone(hold_namespace, stack + sizeof(stack),
+			  CLONE_NEWUSER | CLONE_VM | CLONE_FILES | SIGCHLD, NULL);
+
+	if (pid < 0)
+		return rf_fail(err, -errno, "a user namespace for an idmapped mount");
+
+	snprintf(uid_map, sizeof(uid_map), "/proc/%d/uid_map", pid);
+	snprintf(gid_map, sizeof(gid_map), "/proc/%d/gid_map", pid);
+	snprintf(ns, sizeof(ns), "/proc/%d/ns/user", pid);
+	if (write_map(uid_map, uid, box->host_uid, err) < 0 ||
+	    write_map(gid_map, gid, box->host_gid, err) < 0)
+		code = err->code;
+	if (code == 0) {
+		*ret_ns = open(ns, O_RDONLY | O_CLOEXEC);
+		if (*ret_ns < 0)
+			code = rf_fail(err, -errno, "open %s", ns);
+	}
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return code;
+}

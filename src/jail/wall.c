@@ -1,0 +1,89 @@
+/*
+ * The walls of a box: see wall.h.
+ *
+ * RF_TEST_WALLS is defined only for a second build of the launcher that the tests use: it leaves
+ * out the walls named in an environment variable, so that the proof can be seen to refuse and each
+ * attack can be seen to succeed without the wall that stops it.  The product does not contain it.
+ */
+#include "jail/wall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "jail/identity.h"
+#include "jail/landlock.h"
+#include "jail/mount.h"
+#include "jail/netns.h"
+#include "jail/rlimit.h"
+#include "jail/seccomp.h"
+#include "jail/uid.h"
+#include "jail/userns.h"
+
+typedef int rf_wall_fn(struct rf_box *box, struct rf_err *err);
+
+/* clang-format off */
+static const struct rf_wall {
+	const char *name;
+	rf_wall_fn *outside; /* before the child exists, in the launcher; may be NULL */
+	rf_wall_fn *inside;  /* in the child, before pid 1; may be NULL */
+} walls[] = {
+	{ "cgroup",     rf_cgroup_raise, rf_cgroup_enter   }, /* first: limits hold for the rest */
+	{ "namespaces", rf_uid_take,     rf_userns_enter   },
+	{ "mounts",     rf_mount_open,   rf_mount_raise    },
+	{ "network",    NULL,            rf_netns_raise    },
+	{ "limits",     NULL,            rf_rlimit_raise   },
+	{ "identity",   NULL,            rf_identity_drop  }, /* ids, groups, capabilities */
+	{ "landlock",   NULL,            rf_landlock_raise },
+	{ "seccomp",    NULL,            rf_seccomp_raise  }, /* last: the others need calls */
+};
+/* clang-format on */
+
+_Static_assert(RF_LEN(walls) <= RF_BOX_WALLS_MAX, "the box has room to time every wall");
+
+#ifdef RF_TEST_WALLS
+static bool is_left_out(const char *name)
+{
+	const char *list = getenv("RINGFORT_TEST_WITHOUT");
+
+	return list && strstr(list, name);
+}
+#else
+static bool is_left_out(const char *name)
+{
+	(void)name;
+	return false;
+}
+#endif
+
+int rf_wall_raise_outside(struct rf_box *box, struct rf_err *err)
+{
+	for (size_t i = 0; i < RF_LEN(walls); i++) {
+		uint64_t began = rf_loop_now();
+
+		if (walls[i].outside && walls[i].outside(box, err) < 0)
+			return rf_fail_in(err, "%s", walls[i].name);
+		box->outside_ns[i] = rf_loop_now() - began;
+	}
+	return 0;
+}
+
+int rf_wall_raise_inside(struct rf_box *box, struct rf_err *err)
+{
+	for (size_t i = 0; i < RF_LEN(walls); i++) {
+		uint64_t began = rf_loop_now();
+
+		if (is_left_out(walls[i].name))
+			continue;
+		if (walls[i].inside && walls[i].inside(box, err) < 0)
+			return rf_fail_in(err, "%s", walls[i].name);
+		box->shared->wall_ns[i] = rf_loop_now() - began;
+	}
+	return 0;
+}
+
+const char *rf_wall_name(size_t i)
+{
+	return i < RF_LEN(walls) ? walls[i].name : NULL;
+}

@@ -1,0 +1,17 @@
+/* The walls of a box, in the order in which they go up. */
+#ifndef RF_JAIL_WALL_H
+#define RF_JAIL_WALL_H
+
+#include "base/err.h"
+#include "jail/box.h"
+
+/* Raises the outer part of every wall, in the launcher, before the child exists. */
+int rf_wall_raise_outside(struct rf_box *box, struct rf_err *err);
+
+/* Raises the inner part of every wall, in the child, before it becomes pid 1. */
+int rf_wall_raise_inside(struct rf_box *box, struct rf_err *err);
+
+/* The name of wall `i`, or NULL past the last. */
+const char *rf_wall_name(size_t i);
+
+#endif

@@ -1,0 +1,97 @@
+/* Memory that is freed all at once: see arena.h. */
+#include "policy/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 16384 /* holds an ordinary plan's strings in one or two */
+
+struct rf_arena_block {
+	struct rf_arena_block *next;
+	size_t used, size;
+	_Alignas(max_align_t) char data[];
+};
+
+struct rf_arena *rf_arena_new(void)
+{
+	return calloc(1, sizeof(struct rf_arena));
+}
+
+void rf_arena_free(struct rf_arena *arena)
+{
+	if (!arena)
+		return;
+	while (arena->blocks) {
+		struct rf_arena_block *block = arena->blocks;
+
+		arena->blocks = block->next;
+		free(block);
+	}
+	free(arena);
+}
+
+static struct rf_arena_block *grow(struct rf_arena *arena, size_t size)
+{
+	size_t room = size > BLOCK ? size : BLOCK;
+	struct rf_arena_block *block = NULL;
+
+	if (room <= SIZE_MAX - sizeof(*block))
+		block = calloc(1, sizeof(*block) + room);
+	if (!block) {
+		arena->has_failed = true;
+		return NULL;
+	}
+	block->size = room;
+	block->next = arena->blocks;
+	arena->blocks = block;
+	return block;
+}
+
+void *rf_arena_alloc(struct rf_arena *arena, size_t size)
+{
+	struct rf_arena_block *block = arena->blocks;
+	size_t align = _Alignof(max_align_t);
+	void *data;
+
+	if (size > SIZE_MAX - align) {
+		arena->has_failed = true;
+		return NULL;
+	}
+	size = (size + align - 1) / align * align;
+	if (!block || block->size - block->used < size)
+		block = grow(arena, size);
+	if (!block)
+		return NULL;
+	data = block->data + block->used;
+	block->used += size;
+	return data;
+}
+
+char *rf_arena_copy(struct rf_arena *arena, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = rf_arena_alloc(arena, size);
+
+	return copy ? memcpy(copy, text, size) : NULL;
+}
+
+char *rf_arena_printf(struct rf_arena *arena, const char *fmt, ...)
+{
+	va_list args, again;
+	char *text = NULL;
+	int len;
+
+	va_start(args, fmt);
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, fmt, args);
+	if (len >= 0)
+		text = rf_arena_alloc(arena, (size_t)len + 1);
+	if (text)
+		vsnprintf(text, (size_t)len + 1, fmt, again);
+	va_end(again);
+	va_end(args);
+	return text;
+}

@@ -1,0 +1,35 @@
+/*
+ * A plan in words, for a person or as JSON for a program.
+ *
+ * The table of system calls belongs to the jail, which stands above this folder; it hands its rows
+ * in, grouped as they should be read.
+ */
+#ifndef RF_POLICY_EXPLAIN_H
+#define RF_POLICY_EXPLAIN_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "policy/plan.h"
+
+struct rf_explain_call {
+	const char *name;
+	const char *verdict; /* "allowed", "refused" ... */
+	const char *why; /* rows that follow each other with one verdict and reason are one group */
+};
+
+struct rf_explain_calls {
+	const struct rf_explain_call *rows;
+	size_t count;
+};
+
+/* Both borrow everything; `calls` may be NULL.  Check out->has_failed at the end. */
+void rf_explain_text(const struct rf_plan *plan, const struct rf_explain_calls *calls,
+		     struct rf_buf *out);
+void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *calls,
+		     struct rf_buf *out);
+
+/* One word for what a place is made of ("host", "scratch" ...). */
+const char *rf_explain_kind(enum rf_place_kind kind);
+
+#endif

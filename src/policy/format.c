@@ -1,0 +1,159 @@
+/*
+ * A policy written out as YAML that reads back to the same policy.
+ *
+ * Only what was set is written.  Text that could be taken for anything else than itself stands in
+ * double quotes, where every character that YAML treats specially is escaped.
+ */
+#include <string.h>
+
+#include "base/buf.h"
+#include "policy/key.h"
+#include "policy/rune.h"
+
+/* Paths, names and sizes: nothing in these letters can be mistaken for YAML. */
+static bool is_plain(const char *text)
+{
+	static const char first[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/";
+	size_t len = strlen(text);
+
+	return len > 0 && strchr(first, text[0]) &&
+	       strspn(text + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				"0123456789_/.%+-") == len - 1;
+}
+
+/* Characters that YAML lets stand between double quotes and does not fold into a line break. */
+static bool is_printable(uint32_t rune)
+{
+	return (rune >= ' ' && rune < 0x7f) || (rune >= 0xa0 && rune < 0x2028) ||
+	       (rune > 0x2029 && rune < 0xfeff) || (rune > 0xfeff && rune <= 0xfffd) ||
+	       rune >= 0x10000;
+}
+
+static void put_text(struct rf_buf *out, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (is_plain(text)) {
+		rf_buf_puts(out, text);
+		return;
+	}
+	rf_buf_puts(out, "\"");
+	for (size_t at = 0, n; at < len; at += n) {
+		uint32_t rune = '?';
+
+		n = rf_rune_take(text + at, len - at, &rune);
+		if (n == 0)
+			n = 1; /* values are UTF-8; this only makes the loop end */
+		if (rune == '"' || rune == '\\')
+			rf_buf_printf(out, "\\%c", (int)rune);
+		else if (is_printable(rune))
+			rf_buf_add(out, text + at, n);
+		else
+			rf_buf_printf(out, "\\u%04X", rune);
+	}
+	rf_buf_puts(out, "\"");
+}
+
+static void put_files(struct rf_buf *out, const struct rf_list_item *rule)
+{
+	struct rf_buf both;
+
+	if (strcmp(rule->name, rule->value) == 0) {
+		put_text(out, rule->name);
+		return;
+	}
+	rf_buf_init(&both, out->max);
+	rf_buf_printf(&both, "%s:%s", rule->name, rule->value);
+	if (both.has_failed)
+		out->has_failed = true;
+	else
+		put_text(out, both.data);
+	rf_buf_done(&both);
+}
+
+/* One element a line, beneath its key. */
+static void put_list(struct rf_buf *out, enum rf_key key, const struct rf_list *list,
+		     const char *indent)
+{
+	enum rf_key_type type = rf_key_table[key].type;
+
+	if (list->count == 0)
+		rf_buf_puts(out, type == RF_KEY_TYPE_MAP ? " {}" : " []");
+	rf_buf_puts(out, "\n");
+	for (size_t i = 0; i < list->count; i++) {
+		const struct rf_list_item *item = &list->items[i];
+
+		rf_buf_printf(out, "%s  %s", indent, type == RF_KEY_TYPE_MAP ? "" : "- ");
+		if (type == RF_KEY_TYPE_FILES)
+			put_files(out, item);
+		else
+			rf_buf_puts(out, item->name);
+		if (type == RF_KEY_TYPE_MAP) {
+			rf_buf_puts(out, ": ");
+			put_text(out, item->value);
+		}
+		rf_buf_puts(out, "\n");
+	}
+}
+
+static void put_keys(struct rf_buf *out, uint64_t keys)
+{
+	rf_buf_puts(out, keys ? "\n" : " []\n");
+	for (int i = 0; i < RF_KEY_COUNT; i++)
+		if (keys & RF_KEY_BIT(i))
+			rf_buf_printf(out, "  - %s\n", rf_key_table[i].path);
+}
+
+static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum rf_key key,
+		      const char *indent)
+{
+	const struct rf_key_value *value = &policy->values[key];
+	char text[64];
+
+	rf_buf_printf(out, "%s%s:", indent, rf_key_name(key));
+	switch (rf_key_table[key].type) {
+	case RF_KEY_TYPE_CHOICE:
+		rf_buf_printf(out, " %s\n", rf_key_choice_name(key, value->number));
+		break;
+	case RF_KEY_TYPE_LIMIT:
+		rf_limit_format((enum rf_limit)(key - RF_KEY_LIMIT), value->number, text,
+				sizeof(text));
+		rf_buf_printf(out, " %s\n", text);
+		break;
+	case RF_KEY_TYPE_HOST:
+	case RF_KEY_TYPE_PATH:
+		rf_buf_puts(out, " ");
+		put_text(out, value->text);
+		rf_buf_puts(out, "\n");
+		break;
+	case RF_KEY_TYPE_FILES:
+	case RF_KEY_TYPE_NAMES:
+	case RF_KEY_TYPE_MAP:
+		put_list(out, key, &value->list, indent);
+		break;
+	case RF_KEY_TYPE_KEYS:
+		put_keys(out, policy->finals);
+		break;
+	}
+}
+
+void rf_policy_format(const struct rf_policy *policy, struct rf_buf *out)
+{
+	const char *open = ""; /* the section whose keys are being written */
+
+	for (int i = 0; i < RF_KEY_COUNT; i++) {
+		const char *path = rf_key_table[i].path, *dot = strchr(path, '.');
+		size_t len = dot ? (size_t)(dot - path) : 0;
+
+		if (!(policy->set & RF_KEY_BIT(i)))
+			continue;
+		if (dot && (strncmp(open, path, len) != 0 || open[len] != '.')) {
+			rf_buf_printf(out, "%.*s:\n", (int)len, path);
+			open = path;
+		}
+		put_value(out, policy, (enum rf_key)i, dot ? "  " : "");
+	}
+	if (policy->set == 0)
+		rf_buf_puts(out, "{}\n");
+}

@@ -1,0 +1,255 @@
+/*
+ * The keys of a policy: see key.h.
+ *
+ * A key enters this table together with its enforcer.  What the design names beyond it stands in a
+ * second table and is refused by name, so that nobody believes in a rule that nothing carries out.
+ */
+#include "policy/key.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+
+/* clang-format off */
+static const struct rf_key_choice versions[] = { { "1", 1 }, { NULL } };
+static const struct rf_key_choice isolations[] = {
+	{ "auto", RF_ISOLATION_AUTO }, { "process", RF_ISOLATION_PROCESS },
+	{ "container", RF_KEY_LATER }, { "gvisor", RF_KEY_LATER },
+	{ "vm", RF_KEY_LATER }, { "wasm", RF_KEY_LATER }, { NULL },
+};
+static const struct rf_key_choice weakers[] = {
+	{ "refuse", RF_WEAKER_REFUSE }, { "allow", RF_WEAKER_ALLOW }, { NULL },
+};
+static const struct rf_key_choice syscalls[] = {
+	{ "default", RF_SYSCALLS_DEFAULT }, { "strict", RF_SYSCALLS_STRICT }, { NULL },
+};
+static const struct rf_key_choice requires[] = {
+	{ "any", RF_REQUIRE_ANY }, { "hard", RF_REQUIRE_HARD }, { NULL },
+};
+static const struct rf_key_choice currents[] = {
+	{ "none", RF_CURRENT_NONE }, { "read", RF_CURRENT_READ }, { NULL },
+};
+static const struct rf_key_choice links[] = {
+	{ "none", RF_LINK_NONE }, { "host", RF_LINK_HOST }, { NULL },
+};
+static const struct rf_key_choice switches[] = {
+	{ "off", RF_SWITCH_OFF }, { "on", RF_SWITCH_ON },
+	{ "false", RF_SWITCH_OFF }, { "true", RF_SWITCH_ON }, { NULL },
+};
+
+#define CHOICE(path, choices, strict, fallback, help) \
+	{ path, RF_KEY_TYPE_CHOICE, RF_KEY_STRICT_##strict, choices, { fallback }, help }
+#define TASTE(path, type, fallback, help) \
+	{ path, RF_KEY_TYPE_##type, RF_KEY_STRICT_NEITHER, NULL, { fallback }, help }
+#define LISTS(path, type, help) \
+	{ path, RF_KEY_TYPE_##type, RF_KEY_STRICT_LISTS, NULL, { NULL }, help }
+#define LIMIT(name) \
+	{ "limits." name, RF_KEY_TYPE_LIMIT, RF_KEY_STRICT_LESS }
+
+const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
+	[RF_KEY_VERSION] = CHOICE("version", versions, NEITHER, "1",
+		"the version of this language"),
+	[RF_KEY_ISOLATION] = CHOICE("isolation", isolations, MORE, "auto",
+		"what stands between the code and the host"),
+	[RF_KEY_WEAKER] = CHOICE("weaker", weakers, LESS, "refuse",
+		"whether a machine that lacks a wall may run the box"),
+	[RF_KEY_HOSTNAME] = TASTE("hostname", HOST, "box",
+		"the host's name inside"),
+	[RF_KEY_WORKDIR] = TASTE("workdir", PATH, NULL,
+		"where the program starts, inside"),
+	[RF_KEY_SYSCALLS] = CHOICE("syscalls", syscalls, MORE, "default",
+		"which system calls the filter lets through"),
+
+	[RF_KEY_LIMIT + RF_LIMIT_MEMORY]     = LIMIT("memory"),
+	[RF_KEY_LIMIT + RF_LIMIT_CPU]        = LIMIT("cpu"),
+	[RF_KEY_LIMIT + RF_LIMIT_CPU_TIME]   = LIMIT("cpu_time"),
+	[RF_KEY_LIMIT + RF_LIMIT_TIME]       = LIMIT("time"),
+	[RF_KEY_LIMIT + RF_LIMIT_PIDS]       = LIMIT("pids"),
+	[RF_KEY_LIMIT + RF_LIMIT_OPEN_FILES] = LIMIT("open_files"),
+	[RF_KEY_LIMIT + RF_LIMIT_FILE_SIZE]  = LIMIT("file_size"),
+	[RF_KEY_LIMIT + RF_LIMIT_DISK]       = LIMIT("disk"),
+	[RF_KEY_LIMIT + RF_LIMIT_INODES]     = LIMIT("inodes"),
+	[RF_KEY_LIMIT + RF_LIMIT_OUTPUT]     = LIMIT("output"),
+	[RF_KEY_REQUIRE] = CHOICE("limits.require", requires, MORE, "any",
+		"how well each limit must be enforced"),
+
+	[RF_KEY_READ] = LISTS("files.read", FILES,
+		"files of the host to show, read-only"),
+	[RF_KEY_WRITE] = LISTS("files.write", FILES,
+		"files of the host to show, writable"),
+	[RF_KEY_CURRENT] = CHOICE("files.current", currents, LESS, "read",
+		"whether the current directory is shown"),
+
+	[RF_KEY_PASS] = LISTS("env.pass", NAMES,
+		"variables of the caller to pass on"),
+	[RF_KEY_SET] = LISTS("env.set", MAP,
+		"variables to set"),
+
+	[RF_KEY_LINK] = CHOICE("network.link", links, LESS, "none",
+		"what the box's network leads to"),
+	[RF_KEY_LOOPBACK] = CHOICE("network.loopback", switches, LESS, "on",
+		"whether inet sockets work inside the box"),
+
+	[RF_KEY_FINAL] = LISTS("final", KEYS,
+		"keys that later sources may only make stricter"),
+};
+static_assert(RF_KEY_COUNT <= 64, "a policy keeps one bit for each key");
+
+const struct rf_key_section rf_key_sections[RF_KEY_SECTIONS] = {
+	{ "limits", -1 }, { "files", -1 }, { "env", -1 }, { "network", RF_KEY_LINK },
+};
+
+/* Keys of the design that nothing enforces yet, and what to do instead. */
+static const struct {
+	const char *path, *hint;
+} later[] = {
+	{ "files.deny",          "show only what is needed, in files.read and files.write" },
+	{ "commands",            "remove it; every program in /usr and in the shown files can be run" },
+	{ "network.allow",       "use `network: none`, or `network: host` for all of it" },
+	{ "network.deny",        "use `network: none`" },
+	{ "network.connections", "remove it, or use `network: none`" },
+	{ "network.rate",        "remove it, or use `network: none`" },
+	{ "network.bandwidth",   "remove it, or use `network: none`" },
+	{ "network.mode",        "remove it; every rule is enforced" },
+	{ "credentials",         "remove it, or hand a variable over in env.pass" },
+	{ "breaker",             "remove it; limits.time and limits.cpu_time bound a run" },
+	{ "extends",             "name profiles on the command line, in order" },
+	{ "audit",               "remove it" },
+	{ "seccomp",             "use `syscalls: default` or `syscalls: strict`" },
+};
+/* clang-format on */
+
+int rf_key_find(const char *path)
+{
+	for (int i = 0; i < RF_KEY_COUNT; i++)
+		if (strcmp(rf_key_table[i].path, path) == 0)
+			return i;
+	return -1;
+}
+
+int rf_key_find_section(const char *name)
+{
+	for (int i = 0; i < RF_KEY_SECTIONS; i++)
+		if (strcmp(rf_key_sections[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+const char *rf_key_name(enum rf_key key)
+{
+	const char *dot = strchr(rf_key_table[key].path, '.');
+
+	return dot ? dot + 1 : rf_key_table[key].path;
+}
+
+#define LONGEST 24 /* no name is longer; a longer word is like none of them */
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many letters to add, drop, replace or swap with a neighbour to get from `a` to `b`. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t rows[LONGEST + 1][LONGEST + 1], m = strlen(a), n = strlen(b);
+
+	if (m > LONGEST || n > LONGEST)
+		return LONGEST;
+	for (size_t i = 0; i <= m; i++)
+		rows[i][0] = i;
+	for (size_t j = 0; j <= n; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= m; i++)
+		for (size_t j = 1; j <= n; j++) {
+			size_t cost = rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+			cost = least(cost, least(rows[i - 1][j], rows[i][j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				cost = least(cost, rows[i - 2][j - 2] + 1);
+			rows[i][j] = cost;
+		}
+	return rows[m][n];
+}
+
+/* The best name seen so far for a word that is none. */
+struct guess {
+	const char *name;
+	size_t distance;
+};
+
+static void consider(struct guess *best, const char *word, const char *name, const char *answer)
+{
+	size_t len = least(strlen(word), strlen(name)), d = distance(word, name);
+
+	if (len >= 3 && strncmp(name, word, len) == 0)
+		d = least(d, 2); /* one abbreviates the other; a mere slip is nearer */
+	if (d < best->distance)
+		*best = (struct guess){ answer, d };
+}
+
+/*
+ * Looks among the neighbours of an unknown key first, then for the same name in another section
+ * (`memory` at the top is limits.memory).  NULL if nothing is near.
+ */
+static const char *nearest(const char *path)
+{
+	const char *dot = strchr(path, '.'), *name = dot ? dot + 1 : path;
+	size_t prefix = (size_t)(name - path);
+	struct guess best = { NULL, strlen(name) < 3 ? 2 : 3 };
+
+	for (int i = 0; i < RF_KEY_COUNT; i++) {
+		const char *key = rf_key_table[i].path;
+		bool is_top = !strchr(key, '.');
+
+		if (prefix ? strncmp(key, path, prefix) == 0 : is_top)
+			consider(&best, name, rf_key_name((enum rf_key)i), key + prefix);
+	}
+	for (int i = 0; i < RF_KEY_SECTIONS && prefix == 0; i++)
+		consider(&best, name, rf_key_sections[i].name, rf_key_sections[i].name);
+	for (int i = 0; i < RF_KEY_COUNT; i++)
+		if (strcmp(rf_key_name((enum rf_key)i), name) == 0 && best.distance > 0)
+			best = (struct guess){ rf_key_table[i].path, 0 };
+	return best.name;
+}
+
+int rf_key_refuse(const char *path, struct rf_err *err)
+{
+	const char *dot = strrchr(path, '.'), *name;
+
+	for (size_t i = 0; i < RF_LEN(later); i++)
+		if (strcmp(later[i].path, path) == 0) {
+			rf_fail_say(err, -EINVAL, "`%s` is not supported by this version", path);
+			return rf_fail_hint(err, "%s", later[i].hint);
+		}
+	if (strcmp(dot ? dot + 1 : path, "<<") == 0) {
+		rf_fail_say(err, -EINVAL, "merge keys (<<) are not part of the policy language");
+		return rf_fail_hint(err, "write the keys out");
+	}
+	rf_fail_say(err, -EINVAL, "%.80s: unknown key", path);
+	name = nearest(path);
+	return name ? rf_fail_hint(err, "did you mean \"%s\"?", name) : err->code;
+}
+
+bool rf_key_is_as_strict(enum rf_key key, uint64_t a, uint64_t b)
+{
+	switch (rf_key_table[key].strict) {
+	case RF_KEY_STRICT_LESS:
+		return a <= b;
+	case RF_KEY_STRICT_MORE:
+		return a >= b;
+	default:
+		return a == b;
+	}
+}
+
+const char *rf_key_choice_name(enum rf_key key, uint64_t value)
+{
+	for (const struct rf_key_choice *c = rf_key_table[key].choices; c && c->name; c++)
+		if (c->value == (int)value)
+			return c->name;
+	return "?";
+}

@@ -1,0 +1,117 @@
+/*
+ * The keys of a policy: one table that the reader, the flags, merge, meet, the writer and the
+ * reference all go by.
+ *
+ * A policy is one value for each key and a bit that says whether it was set, so there is no second
+ * place where a key could be forgotten.  Internal to src/policy.
+ */
+#ifndef RF_POLICY_KEY_H
+#define RF_POLICY_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/list.h"
+#include "policy/policy.h"
+
+enum rf_key {
+	RF_KEY_VERSION,
+	RF_KEY_ISOLATION,
+	RF_KEY_WEAKER,
+	RF_KEY_HOSTNAME,
+	RF_KEY_WORKDIR,
+	RF_KEY_SYSCALLS,
+	RF_KEY_LIMIT, /* the first of RF_LIMIT_COUNT keys, in the order of enum rf_limit */
+	RF_KEY_REQUIRE = RF_KEY_LIMIT + RF_LIMIT_COUNT,
+	RF_KEY_READ,
+	RF_KEY_WRITE,
+	RF_KEY_CURRENT,
+	RF_KEY_PASS,
+	RF_KEY_SET,
+	RF_KEY_LINK,
+	RF_KEY_LOOPBACK,
+	RF_KEY_FINAL,
+	RF_KEY_COUNT
+};
+
+#define RF_KEY_BIT(key) (UINT64_C(1) << (key))
+
+enum rf_key_type {
+	RF_KEY_TYPE_CHOICE, /* number: one of `choices` */
+	RF_KEY_TYPE_LIMIT,  /* number: a row of rf_limit_table */
+	RF_KEY_TYPE_HOST,   /* text: a host name */
+	RF_KEY_TYPE_PATH,   /* text: an absolute path inside the box */
+	RF_KEY_TYPE_FILES,  /* list: source on the host, place in the box */
+	RF_KEY_TYPE_NAMES,  /* list: names of variables */
+	RF_KEY_TYPE_MAP,    /* list: names of variables and their content */
+	RF_KEY_TYPE_KEYS,   /* bits: other keys */
+};
+
+/* Which of two values is the stricter one, for meet() and for keys that are final. */
+enum rf_key_strict {
+	RF_KEY_STRICT_LESS,    /* the smaller number */
+	RF_KEY_STRICT_MORE,    /* the greater number */
+	RF_KEY_STRICT_NEITHER, /* a matter of taste: the request's */
+	RF_KEY_STRICT_LISTS,   /* what is on both lists, by rules of its own: policy/meet.c */
+};
+
+#define RF_KEY_LATER (-1) /* a choice that the design names and this version can't enforce */
+
+struct rf_key_choice {
+	const char *name; /* NULL ends the table; the first name of a value is its proper one */
+	int value;
+};
+
+struct rf_key_info {
+	const char *path; /* "section.name" or "name" */
+	enum rf_key_type type;
+	enum rf_key_strict strict;
+	const struct rf_key_choice *choices;
+	const char
+		*defaults[RF_COMMAND_COUNT]; /* as text, or NULL; limits have theirs in limit.c */
+	const char *help;
+};
+
+extern const struct rf_key_info rf_key_table[RF_KEY_COUNT];
+
+/* The keys that hold other keys.  `short_for` is the key that a plain word sets, or -1. */
+struct rf_key_section {
+	const char *name;
+	int short_for;
+};
+
+#define RF_KEY_SECTIONS 4
+extern const struct rf_key_section rf_key_sections[RF_KEY_SECTIONS];
+
+struct rf_key_value {
+	uint64_t number;
+	char *text;
+	struct rf_list list;
+};
+
+struct rf_policy {
+	uint64_t set;    /* RF_KEY_BIT of every key that has a value */
+	uint64_t finals; /* the content of `final` */
+	struct rf_key_value values[RF_KEY_COUNT];
+};
+
+/* The index of a key by its path, or -1. */
+int rf_key_find(const char *path);
+
+/* The index of a section by its name, or -1. */
+int rf_key_find_section(const char *name);
+
+/* The part of the path after the section, which is how the key stands in its mapping. */
+const char *rf_key_name(enum rf_key key);
+
+/* Refuses a path that is no key: as one of a later version, or as unknown with the nearest name. */
+int rf_key_refuse(const char *path, struct rf_err *err);
+
+/* True if `a` is at least as strict as `b`, for keys whose value is a number. */
+bool rf_key_is_as_strict(enum rf_key key, uint64_t a, uint64_t b);
+
+/* The proper name of a choice's value. */
+const char *rf_key_choice_name(enum rf_key key, uint64_t value);
+
+#endif

@@ -1,0 +1,282 @@
+/*
+ * The limits of a box, and their values as people write them.
+ *
+ * A value is read strictly: the whole text must match, a time needs its unit ("60" could be seconds
+ * or minutes), and a share needs its percent sign.  Every refusal says what would have been right.
+ * "MB" is refused because it means 1000 x 1000 to some and 1024 x 1024 to others.
+ */
+#include "policy/limit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+
+#define KIB  1024ULL
+#define MIB  (1024 * KIB)
+#define GIB  (1024 * MIB)
+#define TIB  (1024 * GIB)
+#define SEC  1000ULL
+#define HOUR (3600 * SEC)
+#define YEAR (365 * 24 * HOUR)
+
+/* clang-format off */
+const struct rf_limit_info rf_limit_table[RF_LIMIT_COUNT] = {
+	[RF_LIMIT_MEMORY] =
+		{ "memory",     "memory",  RF_UNIT_BYTES,   false, 4 * MIB,  16 * TIB, 512 * MIB,
+		  "memory of all processes together, swap off" },
+	[RF_LIMIT_CPU] =
+		{ "cpu",        "cpu",     RF_UNIT_PERCENT, true,  1,        102400,   100,
+		  "share of the processors; 100% is one core" },
+	[RF_LIMIT_CPU_TIME] =
+		{ "cpu_time",   "cpu",     RF_UNIT_MS,      true,  1,        YEAR,     60 * SEC,
+		  "processor time of all processes together" },
+	[RF_LIMIT_TIME] =
+		{ "time",       "timeout", RF_UNIT_MS,      true,  1,        YEAR,     60 * SEC,
+		  "time on the clock" },
+	[RF_LIMIT_PIDS] =
+		{ "pids",       "pids",    RF_UNIT_COUNT,   false, 1,        4194304,  256,
+		  "processes and threads at one time" },
+	[RF_LIMIT_OPEN_FILES] =
+		{ "open_files", "failed",  RF_UNIT_COUNT,   false, 16,       1048576,  1024,
+		  "open files in each process" },
+	[RF_LIMIT_FILE_SIZE] =
+		{ "file_size",  "disk",    RF_UNIT_BYTES,   true,  4 * KIB,  16 * TIB, GIB,
+		  "size of one file" },
+	[RF_LIMIT_DISK] =
+		{ "disk",       "disk",    RF_UNIT_BYTES,   false, 64 * KIB, 16 * TIB, 256 * MIB,
+		  "bytes on the box's own scratch file system" },
+	[RF_LIMIT_INODES] =
+		{ "inodes",     "disk",    RF_UNIT_COUNT,   false, 64,       1 << 30,  65536,
+		  "files on the box's own scratch file system" },
+	[RF_LIMIT_OUTPUT] =
+		{ "output",     "output",  RF_UNIT_BYTES,   true,  1,        TIB,      16 * MIB,
+		  "bytes on standard output and standard error together" },
+};
+
+/* What each unit is called in a refusal, with an example to write instead. */
+static const struct {
+	const char *noun, *example;
+} units[] = {
+	[RF_UNIT_BYTES]   = { "a size",    "64M" },
+	[RF_UNIT_MS]      = { "a time",    "1m30s" },
+	[RF_UNIT_PERCENT] = { "a share",   "50%" },
+	[RF_UNIT_COUNT]   = { "a number",  "64" },
+};
+
+/* A suffix and what it multiplies by; in the order in which a value is taken apart again. */
+struct scale {
+	const char *suffix;
+	uint64_t factor;
+};
+
+static const struct scale sizes[] = {
+	{ "T", TIB }, { "G", GIB }, { "M", MIB }, { "K", KIB }, { "", 1 },
+	{ "t", TIB }, { "g", GIB }, { "m", MIB }, { "k", KIB }, { "B", 1 },
+	{ "TiB", TIB }, { "GiB", GIB }, { "MiB", MIB }, { "KiB", KIB },
+};
+
+/* Longest first: a part of a time is never greater than the one before it. */
+static const struct scale times[] = {
+	{ "h", HOUR }, { "m", 60 * SEC }, { "s", SEC }, { "ms", 1 },
+};
+/* clang-format on */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* A number as it stands in the text: whole + fraction / parts.  Too big a whole saturates. */
+struct number {
+	uint64_t whole, fraction, parts;
+};
+
+/* Takes digits, and a point with at most six more.  False, with `*text` anywhere, if none are there. */
+static bool take_number(const char **text, struct number *n)
+{
+	const char *p = *text;
+
+	*n = (struct number){ .parts = 1 };
+	if (!is_digit(*p))
+		return false;
+	for (; is_digit(*p); p++)
+		if (__builtin_mul_overflow(n->whole, 10, &n->whole) ||
+		    __builtin_add_overflow(n->whole, (uint64_t)(*p - '0'), &n->whole))
+			n->whole = UINT64_MAX / 10;
+	if (*p == '.') {
+		p++;
+		if (!is_digit(*p))
+			return false;
+		for (; is_digit(*p); p++) {
+			if (n->parts >= 1000000)
+				return false;
+			n->fraction = n->fraction * 10 + (uint64_t)(*p - '0');
+			n->parts *= 10;
+		}
+	}
+	*text = p;
+	return true;
+}
+
+/* Adds n * factor to `*sum`, saturating below "none".  False if that is not a whole number. */
+static bool add_scaled(uint64_t *sum, const struct number *n, uint64_t factor)
+{
+	uint64_t value, part = n->fraction * factor; /* < 10^6 * 2^40: fits */
+
+	if (part % n->parts != 0)
+		return false;
+	if (__builtin_mul_overflow(n->whole, factor, &value) ||
+	    __builtin_add_overflow(value, part / n->parts, &value) ||
+	    __builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX - 1;
+	return true;
+}
+
+static bool parse_bytes(const char *text, uint64_t *value)
+{
+	struct number n;
+
+	if (!take_number(&text, &n))
+		return false;
+	for (size_t i = 0; i < RF_LEN(sizes); i++)
+		if (strcmp(text, sizes[i].suffix) == 0)
+			return add_scaled(value, &n, sizes[i].factor);
+	return false;
+}
+
+static bool parse_ms(const char *text, uint64_t *value)
+{
+	size_t from = 0;
+	struct number n;
+
+	while (*text) {
+		size_t len, i;
+
+		if (!take_number(&text, &n))
+			return false;
+		len = strspn(text, "hms");
+		for (i = from; i < RF_LEN(times); i++)
+			if (strlen(times[i].suffix) == len &&
+			    memcmp(text, times[i].suffix, len) == 0)
+				break;
+		if (i == RF_LEN(times) || !add_scaled(value, &n, times[i].factor))
+			return false;
+		text += len;
+		from = i + 1;
+	}
+	return from > 0;
+}
+
+/* A whole number and then `suffix`, nothing else. */
+static bool parse_whole(const char *text, const char *suffix, uint64_t *value)
+{
+	struct number n;
+
+	return take_number(&text, &n) && n.parts == 1 && strcmp(text, suffix) == 0 &&
+	       add_scaled(value, &n, 1);
+}
+
+static bool parse_unit(enum rf_unit unit, const char *text, uint64_t *value)
+{
+	*value = 0;
+	switch (unit) {
+	case RF_UNIT_BYTES:
+		return parse_bytes(text, value);
+	case RF_UNIT_MS:
+		return parse_ms(text, value);
+	case RF_UNIT_PERCENT:
+		return parse_whole(text, "%", value);
+	case RF_UNIT_COUNT:
+		return parse_whole(text, "", value);
+	}
+	return false;
+}
+
+/* Refuses, and says which values would be right. */
+static int refuse(enum rf_limit limit, const char *text, const char *what, struct rf_err *err)
+{
+	const struct rf_limit_info *info = &rf_limit_table[limit];
+	char min[32], max[32];
+
+	rf_limit_format(limit, info->min, min, sizeof(min));
+	rf_limit_format(limit, info->max, max, sizeof(max));
+	rf_fail_say(err, -EINVAL, "\"%.40s\" %s", text, what);
+	return rf_fail_hint(err, "write %s such as %s, from %s to %s%s", units[info->unit].noun,
+			    units[info->unit].example, min, max,
+			    info->may_be_none ? ", or none" : "");
+}
+
+int rf_limit_parse(enum rf_limit limit, const char *text, uint64_t *ret_value, struct rf_err *err)
+{
+	const struct rf_limit_info *info = &rf_limit_table[limit];
+	uint64_t value;
+	char what[64];
+
+	if (strcmp(text, "none") == 0) {
+		if (!info->may_be_none)
+			return refuse(limit, text, "is not possible here", err);
+		*ret_value = RF_LIMIT_NONE;
+		return 0;
+	}
+	if (info->unit == RF_UNIT_MS && parse_whole(text, "", &(uint64_t){ 0 })) {
+		rf_fail_say(err, -EINVAL, "\"%.40s\" has no unit", text);
+		return rf_fail_hint(err, "write %.20ss for %.20s seconds", text, text);
+	}
+	if (info->unit == RF_UNIT_PERCENT && parse_whole(text, "", &(uint64_t){ 0 })) {
+		rf_fail_say(err, -EINVAL, "\"%.40s\" has no unit", text);
+		return rf_fail_hint(err, "write %.20s%%; 100%% is one core", text);
+	}
+	if (!parse_unit(info->unit, text, &value)) {
+		snprintf(what, sizeof(what), "is not %s", units[info->unit].noun);
+		return refuse(limit, text, what, err);
+	}
+	if (value < info->min || value > info->max)
+		return refuse(limit, text, "is out of range", err);
+
+	*ret_value = value;
+	return 0;
+}
+
+static void format_ms(uint64_t value, char *text, size_t size)
+{
+	size_t len = 0;
+
+	snprintf(text, size, "0s");
+	for (size_t i = 0; i < RF_LEN(times) && len < size; i++) {
+		if (value >= times[i].factor)
+			len += (size_t)snprintf(text + len, size - len, "%llu%s",
+						(unsigned long long)(value / times[i].factor),
+						times[i].suffix);
+		value %= times[i].factor;
+	}
+}
+
+void rf_limit_format(enum rf_limit limit, uint64_t value, char *text, size_t size)
+{
+	unsigned long long number = value;
+	size_t i = 0;
+
+	if (value == RF_LIMIT_NONE) {
+		snprintf(text, size, "none");
+		return;
+	}
+	switch (rf_limit_table[limit].unit) {
+	case RF_UNIT_BYTES:
+		while (value % sizes[i].factor != 0) /* ends at the factor 1 */
+			i++;
+		snprintf(text, size, "%llu%s", number / sizes[i].factor,
+			 value ? sizes[i].suffix : "");
+		break;
+	case RF_UNIT_MS:
+		format_ms(value, text, size);
+		break;
+	case RF_UNIT_PERCENT:
+		snprintf(text, size, "%llu%%", number);
+		break;
+	case RF_UNIT_COUNT:
+		snprintf(text, size, "%llu", number);
+		break;
+	}
+}

@@ -1,0 +1,60 @@
+/*
+ * The limits of a box: one table that every other place reads.
+ *
+ * The policy's keys, the command's flags, the plan, the walls, the result's grades and the causes
+ * of death all index this table, so a new limit is a new row here and an enforcer in src/jail.
+ */
+#ifndef RF_POLICY_LIMIT_H
+#define RF_POLICY_LIMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum rf_limit {
+	RF_LIMIT_MEMORY,     /* bytes, all processes together, swap off */
+	RF_LIMIT_CPU,        /* percent of one core, all processes together */
+	RF_LIMIT_CPU_TIME,   /* milliseconds of processor time, all processes together */
+	RF_LIMIT_TIME,       /* milliseconds on the clock */
+	RF_LIMIT_PIDS,       /* processes and threads at one time */
+	RF_LIMIT_OPEN_FILES, /* descriptors in each process */
+	RF_LIMIT_FILE_SIZE,  /* bytes in one file */
+	RF_LIMIT_DISK,       /* bytes on the box's own scratch file system */
+	RF_LIMIT_INODES,     /* files on the box's own scratch file system */
+	RF_LIMIT_OUTPUT,     /* bytes on standard output and standard error together */
+	RF_LIMIT_COUNT
+};
+
+/* "No limit": the policy said `none`, where the table allows that. */
+#define RF_LIMIT_NONE UINT64_MAX
+
+enum rf_unit {
+	RF_UNIT_BYTES,
+	RF_UNIT_MS,
+	RF_UNIT_PERCENT,
+	RF_UNIT_COUNT
+};
+
+struct rf_limit_info {
+	const char *key;   /* in the policy, under `limits` */
+	const char *cause; /* the result's status when this limit ended the run */
+	enum rf_unit unit;
+	bool may_be_none;
+	uint64_t min, max;
+	uint64_t for_run; /* default of `ringfort run` */
+	const char *help;
+};
+
+extern const struct rf_limit_info rf_limit_table[RF_LIMIT_COUNT];
+
+/*
+ * Reads "64M", "50%", "1.5s", "none" ... as the unit of `limit` demands; the whole text must
+ * match.  On failure `err` says what was wrong and what would be right, without line or column.
+ */
+int rf_limit_parse(enum rf_limit limit, const char *text, uint64_t *ret_value, struct rf_err *err);
+
+/* Writes a value as a person would: "512M", "1m30s", "50%", "none".  Parses back to the same value. */
+void rf_limit_format(enum rf_limit limit, uint64_t value, char *text, size_t size);
+
+#endif

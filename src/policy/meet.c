@@ -1,0 +1,198 @@
+/*
+ * Meet: the bound between what one side allows and what another asks for.
+ *
+ * Both sides are first completed with the defaults of `run`, so a ceiling that is silent about
+ * memory bounds it by the default, not by nothing.  Then each key takes the stricter value, and:
+ *
+ *   files      A rule of either side is kept with the lesser of the two rights that the sides grant
+ *              it.  A kept rule above a place where the sides disagree about what shows there is
+ *              dropped, since it would bring to light what one of them had covered.
+ *   variables  A side sets a variable, passes it, or has nothing to do with it.  Pass meets pass:
+ *              passed.  Set meets pass or the same content: set.  Anything else: not there.  So a
+ *              ceiling lets a request choose the content of exactly those that it passes.
+ *
+ * The result never allows more than either side, and but for taste (hostname, workdir) the order of
+ * the sides does not matter.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "policy/files.h"
+#include "policy/key.h"
+#include "policy/value.h"
+
+static const struct rf_list *list_of(const struct rf_policy *policy, enum rf_key key)
+{
+	return &policy->values[key].list;
+}
+
+static enum rf_files_right right_of(const struct rf_policy *policy, const struct rf_list_item *rule)
+{
+	return rf_files_look(list_of(policy, RF_KEY_READ), list_of(policy, RF_KEY_WRITE),
+			     rule->name, rule->value);
+}
+
+/* A file rule of either side, with the lesser of the rights that the sides grant it. */
+struct candidate {
+	const struct rf_list_item *rule;
+	enum rf_files_right right;
+};
+
+static size_t gather(const struct rf_policy *from, const struct rf_policy *with,
+		     struct candidate *list)
+{
+	static const enum rf_key keys[] = { RF_KEY_READ, RF_KEY_WRITE };
+	size_t count = 0;
+
+	for (size_t k = 0; k < RF_LEN(keys); k++) {
+		const struct rf_list *rules = list_of(from, keys[k]);
+
+		for (size_t i = 0; i < rules->count; i++) {
+			const struct rf_list_item *rule = &rules->items[i];
+			enum rf_files_right x = right_of(from, rule), y = right_of(with, rule);
+
+			list[count++] = (struct candidate){ rule, x < y ? x : y };
+		}
+	}
+	return count;
+}
+
+/* True if beneath `rule` there is a place that the two sides fill differently. */
+static bool covers_dispute(const struct candidate *all, size_t count,
+			   const struct rf_list_item *rule)
+{
+	for (size_t i = 0; i < count; i++)
+		if (all[i].right == RF_FILES_NONE &&
+		    rf_path_is_beneath(all[i].rule->value, rule->value))
+			return true;
+	return false;
+}
+
+static int meet_files(struct rf_policy *out, const struct rf_policy *a, const struct rf_policy *b)
+{
+	size_t count = list_of(a, RF_KEY_READ)->count + list_of(a, RF_KEY_WRITE)->count +
+		       list_of(b, RF_KEY_READ)->count + list_of(b, RF_KEY_WRITE)->count;
+	struct candidate *all = calloc(count + 1, sizeof(*all));
+	int r = 0;
+
+	if (!all)
+		return -ENOMEM;
+	gather(b, a, all + gather(a, b, all));
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		enum rf_key to = all[i].right == RF_FILES_WRITE ? RF_KEY_WRITE : RF_KEY_READ;
+		const struct rf_list_item *rule = all[i].rule;
+
+		if (all[i].right != RF_FILES_NONE && !covers_dispute(all, count, rule))
+			r = rf_list_unite(&out->values[to].list, rule->name, rule->value);
+	}
+	free(all);
+	return r;
+}
+
+/* Passed, and not overruled by a content of its own. */
+static bool is_passed(const struct rf_policy *policy, const char *name)
+{
+	return rf_list_find(list_of(policy, RF_KEY_PASS), name) &&
+	       !rf_list_find(list_of(policy, RF_KEY_SET), name);
+}
+
+/* Takes from the variables of `from` what `with` allows, too. */
+static int meet_variables(struct rf_policy *out, const struct rf_policy *from,
+			  const struct rf_policy *with)
+{
+	const struct rf_list *pass = list_of(from, RF_KEY_PASS), *set = list_of(from, RF_KEY_SET);
+	int r = 0;
+
+	for (size_t i = 0; i < pass->count && r >= 0; i++)
+		if (is_passed(from, pass->items[i].name) && is_passed(with, pass->items[i].name))
+			r = rf_list_unite(&out->values[RF_KEY_PASS].list, pass->items[i].name,
+					  NULL);
+	for (size_t i = 0; i < set->count && r >= 0; i++) {
+		const char *name = set->items[i].name, *value = set->items[i].value;
+
+		if (is_passed(with, name) || rf_list_has(list_of(with, RF_KEY_SET), name, value))
+			r = rf_list_unite(&out->values[RF_KEY_SET].list, name, value);
+	}
+	return r;
+}
+
+/* A scalar: the stricter value, or for a matter of taste the request's if it named one. */
+static int meet_scalar(struct rf_policy *out, const struct rf_policy *ceiling,
+		       const struct rf_policy *request, enum rf_key key, bool is_asked)
+{
+	bool is_taste = rf_key_table[key].strict == RF_KEY_STRICT_NEITHER;
+	bool is_request =
+		rf_key_is_as_strict(key, request->values[key].number, ceiling->values[key].number);
+	const struct rf_policy *from = (is_taste ? is_asked : is_request) ? request : ceiling;
+
+	return from->set & RF_KEY_BIT(key) ? rf_value_join(out, from, key) : 0;
+}
+
+/* The defaults with `policy` on top; what is final in it binds its sources, not this copy. */
+static int complete(const struct rf_policy *policy, struct rf_policy **ret_whole)
+{
+	struct rf_policy *whole = rf_policy_new(RF_COMMAND_RUN);
+	int r = whole ? 0 : -ENOMEM;
+
+	for (int i = 0; i < RF_KEY_COUNT && r >= 0; i++)
+		if (policy->set & RF_KEY_BIT(i))
+			r = rf_value_join(whole, policy, (enum rf_key)i);
+	if (r < 0) {
+		rf_policy_free(whole);
+		return r;
+	}
+	*ret_whole = whole;
+	return 0;
+}
+
+static int meet_all(struct rf_policy *out, const struct rf_policy *ceiling,
+		    const struct rf_policy *request, uint64_t asked)
+{
+	int r = 0;
+
+	for (int i = 0; i < RF_KEY_COUNT && r >= 0; i++) {
+		if (rf_key_table[i].strict != RF_KEY_STRICT_LISTS)
+			r = meet_scalar(out, ceiling, request, (enum rf_key)i,
+					asked & RF_KEY_BIT(i));
+		else if ((ceiling->set | request->set) & RF_KEY_BIT(i))
+			out->set |= RF_KEY_BIT(i);
+	}
+	out->finals = ceiling->finals | request->finals;
+
+	/* The ceiling's rules come first, so the order of the lists is the ceiling's. */
+	if (r >= 0)
+		r = meet_files(out, ceiling, request);
+	if (r >= 0)
+		r = meet_variables(out, ceiling, request);
+	if (r >= 0)
+		r = meet_variables(out, request, ceiling);
+	if (out->values[RF_KEY_READ].list.count)
+		out->set |= RF_KEY_BIT(RF_KEY_READ); /* both sides may have had it as writable */
+	if (out->values[RF_KEY_SET].list.count)
+		out->set |= RF_KEY_BIT(RF_KEY_SET);
+	return r;
+}
+
+int rf_policy_meet(const struct rf_policy *ceiling, const struct rf_policy *request,
+		   struct rf_policy **ret_policy, struct rf_err *err)
+{
+	struct rf_policy *out = rf_policy_new_empty(), *a = NULL, *b = NULL;
+	int r = out ? 0 : -ENOMEM;
+
+	if (r >= 0)
+		r = complete(ceiling, &a);
+	if (r >= 0)
+		r = complete(request, &b);
+	if (r >= 0)
+		r = meet_all(out, a, b, request->set);
+	rf_policy_free(a);
+	rf_policy_free(b);
+	if (r < 0) {
+		rf_policy_free(out);
+		return rf_fail(err, r, "meet two policies");
+	}
+	*ret_policy = out;
+	return 0;
+}

@@ -1,0 +1,493 @@
+/*
+ * From a policy to a plan.
+ *
+ * The plan is made in phases that each add to it: what every box holds, the files that the rules
+ * name, the current directory, the environment.  All of it is decided from text: a path that is
+ * shown may turn out not to exist, or to be a symbolic link, and it is for the walls to refuse that.
+ */
+#include "policy/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "policy/arena.h"
+#include "policy/current.h"
+#include "policy/files.h"
+#include "policy/key.h"
+#include "policy/list.h"
+#include "policy/place.h"
+
+#define USER         "box"
+#define HOME         "/home/box"
+#define UNPRIVILEGED 1000 /* the id inside for a caller who is root */
+
+#define R   RF_RIGHT_READ
+#define RX  (RF_RIGHT_READ | RF_RIGHT_EXEC)
+#define RWX (RF_RIGHT_READ | RF_RIGHT_WRITE | RF_RIGHT_EXEC)
+
+/* A plan in the making. */
+struct maker {
+	const struct rf_policy *policy; /* complete: every key with a default has a value */
+	const struct rf_facts *facts;
+	struct rf_arena *arena;
+	struct rf_plan *plan;
+	size_t room, note_count;
+	size_t first_file;     /* places from here on come from rules */
+	const char *states[4]; /* folders of Ringfort's own state on the host */
+	size_t state_count;
+	struct rf_err *err;
+};
+
+static uint64_t number(const struct maker *m, int key)
+{
+	return m->policy->values[key].number;
+}
+
+static int fail_memory(struct maker *m)
+{
+	return rf_fail(m->err, -ENOMEM, "make the plan");
+}
+
+static int add_place(struct maker *m, const struct rf_place *place)
+{
+	struct rf_plan *plan = m->plan;
+
+	if (plan->place_count == m->room) {
+		size_t room = m->room ? m->room * 2 : 128;
+		struct rf_place *places = rf_arena_alloc(m->arena, room * sizeof(*places));
+
+		if (!places)
+			return fail_memory(m);
+		if (plan->place_count)
+			memcpy(places, plan->places, plan->place_count * sizeof(*places));
+		plan->places = places;
+		m->room = room;
+	}
+	plan->places[plan->place_count++] = *place;
+	return 0;
+}
+
+/* Tells the user something.  More than a handful would not be read. */
+#define NOTES 16
+static void note(struct maker *m, char *text)
+{
+	if (text && m->note_count < NOTES)
+		m->plan->notes[m->note_count++] = text;
+}
+
+static int add_text(struct maker *m, const char *path, const char *why, const char *text)
+{
+	struct rf_place place = { RF_PLACE_TEXT, path, text, R, false, why, "default" };
+
+	return text ? add_place(m, &place) : fail_memory(m);
+}
+
+/* The files of /etc that speak of the box itself. */
+static int add_texts(struct maker *m)
+{
+	unsigned uid = m->plan->uid, gid = m->plan->gid;
+	const char *host = m->plan->hostname;
+
+	if (add_text(m, "/etc/passwd", "names of users",
+		     rf_arena_printf(m->arena,
+				     USER ":x:%u:%u:" USER ":" HOME ":/bin/sh\n"
+					  "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
+				     uid, gid)) < 0 ||
+	    add_text(m, "/etc/group", "names of groups",
+		     rf_arena_printf(m->arena, USER ":x:%u:\nnogroup:x:65534:\n", gid)) < 0 ||
+	    add_text(m, "/etc/hosts", "names of hosts",
+		     rf_arena_printf(m->arena, "127.0.0.1 localhost %s\n::1 localhost %s\n", host,
+				     host)) < 0 ||
+	    add_text(m, "/etc/hostname", "the name of this host",
+		     rf_arena_printf(m->arena, "%s\n", host)) < 0)
+		return m->err->code;
+
+	/* With the host's network, names are looked up as the host does. */
+	if (m->plan->link == RF_LINK_HOST)
+		return add_place(m, &(struct rf_place){
+					    RF_PLACE_HOST, "/etc/resolv.conf", "/etc/resolv.conf",
+					    R, true, "the host's name servers", "network.link" });
+	return add_text(m, "/etc/resolv.conf", "name servers", "# This box has no network.\n");
+}
+
+static int add_defaults(struct maker *m)
+{
+	for (size_t i = 0; i < rf_place_count; i++) {
+		if (add_place(m, &rf_place_table[i]) < 0)
+			return m->err->code;
+		if (strcmp(rf_place_table[i].path, "/etc") == 0 && add_texts(m) < 0)
+			return m->err->code;
+	}
+	m->first_file = m->plan->place_count;
+	return 0;
+}
+
+/* The value of a variable of the caller, or NULL. */
+static const char *caller_env(const struct maker *m, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char *const *e = m->facts->env; e && *e; e++)
+		if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
+			return *e + len + 1;
+	return NULL;
+}
+
+/* Adds `folder`/`beneath` to the state's folders, unless the folder is not known. */
+static int add_state(struct maker *m, const char *folder, const char *beneath)
+{
+	char *text, path[RF_FILES_PATH];
+	struct rf_err ignored;
+
+	if (!folder || folder[0] != '/')
+		return 0;
+	text = rf_arena_printf(m->arena, "%s/%s", folder, beneath);
+	if (!text)
+		return fail_memory(m);
+	if (rf_files_normal(text, path, &ignored) < 0)
+		return 0; /* a path that no rule could name either */
+	m->states[m->state_count] = rf_arena_copy(m->arena, path);
+	return m->states[m->state_count++] ? 0 : fail_memory(m);
+}
+
+/* No box may see where the boxes are kept: not as a shown folder, nor within one. */
+static int find_states(struct maker *m)
+{
+	const char *xdg = caller_env(m, "XDG_STATE_HOME");
+
+	if (add_state(m, "/run", "ringfort") < 0 || add_state(m, "/var/lib", "ringfort") < 0 ||
+	    add_state(m, caller_env(m, "XDG_RUNTIME_DIR"), "ringfort") < 0 ||
+	    add_state(m, xdg ? xdg : m->facts->home, xdg ? "ringfort" : ".local/state/ringfort") <
+		    0)
+		return m->err->code;
+	return 0;
+}
+
+static bool is_state(const struct maker *m, const char *source)
+{
+	for (size_t i = 0; i < m->state_count; i++)
+		if (rf_path_is_beneath(source, m->states[i]))
+			return true;
+	return false;
+}
+
+/* Refuses a rule that would show what no box may see, or cover what every box has. */
+static int check_file(struct maker *m, const char *rule, const char *source, const char *dest)
+{
+	const char *forbidden = rf_place_forbidden(source), *ours = rf_place_in_the_way(dest);
+
+	if (forbidden) {
+		rf_fail_say(m->err, -EPERM, "%s: %.80s can't be shown", rule, source);
+		return rf_fail_hint(
+			m->err, "nothing in %s goes into a box; name the files that are meant",
+			strcmp(forbidden, "/") == 0 ? "the root as a whole" : forbidden);
+	}
+	if (is_state(m, source))
+		return rf_fail_say(m->err, -EPERM, "%s: %.80s holds Ringfort's own state", rule,
+				   source);
+	if (ours) {
+		rf_fail_say(m->err, -EPERM, "%s: %.80s would cover %s, which every box has", rule,
+			    dest, ours);
+		return rf_fail_hint(m->err, "show it elsewhere: %.60s:/mnt/%.40s", source,
+				    strrchr(source, '/') + 1);
+	}
+	return 0;
+}
+
+static int add_files(struct maker *m, enum rf_key key, unsigned rights)
+{
+	const struct rf_list *list = &m->policy->values[key].list;
+	const char *rule = rf_key_table[key].path;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const char *source = list->items[i].name, *dest = list->items[i].value;
+		struct rf_place place = { RF_PLACE_HOST,
+					  rf_arena_copy(m->arena, dest),
+					  rf_arena_copy(m->arena, source),
+					  rights,
+					  false,
+					  "named by the policy",
+					  rule };
+
+		if (check_file(m, rule, source, dest) < 0)
+			return m->err->code;
+		if (!place.path || !place.source)
+			return fail_memory(m);
+		if (add_place(m, &place) < 0)
+			return m->err->code;
+		if (rf_current_is_secret(source))
+			note(m, rf_arena_printf(m->arena, "%s shows %s, a folder of credentials",
+						rule, source));
+	}
+	return 0;
+}
+
+/* The place that governs `path`: the longest that holds it. */
+static const struct rf_place *governing(const struct rf_plan *plan, const char *path)
+{
+	const struct rf_place *best = NULL;
+
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (rf_path_is_beneath(path, plan->places[i].path) &&
+		    (!best || strlen(plan->places[i].path) >= strlen(best->path)))
+			best = &plan->places[i];
+	return best;
+}
+
+/* True if a path of the host can be found in the box by the same name. */
+static bool is_shown(const struct rf_plan *plan, const char *path)
+{
+	const struct rf_place *place = governing(plan, path);
+
+	return place && place->kind == RF_PLACE_HOST && strcmp(place->path, place->source) == 0;
+}
+
+/* The current directory: shown by itself where that is harmless, else a note says how. */
+static int add_current(struct maker *m)
+{
+	const char *cwd = m->facts->cwd, *why;
+	const struct rf_place *over;
+	char path[RF_FILES_PATH];
+	struct rf_err ignored;
+
+	if (number(m, RF_KEY_CURRENT) == RF_CURRENT_NONE || !cwd || is_shown(m->plan, cwd))
+		return 0;
+	if (rf_files_normal(cwd, path, &ignored) < 0 || strcmp(path, cwd) != 0) {
+		note(m, rf_arena_copy(m->arena,
+				      "the current directory has a path that can't be shown"));
+		return 0;
+	}
+	over = governing(m->plan, cwd);
+	if (over && over >= m->plan->places + m->first_file)
+		return 0; /* a rule shows something else there */
+	why = rf_current_refusal(cwd, m->facts->home);
+	if (!why && is_state(m, cwd))
+		why = "holds Ringfort's own state";
+	if (!why && rf_place_in_the_way(cwd))
+		why = "would cover a place of the box's own";
+	if (why) {
+		note(m, rf_arena_printf(m->arena,
+					"the current directory %s %s and is not shown; "
+					"use --read . to show it",
+					cwd, why));
+		return 0;
+	}
+	cwd = rf_arena_copy(m->arena, cwd);
+	if (!cwd)
+		return fail_memory(m);
+	return add_place(m, &(struct rf_place){ RF_PLACE_HOST, cwd, cwd, RX, false,
+						"where the command was given", "current" });
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct rf_place *)a)->path, ((const struct rf_place *)b)->path);
+}
+
+/* Parents before children, and no place twice. */
+static int sort_files(struct maker *m)
+{
+	struct rf_place *files = m->plan->places + m->first_file;
+	size_t count = m->plan->place_count - m->first_file;
+
+	if (count > 1)
+		qsort(files, count, sizeof(*files), by_path);
+	for (size_t i = 1; i < count; i++) {
+		const struct rf_place *a = &files[i - 1], *b = &files[i];
+
+		if (strcmp(a->path, b->path) != 0)
+			continue;
+		rf_fail_say(m->err, -EINVAL, "%.70s (%s) and %.70s (%s) would both show at %.60s",
+			    a->source, a->rule, b->source, b->rule, a->path);
+		return rf_fail_hint(m->err, "give one of them another place: SOURCE:PLACE");
+	}
+	return 0;
+}
+
+/* Hides `state` where `file` would show it. */
+static int mask_state(struct maker *m, const struct rf_place *file, const char *state)
+{
+	const char *rest = state + strlen(file->source);
+	struct rf_place mask = { .kind = RF_PLACE_MASK,
+				 .path = rf_arena_printf(m->arena, "%s%s", file->path, rest),
+				 .is_optional = true,
+				 .why = "Ringfort's own state",
+				 .rule = "default" };
+
+	if (!mask.path)
+		return fail_memory(m);
+	for (size_t i = m->first_file; i < m->plan->place_count; i++)
+		if (strcmp(m->plan->places[i].path, mask.path) == 0)
+			return 0; /* two rules of which one lies in the other */
+	return add_place(m, &mask);
+}
+
+/* Where a shown folder holds our own state, that part of it is hidden. */
+static int mask_states(struct maker *m)
+{
+	size_t end = m->plan->place_count;
+
+	for (size_t i = m->first_file; i < end; i++)
+		for (size_t k = 0; k < m->state_count; k++) {
+			struct rf_place file = m->plan->places[i];
+
+			if (rf_path_is_beneath(m->states[k], file.source) &&
+			    mask_state(m, &file, m->states[k]) < 0)
+				return m->err->code;
+		}
+	return 0;
+}
+
+static int add_all_files(struct maker *m)
+{
+	if (find_states(m) < 0 || add_files(m, RF_KEY_READ, RX) < 0 ||
+	    add_files(m, RF_KEY_WRITE, RWX) < 0 || add_current(m) < 0 || sort_files(m) < 0)
+		return m->err->code;
+	return mask_states(m);
+}
+
+static void choose_workdir(struct maker *m)
+{
+	const char *asked = m->policy->values[RF_KEY_WORKDIR].text, *cwd = m->facts->cwd;
+
+	if (asked)
+		m->plan->workdir = rf_arena_copy(m->arena, asked);
+	else if (cwd && cwd[0] == '/' && is_shown(m->plan, cwd))
+		m->plan->workdir = rf_arena_copy(m->arena, cwd);
+	else
+		m->plan->workdir = HOME;
+}
+
+/* What a box has, then what is passed, then what is set; a later one replaces an earlier. */
+static int gather_env(struct maker *m, struct rf_list *env)
+{
+	/* clang-format off */
+	const struct { const char *name, *value; } own[] = {
+		{ "PATH",    "/usr/local/bin:/usr/bin:/bin" },
+		{ "HOME",    HOME },
+		{ "USER",    USER },
+		{ "LOGNAME", USER },
+		{ "SHELL",   "/bin/sh" },
+		{ "TMPDIR",  "/tmp" },
+		{ "LANG",    "C.UTF-8" },
+		{ "PWD",     m->plan->workdir },
+	};
+	/* clang-format on */
+	const struct rf_list *pass = &m->policy->values[RF_KEY_PASS].list;
+	const struct rf_list *set = &m->policy->values[RF_KEY_SET].list;
+	int r = 0;
+
+	for (size_t i = 0; i < RF_LEN(own) && r >= 0; i++)
+		r = rf_list_assign(env, own[i].name, own[i].value);
+	for (size_t i = 0; i < pass->count && r >= 0; i++) {
+		const char *value = caller_env(m, pass->items[i].name);
+
+		if (value)
+			r = rf_list_assign(env, pass->items[i].name, value);
+	}
+	for (size_t i = 0; i < set->count && r >= 0; i++)
+		r = rf_list_assign(env, set->items[i].name, set->items[i].value);
+	return r;
+}
+
+static int add_env(struct maker *m)
+{
+	struct rf_list env = { 0 };
+	int r = gather_env(m, &env);
+	char **strings = rf_arena_alloc(m->arena, (env.count + 1) * sizeof(*strings));
+
+	for (size_t i = 0; strings && i < env.count; i++)
+		strings[i] =
+			rf_arena_printf(m->arena, "%s=%s", env.items[i].name, env.items[i].value);
+	m->plan->env = strings;
+	rf_list_done(&env);
+	return r < 0 ? rf_fail(m->err, r, "env") : 0;
+}
+
+static void add_argv(struct maker *m)
+{
+	size_t count = 0;
+
+	while (m->facts->argv && m->facts->argv[count])
+		count++;
+	m->plan->argv = rf_arena_alloc(m->arena, (count + 1) * sizeof(*m->plan->argv));
+	for (size_t i = 0; m->plan->argv && i < count; i++)
+		m->plan->argv[i] = rf_arena_copy(m->arena, m->facts->argv[i]);
+}
+
+static void add_scalars(struct maker *m)
+{
+	struct rf_plan *plan = m->plan;
+
+	for (int i = 0; i < RF_LIMIT_COUNT; i++)
+		plan->limits[i] = number(m, RF_KEY_LIMIT + i);
+	plan->isolation = (enum rf_isolation)number(m, RF_KEY_ISOLATION);
+	plan->link = (enum rf_link)number(m, RF_KEY_LINK);
+	plan->has_loopback = number(m, RF_KEY_LOOPBACK) == RF_SWITCH_ON;
+	plan->syscalls = (enum rf_syscalls)number(m, RF_KEY_SYSCALLS);
+	plan->may_be_weaker = number(m, RF_KEY_WEAKER) == RF_WEAKER_ALLOW;
+	plan->needs_hard = number(m, RF_KEY_REQUIRE) == RF_REQUIRE_HARD;
+	plan->hostname = rf_arena_copy(m->arena, m->policy->values[RF_KEY_HOSTNAME].text);
+	plan->user = USER;
+	plan->home = HOME;
+	plan->uid = m->facts->uid ? m->facts->uid : UNPRIVILEGED;
+	plan->gid = m->facts->gid ? m->facts->gid : UNPRIVILEGED;
+	plan->notes = rf_arena_alloc(m->arena, (NOTES + 1) * sizeof(*plan->notes));
+}
+
+static int make(struct maker *m)
+{
+	m->plan = rf_arena_alloc(m->arena, sizeof(*m->plan));
+	if (!m->plan)
+		return fail_memory(m);
+	m->plan->memory = m->arena;
+	add_scalars(m);
+	if (m->arena->has_failed)
+		return fail_memory(m);
+	if (m->plan->link == RF_LINK_HOST && !m->plan->has_loopback) {
+		rf_fail_say(m->err, -EINVAL, "network: a link to the host needs loopback on");
+		return rf_fail_hint(m->err, "remove `loopback: off`, or use `link: none`");
+	}
+	if (add_defaults(m) < 0 || add_all_files(m) < 0)
+		return m->err->code;
+	choose_workdir(m);
+	if (m->arena->has_failed)
+		return fail_memory(m);
+	add_argv(m);
+	if (add_env(m) < 0)
+		return m->err->code;
+	return m->arena->has_failed ? fail_memory(m) : 0;
+}
+
+int rf_plan_make(const struct rf_policy *policy, const struct rf_facts *facts,
+		 struct rf_plan **ret_plan, struct rf_err *err)
+{
+	struct rf_policy *whole = rf_policy_new(RF_COMMAND_RUN);
+	struct maker m = { .policy = whole, .facts = facts, .arena = rf_arena_new(), .err = err };
+	int r;
+
+	if (!whole || !m.arena) {
+		rf_policy_free(whole);
+		rf_arena_free(m.arena);
+		return fail_memory(&m);
+	}
+	r = rf_policy_merge(whole, policy, err);
+	if (r >= 0)
+		r = make(&m);
+	rf_policy_free(whole);
+	if (r < 0) {
+		rf_arena_free(m.arena);
+		return r;
+	}
+	*ret_plan = m.plan;
+	return 0;
+}
+
+void rf_plan_free(struct rf_plan *plan)
+{
+	if (plan)
+		rf_arena_free(plan->memory);
+}

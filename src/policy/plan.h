@@ -1,0 +1,90 @@
+/*
+ * A plan: everything that one box will be, decided before anything is done.
+ *
+ * Made from a policy and a few facts about the caller, without a system call, and never changed
+ * afterwards.  The walls of src/jail carry it out; `policy explain` prints it.  What this machine
+ * could not give is written in the box, not here.
+ */
+#ifndef RF_POLICY_PLAN_H
+#define RF_POLICY_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "policy/policy.h"
+
+/* What one place in the box is made of. */
+enum rf_place_kind {
+	RF_PLACE_HOST,    /* a file or directory of the host, bound here */
+	RF_PLACE_SYSTEM,  /* the same, except that a symbolic link on the host stays one (/lib) */
+	RF_PLACE_TEXT,    /* a file that we write; `source` is its content */
+	RF_PLACE_LINK,    /* a symbolic link; `source` is its target */
+	RF_PLACE_DIR,     /* an empty directory */
+	RF_PLACE_SCRATCH, /* a directory on the box's own scratch file system, gone with it */
+	RF_PLACE_DEVICE,  /* a device node of the host */
+	RF_PLACE_PROC,    /* a fresh procfs of the box's own processes */
+	RF_PLACE_PTS,     /* a fresh devpts */
+	RF_PLACE_MASK,    /* something beneath an earlier place, hidden */
+	RF_PLACE_LOCK,    /* something beneath an earlier place, made read-only (/proc/sys) */
+	RF_PLACE_GLOB,    /* every entry of the host that matches `source`, at its own path */
+};
+
+enum rf_right {
+	RF_RIGHT_READ = 1 << 0,
+	RF_RIGHT_WRITE = 1 << 1,
+	RF_RIGHT_EXEC = 1 << 2,
+};
+
+struct rf_place {
+	enum rf_place_kind kind;
+	const char *path;   /* inside the box: absolute, normal, no trailing slash */
+	const char *source; /* on the host for HOST, SYSTEM and DEVICE; see the kind */
+	unsigned rights;    /* enum rf_right; Landlock grants exactly these */
+	bool is_optional;   /* may be absent on the host */
+	const char *why;    /* who needs it, for `explain` */
+	const char *rule;   /* what put it here: "files.read", "default" ... */
+};
+
+/* What the caller is; the plan's only knowledge of the outside. */
+struct rf_facts {
+	uid_t uid;
+	gid_t gid;
+	const char *cwd;   /* absolute, or NULL when it can't be read */
+	const char *home;  /* from passwd; never NULL, "/" when unknown */
+	char *const *env;  /* the caller's environment, for env.pass */
+	char *const *argv; /* what to run, at least one element */
+};
+
+struct rf_plan {
+	struct rf_place *places; /* in the order they are made: what lies beneath comes later */
+	size_t place_count;
+	uint64_t limits[RF_LIMIT_COUNT];
+	char **env;           /* NULL-ended, "K=V" */
+	char **argv;          /* NULL-ended */
+	const char *hostname; /* inside */
+	const char *workdir;  /* inside, absolute */
+	uid_t uid;            /* inside; never 0 */
+	gid_t gid;            /* inside; never 0 */
+	const char *user;     /* name inside, "box" */
+	const char *home;     /* inside, "/home/box" */
+	enum rf_isolation isolation;
+	enum rf_link link;
+	bool has_loopback; /* sockets of the inet families work inside the box */
+	enum rf_syscalls syscalls;
+	bool may_be_weaker;
+	bool needs_hard; /* every limit graded hard, or no run */
+	char **notes; /* NULL-ended: what the user should know ("the current directory is not shown: ...") */
+	void *memory; /* owns every string above */
+};
+
+/*
+ * Makes the plan of one box (borrows both).  Contradictions in the policy (two sources for one
+ * place, a place over one of ours) are errors that name the rules.
+ */
+int rf_plan_make(const struct rf_policy *policy, const struct rf_facts *facts,
+		 struct rf_plan **ret_plan, struct rf_err *err);
+void rf_plan_free(struct rf_plan *plan);
+
+#endif

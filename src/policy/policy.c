@@ -1,0 +1,128 @@
+/*
+ * The life of a policy: its defaults, flags set one by one, and sources joined by merge.
+ *
+ * Reading text is policy/text.c, bounding someone else's request is policy/meet.c.
+ */
+#include "policy/policy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "policy/key.h"
+#include "policy/rune.h"
+#include "policy/value.h"
+
+struct rf_policy *rf_policy_new_empty(void)
+{
+	return calloc(1, sizeof(struct rf_policy));
+}
+
+void rf_policy_free(struct rf_policy *policy)
+{
+	if (!policy)
+		return;
+	for (int i = 0; i < RF_KEY_COUNT; i++) {
+		free(policy->values[i].text);
+		rf_list_done(&policy->values[i].list);
+	}
+	free(policy);
+}
+
+struct rf_policy *rf_policy_new(enum rf_command command)
+{
+	struct rf_policy *policy = rf_policy_new_empty();
+	struct rf_files_base nowhere = { NULL, NULL };
+	struct rf_err err;
+
+	if (!policy)
+		return NULL;
+	for (int i = 0; i < RF_KEY_COUNT; i++) {
+		const char *text = rf_key_table[i].defaults[command];
+
+		if (rf_key_table[i].type == RF_KEY_TYPE_LIMIT) {
+			policy->values[i].number = rf_limit_table[i - RF_KEY_LIMIT].for_run;
+			policy->set |= RF_KEY_BIT(i);
+		} else if (text && rf_value_set(policy, (enum rf_key)i, text, &nowhere, &err) < 0) {
+			rf_policy_free(policy); /* the table is tested, so memory is gone */
+			return NULL;
+		}
+	}
+	return policy;
+}
+
+int rf_policy_set(struct rf_policy *policy, const char *key, const char *text, const char *folder,
+		  const char *home, struct rf_err *err)
+{
+	struct rf_files_base base = { folder, home };
+	int index = rf_key_find(key), section = rf_key_find_section(key), r;
+
+	if (index < 0 && section >= 0)
+		index = rf_key_sections[section].short_for;
+	if (index < 0 && section >= 0)
+		r = rf_fail_say(err, -EINVAL, "%s: holds other keys and has no value itself", key);
+	else if (index < 0)
+		r = rf_key_refuse(key, err);
+	else if (!rf_json_is_utf8(text, strlen(text)))
+		r = rf_fail_say(err, -EINVAL, "%s: the value is not UTF-8", key);
+	else
+		r = rf_value_set(policy, (enum rf_key)index, text, &base, err);
+	if (r < 0) {
+		rf_rune_tidy(err);
+		return r;
+	}
+	if (index == RF_KEY_READ || index == RF_KEY_WRITE)
+		rf_value_settle(policy);
+	return 0;
+}
+
+/* True if `over` leaves a key that `base` marked final as it is, or makes it stricter. */
+static bool keeps_final(const struct rf_policy *base, const struct rf_policy *over, enum rf_key key)
+{
+	const struct rf_key_value *a = &base->values[key], *b = &over->values[key];
+	bool is_set = base->set & RF_KEY_BIT(key);
+
+	switch (rf_key_table[key].type) {
+	case RF_KEY_TYPE_CHOICE:
+	case RF_KEY_TYPE_LIMIT:
+		return is_set && rf_key_is_as_strict(key, b->number, a->number);
+	case RF_KEY_TYPE_HOST:
+	case RF_KEY_TYPE_PATH:
+		return is_set && strcmp(a->text, b->text) == 0;
+	case RF_KEY_TYPE_FILES:
+	case RF_KEY_TYPE_NAMES:
+	case RF_KEY_TYPE_MAP:
+		for (size_t i = 0; i < b->list.count; i++)
+			if (!rf_list_has(&a->list, b->list.items[i].name, b->list.items[i].value))
+				return false;
+		return true;
+	case RF_KEY_TYPE_KEYS:
+		return (over->finals & ~base->finals) == 0;
+	}
+	return false;
+}
+
+int rf_policy_merge(struct rf_policy *base, const struct rf_policy *over, struct rf_err *err)
+{
+	for (int i = 0; i < RF_KEY_COUNT; i++) {
+		if (!(base->finals & over->set & RF_KEY_BIT(i)) ||
+		    keeps_final(base, over, (enum rf_key)i))
+			continue;
+		rf_fail_say(err, -EPERM, "%s: an earlier profile made this key final",
+			    rf_key_table[i].path);
+		return rf_fail_hint(err, "it can be made stricter, or leave that profile out");
+	}
+	for (int i = 0; i < RF_KEY_COUNT; i++) {
+		int r = 0;
+
+		if (over->set & RF_KEY_BIT(i))
+			r = rf_value_join(base, over, (enum rf_key)i);
+		if (r == -E2BIG)
+			return rf_fail_say(err, r, "%s: too many elements", rf_key_table[i].path);
+		if (r < 0)
+			return rf_fail(err, r, "%s", rf_key_table[i].path);
+	}
+	rf_value_settle(base);
+	return 0;
+}

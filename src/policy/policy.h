@@ -1,0 +1,93 @@
+/*
+ * A policy: what an operator allows, read from text and flags and checked as a whole.
+ *
+ * Pure: nothing here makes a system call, so each decision is a value that a test can hold.  Every
+ * key has a row in one table (policy/key.c) that names its type, its place in the struct, its
+ * default by command, and how `merge` and `meet` treat it.
+ */
+#ifndef RF_POLICY_POLICY_H
+#define RF_POLICY_POLICY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "policy/limit.h"
+
+enum rf_isolation {
+	RF_ISOLATION_AUTO,
+	RF_ISOLATION_PROCESS
+};
+enum rf_weaker {
+	RF_WEAKER_REFUSE,
+	RF_WEAKER_ALLOW
+};
+enum rf_require {
+	RF_REQUIRE_ANY,
+	RF_REQUIRE_HARD
+}; /* of every limit's grade */
+enum rf_link {
+	RF_LINK_NONE,
+	RF_LINK_HOST
+}; /* what the box's network leads to */
+enum rf_switch {
+	RF_SWITCH_OFF,
+	RF_SWITCH_ON
+};
+enum rf_current {
+	RF_CURRENT_NONE,
+	RF_CURRENT_READ
+}; /* the caller's working directory */
+enum rf_syscalls {
+	RF_SYSCALLS_DEFAULT,
+	RF_SYSCALLS_STRICT
+};
+enum rf_command {
+	RF_COMMAND_RUN,
+	RF_COMMAND_COUNT
+}; /* whose defaults apply */
+
+struct rf_policy;
+
+/* The defaults of a command.  Gives; NULL only when memory is gone. */
+struct rf_policy *rf_policy_new(enum rf_command command);
+void rf_policy_free(struct rf_policy *policy);
+
+/*
+ * Reads YAML or JSON from `len` bytes of `text` (borrows).  Relative paths count from `folder`
+ * (absolute), `~` is `home`.  On success gives `*ret_policy`, which holds only the keys that the
+ * text set.  On failure err->line and err->column say where and err->hint what was meant.
+ */
+int rf_policy_parse(const char *text, size_t len, const char *folder, const char *home,
+		    struct rf_policy **ret_policy, struct rf_err *err);
+
+/* A built-in profile by name ("default", "python", "strict"), as rf_policy_parse() gives it. */
+int rf_policy_profile(const char *name, struct rf_policy **ret_policy, struct rf_err *err);
+
+/*
+ * Sets one key ("limits.memory") from a flag's text; lists and maps (`files.read`, `env.set` as
+ * "K=V") gain one element.  A flag is a source of its own: keep flags in one policy made by
+ * rf_policy_new_empty() and merge it last.
+ */
+struct rf_policy *rf_policy_new_empty(void);
+int rf_policy_set(struct rf_policy *policy, const char *key, const char *text, const char *folder,
+		  const char *home, struct rf_err *err);
+
+/*
+ * Joins one operator's own sources, `over` after `base`: the last scalar wins, lists unite.  A key
+ * that `base` marked final and `over` sets otherwise is an error.  Changes `base`, borrows `over`.
+ */
+int rf_policy_merge(struct rf_policy *base, const struct rf_policy *over, struct rf_err *err);
+
+/*
+ * Bounds what someone else asks for: lists intersect, limits take the smaller, the stricter of
+ * every choice wins.  The result allows nothing that either side does not.  Gives `*ret_policy`.
+ */
+int rf_policy_meet(const struct rf_policy *ceiling, const struct rf_policy *request,
+		   struct rf_policy **ret_policy, struct rf_err *err);
+
+/* Writes the policy as YAML that parses back to the same policy. */
+struct rf_buf;
+void rf_policy_format(const struct rf_policy *policy, struct rf_buf *out);
+
+#endif

@@ -1,0 +1,246 @@
+/* The values of a policy's keys: see value.h. */
+#include "policy/value.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/limits.h"
+
+static int fail_list(int code, struct rf_err *err)
+{
+	if (code == -E2BIG)
+		return rf_fail_say(err, code, "more than %d elements", RF_MAX_LIST);
+	return rf_fail(err, code, "keep the value");
+}
+
+static int replace_text(struct rf_key_value *value, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	free(value->text);
+	value->text = copy;
+	return 0;
+}
+
+/* "auto, process": the choices of this version, each by its proper name. */
+static void list_choices(enum rf_key key, char *text, size_t size)
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (const struct rf_key_choice *c = rf_key_table[key].choices; c->name && len < size; c++)
+		if (c->value != RF_KEY_LATER &&
+		    rf_key_choice_name(key, (uint64_t)c->value) == c->name)
+			len += (size_t)snprintf(text + len, size - len, "%s%s", len ? ", " : "",
+						c->name);
+}
+
+static int set_choice(struct rf_key_value *value, enum rf_key key, const char *text,
+		      struct rf_err *err)
+{
+	char names[128];
+
+	list_choices(key, names, sizeof(names));
+	for (const struct rf_key_choice *c = rf_key_table[key].choices; c->name; c++) {
+		if (strcmp(c->name, text) != 0)
+			continue;
+		if (c->value == RF_KEY_LATER) {
+			rf_fail_say(err, -EINVAL, "\"%s\" is not supported by this version", text);
+			return rf_fail_hint(err, "this version knows: %s", names);
+		}
+		value->number = (uint64_t)c->value;
+		return 0;
+	}
+	rf_fail_say(err, -EINVAL, "\"%.40s\" is not one of the choices", text);
+	return rf_fail_hint(err, "write one of: %s", names);
+}
+
+/* Letters, digits and inner hyphens, as a host name's label may have (RFC 1123). */
+static int set_host(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	static const char ldh[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+	size_t len = strlen(text);
+
+	if (len == 0 || len > 63 || strspn(text, ldh) != len || text[0] == '-' ||
+	    text[len - 1] == '-') {
+		rf_fail_say(err, -EINVAL, "\"%.40s\" is not a host name", text);
+		return rf_fail_hint(err, "use 1 to 63 letters, digits and inner hyphens");
+	}
+	return replace_text(value, text) < 0 ? fail_list(-ENOMEM, err) : 0;
+}
+
+static int set_path(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	char path[RF_FILES_PATH];
+
+	if (rf_files_normal(text, path, err) < 0)
+		return err->code;
+	return replace_text(value, path) < 0 ? fail_list(-ENOMEM, err) : 0;
+}
+
+static int set_files(struct rf_key_value *value, const char *text, const struct rf_files_base *base,
+		     struct rf_err *err)
+{
+	char source[RF_FILES_PATH], dest[RF_FILES_PATH];
+	int r;
+
+	if (rf_files_parse(text, base, source, dest, err) < 0)
+		return err->code;
+	if (!rf_json_is_utf8(source, strlen(source)) || !rf_json_is_utf8(dest, strlen(dest)))
+		return rf_fail_say(err, -EINVAL, "a path that is not UTF-8");
+	r = rf_list_unite(&value->list, source, dest);
+	return r < 0 ? fail_list(r, err) : 0;
+}
+
+static int check_name(const char *name, struct rf_err *err)
+{
+	static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+	static const char digits[] = "0123456789";
+	const char *p = name;
+
+	if (*p && strchr(first, *p))
+		while (*p && (strchr(first, *p) || strchr(digits, *p)))
+			p++;
+	if (p != name && !*p)
+		return 0;
+	rf_fail_say(err, -EINVAL, "\"%.40s\" is not the name of a variable", name);
+	return rf_fail_hint(err, "use letters, digits and _, and no digit first");
+}
+
+static int set_name(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	int r = check_name(text, err);
+
+	if (r < 0)
+		return r;
+	r = rf_list_unite(&value->list, text, NULL);
+	return r < 0 ? fail_list(r, err) : 0;
+}
+
+static int set_pair(struct rf_key_value *value, const char *name, const char *content,
+		    struct rf_err *err)
+{
+	int r = check_name(name, err);
+
+	if (r < 0)
+		return r;
+	r = rf_list_assign(&value->list, name, content);
+	return r < 0 ? fail_list(r, err) : 0;
+}
+
+/* A variable as a flag has it: "K=V". */
+static int set_assignment(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	const char *sign = strchr(text, '=');
+	char *name;
+	int r;
+
+	if (!sign) {
+		rf_fail_say(err, -EINVAL, "\"%.40s\" has no value", text);
+		return rf_fail_hint(err, "write NAME=VALUE");
+	}
+	name = strndup(text, (size_t)(sign - text));
+	if (!name)
+		return fail_list(-ENOMEM, err);
+	r = set_pair(value, name, sign + 1, err);
+	free(name);
+	return r;
+}
+
+/* A whole section marks all of its keys, so that `final: [limits]` can't miss one. */
+static int set_final(struct rf_policy *policy, const char *text, struct rf_err *err)
+{
+	int key = rf_key_find(text), section = rf_key_find_section(text);
+	size_t len = strlen(text);
+
+	if (key < 0 && section < 0)
+		return rf_key_refuse(text, err);
+	if (key >= 0)
+		policy->finals |= RF_KEY_BIT(key);
+	for (int i = 0; section >= 0 && i < RF_KEY_COUNT; i++)
+		if (strncmp(rf_key_table[i].path, text, len) == 0 &&
+		    rf_key_table[i].path[len] == '.')
+			policy->finals |= RF_KEY_BIT(i);
+	return 0;
+}
+
+int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
+		 const struct rf_files_base *base, struct rf_err *err)
+{
+	struct rf_key_value *value = &policy->values[key];
+	int r = 0;
+
+	switch (rf_key_table[key].type) {
+	case RF_KEY_TYPE_CHOICE:
+		r = set_choice(value, key, text, err);
+		break;
+	case RF_KEY_TYPE_LIMIT:
+		r = rf_limit_parse((enum rf_limit)(key - RF_KEY_LIMIT), text, &value->number, err);
+		break;
+	case RF_KEY_TYPE_HOST:
+		r = set_host(value, text, err);
+		break;
+	case RF_KEY_TYPE_PATH:
+		r = set_path(value, text, err);
+		break;
+	case RF_KEY_TYPE_FILES:
+		r = set_files(value, text, base, err);
+		break;
+	case RF_KEY_TYPE_NAMES:
+		r = set_name(value, text, err);
+		break;
+	case RF_KEY_TYPE_MAP:
+		r = set_assignment(value, text, err);
+		break;
+	case RF_KEY_TYPE_KEYS:
+		r = set_final(policy, text, err);
+		break;
+	}
+	if (r < 0)
+		return rf_fail_in(err, "%s", rf_key_table[key].path);
+	policy->set |= RF_KEY_BIT(key);
+	return 0;
+}
+
+int rf_value_set_pair(struct rf_policy *policy, enum rf_key key, const char *name,
+		      const char *content, struct rf_err *err)
+{
+	if (set_pair(&policy->values[key], name, content, err) < 0)
+		return rf_fail_in(err, "%s", rf_key_table[key].path);
+	policy->set |= RF_KEY_BIT(key);
+	return 0;
+}
+
+int rf_value_join(struct rf_policy *to, const struct rf_policy *from, enum rf_key key)
+{
+	const struct rf_list *list = &from->values[key].list;
+	bool is_map = rf_key_table[key].type == RF_KEY_TYPE_MAP;
+	int r = 0;
+
+	if (from->values[key].text)
+		r = replace_text(&to->values[key], from->values[key].text);
+	for (size_t i = 0; i < list->count && r >= 0; i++)
+		r = (is_map ? rf_list_assign : rf_list_unite)(
+			&to->values[key].list, list->items[i].name, list->items[i].value);
+	if (r < 0)
+		return r;
+	to->values[key].number = from->values[key].number;
+	if (key == RF_KEY_FINAL)
+		to->finals |= from->finals;
+	to->set |= RF_KEY_BIT(key);
+	return 0;
+}
+
+void rf_value_settle(struct rf_policy *policy)
+{
+	const struct rf_list *write = &policy->values[RF_KEY_WRITE].list;
+
+	for (size_t i = 0; i < write->count; i++)
+		rf_list_remove(&policy->values[RF_KEY_READ].list, write->items[i].name,
+			       write->items[i].value);
+}

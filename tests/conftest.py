@@ -1,0 +1,149 @@
+"""What the integration and attack suites stand on: the built programs, driven from outside.
+
+A test asks for what it needs by name:
+
+    run_box(*args)     `ringfort run *args`; gives (code, out, err), the outputs as bytes
+    run_json(*args)    `ringfort run --json *args`; gives the parsed result
+    call(*args)        `ringfort *args`, any other command; like run_box
+    as_who             runs the test twice, as root and as an ordinary user (or once, as the user
+                       that runs the tests); run_box, run_json, call and workdir follow it
+    workdir            a fresh directory of whoever runs: the current directory of every call
+    need(program...)   skips the test when this machine lacks a program
+
+Each of the first three takes user=, stdin=, timeout= (seconds), env= (added to a small clean
+environment) and cwd=.  A call that outlives its time-out fails the test.
+"""
+import collections
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+IS_ROOT = os.geteuid() == 0
+# An ordinary user that is in no passwd: nothing is created on the host for it.
+USER_ID = 12345
+PATH = "/usr/local/bin:/usr/bin:/bin"  # what a box has, too
+
+Done = collections.namedtuple("Done", "code out err")
+
+
+@pytest.fixture(scope="session")
+def public():
+    """A directory that every user can reach, unlike a checkout below /root or pytest's own."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="rf-tests-", dir="/tmp"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture(scope="session")
+def ringfort(public):
+    """The path of `ringfort`: a copy of the built programs, side by side, that all can execute."""
+    built = pathlib.Path(os.environ.get("RINGFORT", ROOT / "build/ringfort")).resolve()
+    if not built.exists():
+        pytest.exit(f"{built} is not there: run `make build` first, or set RINGFORT", returncode=2)
+    (public / "bin").mkdir()
+    for program in built.parent.glob("ringfort*"):
+        if program.is_file() and os.access(program, os.X_OK):
+            shutil.copy(program, public / "bin")
+    return str(public / "bin" / built.name)
+
+
+@pytest.fixture(params=["root", "user"] if IS_ROOT else ["user"])
+def as_who(request):
+    return request.param
+
+
+@pytest.fixture
+def who(request):
+    """Who runs this test's calls: as_who where the test has it, else whoever runs the tests."""
+    if "as_who" in request.fixturenames:
+        return request.getfixturevalue("as_who")
+    return "root" if IS_ROOT else "user"
+
+
+def make_folder(parent, prefix, user):
+    path = pathlib.Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    if IS_ROOT and user == "user":
+        os.chown(path, USER_ID, USER_ID)
+    return path
+
+
+@pytest.fixture
+def workdir(public, who):
+    path = make_folder(public, "work-", who)
+    path.chmod(0o755)  # for a call with another user=
+    yield path
+    shutil.rmtree(path)
+
+
+def prefix_for(user):
+    """What to put before a command so that `user` runs it."""
+    if user not in ("root", "user"):
+        raise ValueError(f"user is 'root' or 'user', not {user!r}")
+    if user == "root" and not IS_ROOT:
+        pytest.skip("needs root")
+    if user == "root" or not IS_ROOT:
+        return []
+    return ["setpriv", f"--reuid={USER_ID}", f"--regid={USER_ID}", "--clear-groups", "--"]
+
+
+@pytest.fixture
+def call(ringfort, public, who, workdir):
+    homes = {}
+
+    def call_it(*args, user=None, stdin=b"", timeout=30, env=None, cwd=None):
+        user = user or who
+        command = [*prefix_for(user), ringfort, *(os.fspath(arg) for arg in args)]
+        if user not in homes:
+            homes[user] = make_folder(public, "home-", user)
+        clean = {"PATH": PATH, "HOME": str(homes[user]), "LANG": "C.UTF-8", "TERM": "dumb"}
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=cwd or workdir,
+                                   env={**clean, **(env or {})}, start_new_session=True)
+        with process:
+            try:
+                out, err = process.communicate(stdin, timeout)
+                return Done(process.returncode, out, err)
+            except subprocess.TimeoutExpired as late:
+                os.killpg(process.pid, signal.SIGKILL)
+                story = f"stdout: {late.stdout!r}\nstderr: {late.stderr!r}"
+        return pytest.fail(f"{' '.join(command)}\ntook longer than {timeout} s\n{story}")
+
+    yield call_it
+    for home in homes.values():
+        shutil.rmtree(home)
+
+
+@pytest.fixture
+def run_box(call):
+    return lambda *args, **options: call("run", *args, **options)
+
+
+@pytest.fixture
+def run_json(call):
+    def run_it(*args, **options):
+        done = call("run", "--json", *args, **options)
+        try:
+            return json.loads(done.out)
+        except ValueError:
+            pytest.fail(f"no JSON from {args}: exit code {done.code}\n"
+                        f"stdout: {done.out!r}\nstderr: {done.err!r}")
+
+    return run_it
+
+
+@pytest.fixture
+def need():
+    def need_it(*programs):
+        for program in programs:
+            if not shutil.which(program, path=PATH + ":/usr/sbin:/sbin"):
+                pytest.skip(f"no {program} on this machine")
+
+    return need_it

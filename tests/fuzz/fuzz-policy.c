@@ -1,0 +1,93 @@
+/*
+ * Policies from hostile text: what is read can be written, and reads back to the same policy; a plan
+ * can be made of it or is refused; a meet with itself does not fail.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "policy/explain.h"
+#include "policy/plan.h"
+#include "policy/policy.h"
+#include "replay.h"
+
+#define ROOM (64 * 1024 * 1024)
+
+static char *argv[] = { (char[]){ "true" }, NULL };
+static char *env[] = { (char[]){ "LANG=C" }, NULL };
+
+static void demand(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* Reads what was written, and compares what it is written as again. */
+static void check_round_trip(const struct rf_policy *policy)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_policy *again = NULL;
+	struct rf_buf first, second;
+
+	rf_buf_init(&first, ROOM);
+	rf_buf_init(&second, ROOM);
+	rf_policy_format(policy, &first);
+	demand(!first.has_failed);
+	/* Relative paths have become absolute and may have outgrown what one text can hold. */
+	if (rf_policy_parse(first.data, first.len, NULL, NULL, &again, &err) >= 0) {
+		rf_policy_format(again, &second);
+		demand(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
+	} else {
+		demand(err.code == -EFBIG);
+	}
+	rf_policy_free(again);
+	rf_buf_done(&first);
+	rf_buf_done(&second);
+}
+
+static void check_plan(const struct rf_policy *policy)
+{
+	struct rf_facts facts = { 1000, 1000, "/srv/p", "/home/ada", env, argv };
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_plan *plan = NULL;
+	struct rf_buf text;
+
+	rf_buf_init(&text, ROOM);
+	if (rf_plan_make(policy, &facts, &plan, &err) >= 0) {
+		rf_explain_text(plan, NULL, &text);
+		rf_explain_json(plan, NULL, &text);
+	} else {
+		demand(err.msg[0] != '\0');
+	}
+	rf_plan_free(plan);
+	rf_buf_done(&text);
+}
+
+/* Meeting itself must work, and the result must be a policy like any other. */
+static void check_meet(const struct rf_policy *policy)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_policy *met = NULL;
+
+	demand(rf_policy_meet(policy, policy, &met, &err) >= 0);
+	check_round_trip(met);
+	rf_policy_free(met);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_policy *policy = NULL;
+
+	if (rf_policy_parse((const char *)data, size, "/srv/p", "/home/ada", &policy, &err) < 0) {
+		demand(err.code < 0 && err.msg[0] != '\0');
+		return 0;
+	}
+	check_round_trip(policy);
+	check_meet(policy);
+	check_plan(policy);
+	rf_policy_free(policy);
+	return 0;
+}

@@ -1,0 +1,278 @@
+/*
+ * Meet and merge as operators: src/policy/meet.c.
+ *
+ * Random policies over a few names and paths, so that rules often touch.  A failure prints the seed;
+ * RF_SEED=N runs that one again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "harness.h"
+#include "policy/files.h"
+#include "policy/key.h"
+
+static uint64_t state, seed;
+
+static unsigned pick(unsigned below)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (unsigned)(state >> 33) % below;
+}
+
+static void start(void)
+{
+	const char *given = getenv("RF_SEED");
+
+	seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+	state = seed;
+	printf("# seed %llu\n", (unsigned long long)seed);
+}
+
+static const char *const paths[] = { "/a", "/a/b", "/a/b/c", "/a/bc", "/d", "/d/e", "/f" };
+static const char *const names[] = { "A", "B", "C" };
+
+static void set(struct rf_policy *policy, const char *key, const char *text)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	RF_REQUIRE(rf_policy_set(policy, key, text, "/", "/", &err) == 0, "%s %s: %s", key, text,
+		   err.msg);
+}
+
+static void add_random_files(struct rf_policy *policy)
+{
+	for (unsigned i = pick(4); i > 0; i--) {
+		char rule[32];
+
+		snprintf(rule, sizeof(rule), "%s:%s", paths[pick(RF_LEN(paths))],
+			 paths[pick(RF_LEN(paths))]);
+		set(policy, pick(2) ? "files.read" : "files.write",
+		    pick(3) ? paths[pick(RF_LEN(paths))] : rule);
+	}
+}
+
+static struct rf_policy *random_policy(void)
+{
+	/* clang-format off */
+	static const struct { const char *key, *texts[4]; } scalars[] = {
+		{ "limits.memory",    { "64M", "1G", "512M", "4M" } },
+		{ "limits.time",      { "1s", "none", "2h", "60s" } },
+		{ "limits.output",    { "1", "none", "1K", "1G" } },
+		{ "limits.require",   { "any", "hard", "any", "hard" } },
+		{ "weaker",           { "allow", "refuse", "allow", "refuse" } },
+		{ "syscalls",         { "default", "strict", "default", "strict" } },
+		{ "isolation",        { "auto", "process", "auto", "process" } },
+		{ "network",          { "none", "host", "host", "none" } },
+		{ "network.loopback", { "on", "off", "on", "off" } },
+		{ "files.current",    { "none", "read", "none", "read" } },
+	};
+	/* clang-format on */
+	struct rf_policy *policy = rf_policy_new_empty();
+
+	RF_REQUIRE(policy, "no memory");
+	for (size_t i = 0; i < RF_LEN(scalars); i++)
+		if (pick(2))
+			set(policy, scalars[i].key, scalars[i].texts[pick(4)]);
+	add_random_files(policy);
+	for (size_t i = 0; i < RF_LEN(names); i++) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "%s=%u", names[i], pick(2));
+		if (pick(3) == 0)
+			set(policy, "env.set", text);
+		if (pick(3) == 0)
+			set(policy, "env.pass", names[i]);
+	}
+	return policy;
+}
+
+static struct rf_policy *meet(const struct rf_policy *a, const struct rf_policy *b)
+{
+	struct rf_policy *out = NULL;
+	struct rf_err err = RF_ERR_INIT;
+
+	RF_REQUIRE(rf_policy_meet(a, b, &out, &err) == 0, "%s", err.msg);
+	return out;
+}
+
+static char *written(const struct rf_policy *policy)
+{
+	struct rf_buf buf;
+
+	rf_buf_init(&buf, RF_MAX_POLICY_BYTES);
+	rf_policy_format(policy, &buf);
+	return rf_buf_take(&buf);
+}
+
+static const struct rf_list *list_of(const struct rf_policy *policy, enum rf_key key)
+{
+	return &policy->values[key].list;
+}
+
+static enum rf_files_right right_of(const struct rf_policy *p, const char *source, const char *dest)
+{
+	return rf_files_look(list_of(p, RF_KEY_READ), list_of(p, RF_KEY_WRITE), source, dest);
+}
+
+/* 0: not there, 1: set to `value`, 2: passed, so any content may come. */
+static int may_have(const struct rf_policy *policy, const char *name, const char *value)
+{
+	if (rf_list_find(list_of(policy, RF_KEY_SET), name))
+		return rf_list_has(list_of(policy, RF_KEY_SET), name, value);
+	return rf_list_find(list_of(policy, RF_KEY_PASS), name) ? 2 : 0;
+}
+
+/* Checks that `m` allows nothing that `side` does not. */
+static void check_not_weaker(const struct rf_policy *m, const struct rf_policy *side)
+{
+	struct rf_policy *whole = rf_policy_new(RF_COMMAND_RUN);
+	struct rf_err err = RF_ERR_INIT;
+
+	RF_REQUIRE(rf_policy_merge(whole, side, &err) == 0, "%s", err.msg);
+	for (int k = 0; k < RF_KEY_COUNT; k++)
+		if (rf_key_table[k].strict <= RF_KEY_STRICT_MORE)
+			RF_CHECK(rf_key_is_as_strict((enum rf_key)k, m->values[k].number,
+						     whole->values[k].number),
+				 "%s, seed %llu", rf_key_table[k].path, (unsigned long long)seed);
+	for (size_t s = 0; s < RF_LEN(paths); s++)
+		for (size_t d = 0; d < RF_LEN(paths); d++)
+			RF_CHECK(right_of(m, paths[s], paths[d]) <=
+					 right_of(side, paths[s], paths[d]),
+				 "%s at %s, seed %llu", paths[s], paths[d],
+				 (unsigned long long)seed);
+	for (size_t i = 0; i < RF_LEN(names); i++) {
+		RF_CHECK(may_have(m, names[i], "0") <= may_have(side, names[i], "0"),
+			 "%s, seed %llu", names[i], (unsigned long long)seed);
+		RF_CHECK(may_have(m, names[i], "1") <= may_have(side, names[i], "1"),
+			 "%s, seed %llu", names[i], (unsigned long long)seed);
+	}
+	rf_policy_free(whole);
+}
+
+RF_TEST(a_meet_is_never_weaker_than_either_side)
+{
+	start();
+	for (int round = 0; round < 3000; round++) {
+		struct rf_policy *a = random_policy(), *b = random_policy(), *m = meet(a, b);
+
+		check_not_weaker(m, a);
+		check_not_weaker(m, b);
+		rf_policy_free(a);
+		rf_policy_free(b);
+		rf_policy_free(m);
+	}
+}
+
+/* The two allow the same, though their lists may be in another order. */
+static void check_same(const struct rf_policy *a, const struct rf_policy *b, const char *what)
+{
+	for (int k = 0; k < RF_KEY_COUNT; k++) {
+		const struct rf_list *x = list_of(a, (enum rf_key)k);
+		const struct rf_list *y = list_of(b, (enum rf_key)k);
+
+		RF_CHECK(a->values[k].number == b->values[k].number && x->count == y->count,
+			 "%s: %s, seed %llu", what, rf_key_table[k].path, (unsigned long long)seed);
+		for (size_t i = 0; i < x->count; i++)
+			RF_CHECK(rf_list_has(y, x->items[i].name, x->items[i].value),
+				 "%s: %s %s, seed %llu", what, rf_key_table[k].path,
+				 x->items[i].name, (unsigned long long)seed);
+	}
+}
+
+RF_TEST(a_meet_does_not_depend_on_the_order_and_repeating_it_changes_nothing)
+{
+	start();
+	for (int round = 0; round < 3000; round++) {
+		struct rf_policy *a = random_policy(), *b = random_policy();
+		struct rf_policy *ab = meet(a, b), *ba = meet(b, a);
+		struct rf_policy *once = meet(ab, a), *twice = meet(ab, ab);
+
+		check_same(ab, ba, "order");
+		check_same(twice, ab, "itself");
+		check_not_weaker(once, ab);
+		rf_policy_free(a);
+		rf_policy_free(b);
+		rf_policy_free(ab);
+		rf_policy_free(ba);
+		rf_policy_free(once);
+		rf_policy_free(twice);
+	}
+}
+
+RF_TEST(merging_the_same_source_again_changes_nothing)
+{
+	start();
+	for (int round = 0; round < 3000; round++) {
+		struct rf_policy *a = random_policy(), *b = random_policy();
+		struct rf_err err = RF_ERR_INIT;
+		char *before, *after;
+
+		RF_REQUIRE(rf_policy_merge(a, b, &err) == 0, "%s", err.msg);
+		before = written(a);
+		RF_REQUIRE(rf_policy_merge(a, b, &err) == 0, "%s", err.msg);
+		after = written(a);
+		RF_CHECK(strcmp(before, after) == 0, "seed %llu:\n%s\n%s", (unsigned long long)seed,
+			 before, after);
+		free(before);
+		free(after);
+		rf_policy_free(a);
+		rf_policy_free(b);
+	}
+}
+
+RF_TEST(a_ceiling_bounds_a_request)
+{
+	/* clang-format off */
+	static const struct { const char *ceiling, *request, *key, *want; } cases[] = {
+		{ "limits: {memory: 1G}", "limits: {memory: 2G}", "memory: ", "1G" },
+		{ "limits: {memory: 1G}", "{}", "memory: ", "512M" }, /* what the request would get alone */
+		{ "{}", "limits: {memory: 2G}", "memory: ", "512M" }, /* what the ceiling would give alone */
+		{ "limits: {time: none}", "limits: {time: none}", "  time: ", "none" },
+		{ "files: {read: [/a]}", "files: {read: [/a/b, /c]}", "read:\n    - ", "/a/b\n" },
+		{ "files: {write: [/a]}", "files: {read: [/a]}", "read:\n    - ", "/a\n" },
+		{ "files: {read: [/a]}", "files: {write: [/a]}", "read:\n    - ", "/a\n" },
+		{ "files: {read: [/a/b]}", "files: {read: [/a]}", "read:\n    - ", "/a/b\n" },
+		{ "files: {read: [\"/a:/x\"]}", "files: {read: [\"/a/b:/x/b\"]}", "read:\n    - ", "\"/a/b:/x/b\"\n" },
+		{ "files: {read: [\"/a:/x\"]}", "files: {read: [/a]}", "read:", " []" },
+		{ "{files: {write: [/a], read: [/a/b]}}", "files: {write: [/a/b]}", "write:", " []" },
+		{ "env: {pass: [A, B]}", "env: {pass: [B, C]}", "pass:\n    - ", "B\n" },
+		{ "env: {pass: [A]}", "env: {set: {A: 1}}", "set:\n    ", "A: 1\n" },
+		{ "env: {set: {A: 1}}", "env: {set: {A: 2}}", "set:", " {}" },
+		{ "env: {set: {A: 1}}", "env: {pass: [A]}", "set:\n    ", "A: 1\n" },
+		{ "hostname: a", "hostname: b", "hostname: ", "b" },
+		{ "hostname: a", "{}", "hostname: ", "a" },
+		{ "weaker: allow", "{}", "weaker: ", "refuse" },
+		{ "network: host", "network: host", "link: ", "host" },
+		{ "network: host", "network: none", "link: ", "none" },
+		{ "limits: {require: hard}", "{}", "require: ", "hard" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_policy *a = NULL, *b = NULL, *m;
+		struct rf_err err = RF_ERR_INIT;
+		char *text, *at;
+
+		RF_REQUIRE(rf_policy_parse(cases[i].ceiling, strlen(cases[i].ceiling), "/", "/", &a,
+					   &err) == 0 &&
+				   rf_policy_parse(cases[i].request, strlen(cases[i].request), "/",
+						   "/", &b, &err) == 0,
+			   "case %zu: %s", i, err.msg);
+		m = meet(a, b);
+		text = written(m);
+		at = strstr(text, cases[i].key);
+		RF_CHECK(at && strncmp(at + strlen(cases[i].key), cases[i].want,
+				       strlen(cases[i].want)) == 0,
+			 "case %zu:\n%s", i, text);
+		free(text);
+		rf_policy_free(a);
+		rf_policy_free(b);
+		rf_policy_free(m);
+	}
+}

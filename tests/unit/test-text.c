@@ -1,0 +1,230 @@
+/* Policies as text: src/policy/text.c and src/policy/format.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/limits.h"
+#include "harness.h"
+#include "policy/policy.h"
+
+static int parse(const char *text, struct rf_policy **ret, struct rf_err *err)
+{
+	return rf_policy_parse(text, strlen(text), "/work", "/home/ada", ret, err);
+}
+
+/* What the policy looks like when written, to be freed. */
+static char *written(const struct rf_policy *policy)
+{
+	struct rf_buf buf;
+
+	rf_buf_init(&buf, RF_MAX_POLICY_BYTES * 8);
+	rf_policy_format(policy, &buf);
+	return rf_buf_take(&buf);
+}
+
+RF_TEST(yaml_and_json_are_read_and_written_in_one_form)
+{
+	/* clang-format off */
+	static const struct { const char *text, *want; } cases[] = {
+		{ "",                               "{}\n" },
+		{ "# nothing but a comment\n",      "{}\n" },
+		{ "---\n",                          "{}\n" },
+		{ "{}",                             "{}\n" },
+		{ "\xef\xbb\xbfversion: 1",         "version: 1\n" },
+		{ "version: 1\nisolation: process", "version: 1\nisolation: process\n" },
+		{ "limits: { memory: 1.5G, time: 90s }", "limits:\n  memory: 1536M\n  time: 1m30s\n" },
+		{ "{\"limits\": {\"memory\": \"64M\", \"pids\": 5}}", "limits:\n  memory: 64M\n  pids: 5\n" },
+		{ "{\n\t\"limits\":{\"pids\":5},\n\t\"files\":{\"read\":[\"\\/a\"]}\n}\n",
+		  "limits:\n  pids: 5\nfiles:\n  read:\n    - /a\n" },
+		{ "network: none",                  "network:\n  link: none\n" },
+		{ "network: { link: host, loopback: true }", "network:\n  link: host\n  loopback: on\n" },
+		{ "network: {loopback: off}",       "network:\n  loopback: off\n" },
+		{ "files:\n  read: [./a, b:/c, ~/d, ./a]\n",
+		  "files:\n  read:\n    - /work/a\n    - \"/work/b:/c\"\n    - /home/ada/d\n" },
+		{ "files: {read: []}",              "files:\n  read: []\n" },
+		{ "env: {pass: [LANG], set: {A: \"x\\ny\", B: on, C: ''}}",
+		  "env:\n  pass:\n    - LANG\n  set:\n    A: \"x\\u000Ay\"\n    B: on\n    C: \"\"\n" },
+		{ "final: [limits.memory, network]",
+		  "final:\n  - limits.memory\n  - network.link\n  - network.loopback\n" },
+		{ "hostname: a-b\nworkdir: /x//y/", "hostname: a-b\nworkdir: /x/y\n" },
+		{ "limits:\n  output: none\n  require: hard\nsyscalls: strict\nweaker: allow",
+		  "weaker: allow\nsyscalls: strict\nlimits:\n  output: none\n  require: hard\n" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_err err = RF_ERR_INIT;
+		struct rf_policy *policy = NULL, *again = NULL;
+		char *text, *twice;
+
+		RF_REQUIRE(parse(cases[i].text, &policy, &err) == 0, "%s: %s", cases[i].text,
+			   err.msg);
+		text = written(policy);
+		RF_CHECK(strcmp(text, cases[i].want) == 0, "%s: %s", cases[i].text, text);
+		RF_REQUIRE(parse(text, &again, &err) == 0, "%s: %s", text, err.msg);
+		twice = written(again);
+		RF_CHECK(strcmp(text, twice) == 0, "%s: %s", text, twice);
+		free(text);
+		free(twice);
+		rf_policy_free(policy);
+		rf_policy_free(again);
+	}
+}
+
+RF_TEST(every_error_says_where_and_what_to_do)
+{
+	/* clang-format off */
+	static const struct { const char *text; int line, column; const char *msg, *hint; } cases[] = {
+		/* keys */
+		{ "limits:\n  memroy: 1G", 2, 3, "limits.memroy: unknown key", "did you mean \"memory\"?" },
+		{ "limit: {}", 1, 1, "limit: unknown key", "did you mean \"limits\"?" },
+		{ "memory: 1G", 1, 1, "memory: unknown key", "did you mean \"limits.memory\"?" },
+		{ "zzzzzz: 1", 1, 1, "zzzzzz: unknown key", "" },
+		{ "limits.memory: 1G", 1, 1, "limits.memory: a key can't hold a point", "write it as a section with the key beneath" },
+		{ "version: 1\nversion: 1", 2, 1, "version: the key is here twice", "" },
+		{ "limits: {pids: 1}\nlimits: {}", 2, 1, "limits: the key is here twice", "" },
+		{ "limits: {pids: 1, pids: 2}", 1, 19, "limits.pids: the key is here twice", "" },
+		{ "env: {set: {A: 1, A: 1}}", 1, 19, "env.set.A: the name is here twice", "" },
+		{ "[a]: b", 1, 1, "a key is needed here, not a list", "" },
+		/* what this version can't do */
+		{ "commands: [git]", 1, 1, "`commands` is not supported by this version",
+		  "remove it; every program in /usr and in the shown files can be run" },
+		{ "files: {deny: [x]}", 1, 9, "`files.deny` is not supported by this version",
+		  "show only what is needed, in files.read and files.write" },
+		{ "network: {allow: [a]}", 1, 11, "`network.allow` is not supported by this version",
+		  "use `network: none`, or `network: host` for all of it" },
+		{ "isolation: vm", 1, 12, "isolation: \"vm\" is not supported by this version", "this version knows: auto, process" },
+		{ "version: 2", 1, 10, "version: \"2\" is not one of the choices", "write one of: 1" },
+		/* values */
+		{ "limits:\n  time: 60", 2, 9, "limits.time: \"60\" has no unit", "write 60s for 60 seconds" },
+		{ "limits: {memory: }", 1, 18, "limits.memory: \"\" is not a size", "write a size such as 64M, from 4M to 16T" },
+		{ "weaker: maybe", 1, 9, "weaker: \"maybe\" is not one of the choices", "write one of: refuse, allow" },
+		{ "network: {loopback: maybe}", 1, 21, "network.loopback: \"maybe\" is not one of the choices", "write one of: off, on" },
+		{ "network: bridge", 1, 10, "network.link: \"bridge\" is not one of the choices", "write one of: none, host" },
+		{ "hostname: a.b", 1, 11, "hostname: \"a.b\" is not a host name", "use 1 to 63 letters, digits and inner hyphens" },
+		{ "workdir: x", 1, 10, "workdir: \"x\" is not an absolute path", "" },
+		{ "files:\n  read: [../x]", 2, 10, "files.read: a path with \"..\" in it", "write the path that is meant, without \"..\"" },
+		{ "files:\n  read: [\"a\\nb\"]", 2, 10, "files.read: a path with a control character", "" },
+		{ "env: {pass: [1A]}", 1, 14, "env.pass: \"1A\" is not the name of a variable", "use letters, digits and _, and no digit first" },
+		{ "env: {set: {A-B: 1}}", 1, 13, "env.set: \"A-B\" is not the name of a variable", "use letters, digits and _, and no digit first" },
+		{ "final: [limits.mem]", 1, 9, "final: limits.mem: unknown key", "did you mean \"memory\"?" },
+		{ "hostname: \"\\e[31m\"", 1, 11, "hostname: \"?[31m\" is not a host name", "use 1 to 63 letters, digits and inner hyphens" },
+		/* shapes */
+		{ "files: {read: ./x}", 1, 15, "files.read: a list is needed here, not plain text", "write [one, two], or [] for none" },
+		{ "files: {read: {a: b}}", 1, 15, "files.read: a list is needed here, not a mapping", "write [one, two], or [] for none" },
+		{ "files: {read: [[a]]}", 1, 16, "files.read: plain text is needed here, not a list", "" },
+		{ "env: {set: [A]}", 1, 12, "env.set: a mapping is needed here, not a list", "write { NAME: value }, or {} for none" },
+		{ "limits: 5", 1, 9, "limits: a mapping is needed here, not plain text", "write the keys of limits beneath it, or {} for none" },
+		{ "weaker: [allow]", 1, 9, "weaker: plain text is needed here, not a list", "" },
+		{ "- a", 1, 1, "a policy is a mapping of keys, not a list", "begin with `version: 1`" },
+		{ "hello", 1, 1, "a policy is a mapping of keys, not plain text", "begin with `version: 1`" },
+		/* contradictions */
+		{ "files:\n  read: [a]\n  write: [./a]", 3, 11, "files.write: \"/work/a\" is listed under files.read, too",
+		  "files.write includes reading; list it there only" },
+		{ "files:\n  read: [a:/x, b:/x]", 2, 16, "files.read: both \"/work/a\" and \"/work/b\" would show at /x", "" },
+		/* what makes YAML surprising */
+		{ "weaker: &a allow", 1, 9, "anchors (&) are not part of the policy language", "" },
+		{ "limits: &a {pids: 1}", 1, 9, "anchors (&) are not part of the policy language", "" },
+		{ "weaker: *a", 1, 9, "aliases (*) are not part of the policy language", "" },
+		{ "weaker: !!str allow", 1, 9, "tags (!) are not part of the policy language", "" },
+		{ "limits: !x {pids: 1}", 1, 9, "tags (!) are not part of the policy language", "" },
+		{ "limits: {<<: {pids: 1}}", 1, 10, "merge keys (<<) are not part of the policy language", "write the keys out" },
+		{ "version: 1\n---\nversion: 1", 2, 1, "a second document", "" },
+		{ "version: 1\n...\n---\n{}", 3, 1, "a second document", "" },
+		{ "hostname: \"a\\0b\"", 1, 11, "a NUL character", "" },
+		/* bytes and syntax */
+		{ "version: 1\nhostname: \xff", 2, 11, "not UTF-8 text", "" },
+		{ "\xfe\xff\x01", 1, 1, "not UTF-8 text", "" },
+		{ "version: 1\nhostname: \x01", 2, 11, "not YAML: control characters are not allowed", "" },
+		{ "version: [", 1, 10, "version: plain text is needed here, not a list", "" },
+		{ "limits: {pids: 1", 2, 1, "not YAML: did not find expected ',' or '}'", "" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_err err = RF_ERR_INIT;
+		struct rf_policy *policy = NULL;
+
+		RF_CHECK(parse(cases[i].text, &policy, &err) == -EINVAL && !policy, "accepted: %s",
+			 cases[i].text);
+		RF_CHECK(err.line == cases[i].line && err.column == cases[i].column,
+			 "%s: line %d, column %d", cases[i].text, err.line, err.column);
+		RF_CHECK(strcmp(err.msg, cases[i].msg) == 0, "%s: %s", cases[i].text, err.msg);
+		RF_CHECK(strcmp(err.hint, cases[i].hint) == 0, "%s: %s", cases[i].text, err.hint);
+		rf_policy_free(policy);
+	}
+}
+
+/* `count` times `unit` between `head` and `tail`, to be freed. */
+static char *repeated(const char *head, const char *unit, size_t count, const char *tail)
+{
+	struct rf_buf buf;
+
+	rf_buf_init(&buf, 64 * 1024 * 1024);
+	rf_buf_puts(&buf, head);
+	for (size_t i = 0; i < count; i++)
+		rf_buf_puts(&buf, unit);
+	rf_buf_puts(&buf, tail);
+	return rf_buf_take(&buf);
+}
+
+RF_TEST(hostile_texts_are_refused_quickly)
+{
+	/* clang-format off */
+	static const struct { const char *head, *unit; size_t count; const char *tail; } cases[] = {
+		{ "# ", "x", 10 * 1024 * 1024, "\n" },
+		{ "", "[", 10000, "" },
+		{ "", "{", 10000, "" },
+		{ "", "{a: ", 10000, "" },
+		{ "", "- ", 10000, "a" },
+		{ "", "? ", 10000, "a" },
+		{ "", "[\n", 10000, "" },
+		{ "files: {read: ", "[", 10000, "" },
+		{ "files: {read: [", "a, ", 300000, "..]}" },
+		{ "env: {pass: [", "A,", 500000, "B C]}" },
+		{ "hostname: \"", "\\u0041", 170000, "\"" },
+		{ "hostname: ", "a ", 500000, "" },
+		{ "hostname: 'a", "\n", 1000000, "'" },
+		{ "version: 1\n", "...\n", 250000, "x" },
+		{ "", "%A a\n", 200000, "x" },
+		{ "", "&a ", 300000, "" },
+		{ "", "!", 1000000, "" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		char *text = repeated(cases[i].head, cases[i].unit, cases[i].count, cases[i].tail);
+		struct rf_err err = RF_ERR_INIT;
+		struct rf_policy *policy = NULL;
+		clock_t start = clock();
+
+		RF_REQUIRE(text, "no memory");
+		RF_CHECK(parse(text, &policy, &err) < 0, "case %zu was accepted", i);
+		RF_CHECK(clock() - start < 2 * CLOCKS_PER_SEC, "case %zu took %g s: %s", i,
+			 (double)(clock() - start) / CLOCKS_PER_SEC, err.msg);
+		rf_policy_free(policy);
+		free(text);
+	}
+}
+
+RF_TEST(lists_have_an_end)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_policy *policy = NULL;
+	struct rf_buf buf;
+
+	rf_buf_init(&buf, RF_MAX_POLICY_BYTES);
+	rf_buf_puts(&buf, "env:\n  pass:\n");
+	for (int i = 0; i < RF_MAX_LIST; i++)
+		rf_buf_printf(&buf, "  - A%d\n", i);
+	RF_REQUIRE(parse(buf.data, &policy, &err) == 0, "%s", err.msg);
+	rf_policy_free(policy);
+	rf_buf_puts(&buf, "  - B\n");
+	RF_CHECK(parse(buf.data, &policy, &err) == -E2BIG, "%s", err.msg);
+	RF_CHECK(err.line == RF_MAX_LIST + 3 && err.column == 5, "%d:%d", err.line, err.column);
+	rf_buf_done(&buf);
+}
