@@ -5,6 +5,9 @@
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 MESON ?= meson
 PREFIX ?= /usr/local
+
+# musl, where it is there, makes every start of a box half a millisecond faster; see meson.build.
+CC_OF_BUILD := $(firstword $(notdir $(shell command -v musl-gcc)) $(CC))
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
@@ -34,7 +37,7 @@ build: build/build.ninja ## build the programs into build/
 
 build/build.ninja:
 	@command -v $(MESON) >/dev/null || { echo 'no $(MESON) here: run "make deps" first' >&2; exit 1; }
-	@$(MESON) setup build --prefix=$(PREFIX) >build.log 2>&1 || { cat build.log >&2; exit 1; }
+	@CC=$(CC_OF_BUILD) $(MESON) setup build --prefix=$(PREFIX) >build.log 2>&1 || { cat build.log >&2; exit 1; }
 	@mv build.log build/setup.log
 
 run: deps ## install, build, and show what a box holds back

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 3, 0))) static void tell(struct rf_err *err, int code, const char *fmt, va_list args)
+__attribute__((format(printf, 3, 0))) static void tell(struct rf_err *err, int code,
+						       const char *fmt, va_list args)
 {
 	*err = (struct rf_err){ .code = code };
 	vsnprintf(err->msg, sizeof(err->msg), fmt, args);
@@ -72,4 +73,31 @@ int rf_fail_hint(struct rf_err *err, const char *fmt, ...)
 	vsnprintf(err->hint, sizeof(err->hint), fmt, args);
 	va_end(args);
 	return err->code;
+}
+
+const char *rf_err_name(int code)
+{
+#define NAME(symbol)                                                                               \
+	{                                                                                          \
+		symbol, #symbol                                                                    \
+	}
+	/* clang-format off */
+	static const struct { int code; const char *name; } names[] = {
+		NAME(EPERM), NAME(ENOENT), NAME(EINTR), NAME(EIO), NAME(E2BIG), NAME(ENOEXEC),
+		NAME(EBADF), NAME(EAGAIN), NAME(ENOMEM), NAME(EACCES), NAME(EFAULT), NAME(EBUSY),
+		NAME(EEXIST), NAME(EXDEV), NAME(ENODEV), NAME(ENOTDIR), NAME(EISDIR), NAME(EINVAL),
+		NAME(ENFILE), NAME(EMFILE), NAME(ETXTBSY), NAME(EFBIG), NAME(ENOSPC), NAME(EROFS),
+		NAME(EPIPE), NAME(ERANGE), NAME(ENAMETOOLONG), NAME(ENOSYS), NAME(ELOOP),
+		NAME(EOVERFLOW), NAME(EILSEQ), NAME(EUSERS), NAME(EOPNOTSUPP), NAME(ETIMEDOUT),
+		NAME(EDQUOT),
+	};
+	/* clang-format on */
+#undef NAME
+
+	if (code < 0)
+		code = -code;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].code == code)
+			return names[i].name;
+	return "EOTHER";
 }

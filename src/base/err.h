@@ -38,4 +38,7 @@ int rf_fail_in(struct rf_err *err, const char *fmt, ...) __attribute__((format(p
 /* Sets what the reader can do about it.  Returns err->code. */
 int rf_fail_hint(struct rf_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The symbol of an errno, negative or not ("ENOENT"), for programs to read. */
+const char *rf_err_name(int code);
+
 #endif

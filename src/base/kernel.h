@@ -105,9 +105,53 @@ static inline int rf_kernel_close_range(unsigned first, unsigned last, unsigned 
 	return (int)syscall(RF_NR_CLOSE_RANGE, first, last, flags);
 }
 
-static inline pid_t rf_kernel_clone3(const struct rf_kernel_clone_args *args)
+/*
+ * clone3 for a child that runs `fn(data)` on a stack of its own (args->stack, args->stack_size) and
+ * never returns: what a child that shares our memory needs, and libc does not offer with clone3.
+ * Returns the child's pid or a negative errno.
+ */
+static inline long rf_kernel_clone3(const struct rf_kernel_clone_args *args, void (*fn)(void *),
+				    void *data)
 {
-	return (pid_t)syscall(RF_NR_CLONE3, args, sizeof(*args));
+#if defined(__x86_64__)
+	register void (*call)(void *) __asm__("r12") = fn;
+	register void *argument __asm__("r13") = data;
+	long ret;
+
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xor %%ebp, %%ebp\n\t"
+			 "mov %%r13, %%rdi\n\t"
+			 "call *%%r12\n\t"
+			 "ud2\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "a"(RF_NR_CLONE3), "D"(args), "S"(sizeof(*args)), "r"(call),
+			   "r"(argument)
+			 : "rcx", "r11", "memory");
+	return ret;
+#elif defined(__aarch64__)
+	register long nr __asm__("x8") = RF_NR_CLONE3;
+	register long first __asm__("x0") = (long)args;
+	register long second __asm__("x1") = sizeof(*args);
+	register void (*call)(void *) __asm__("x20") = fn;
+	register void *argument __asm__("x21") = data;
+
+	__asm__ volatile("svc 0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, #0\n\t"
+			 "mov x0, x21\n\t"
+			 "blr x20\n\t"
+			 "brk #1\n"
+			 "1:"
+			 : "+r"(first)
+			 : "r"(nr), "r"(second), "r"(call), "r"(argument)
+			 : "memory", "x30");
+	return first;
+#else
+#error "clone3 on a stack of its own is not written for this architecture"
+#endif
 }
 
 #endif

@@ -17,7 +17,7 @@ static const struct {
 } commands[] = {
 	{ "run",    rf_cmd_run,    "run a program in a box of its own" },
 	{ "policy", rf_cmd_policy, "check a policy, or explain what it comes to" },
-	//{ "doctor", rf_cmd_doctor, "tell what this machine can enforce, and how to fix what it can't" },
+	{ "doctor", rf_cmd_doctor, "tell what this machine can enforce, and how to fix what it can't" },
 };
 /* clang-format on */
 

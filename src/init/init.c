@@ -97,21 +97,28 @@ static int exec_program(char *const *argv, char *const *env)
 	return err;
 }
 
+/* What to start, and under which conditions. */
+struct start {
+	struct rf_orders orders;
+	char *const *argv, *const *env;
+};
+
 /* The choke point: the only place in Ringfort where a program of a box begins. */
-static _Noreturn void become_program(const struct rf_orders *orders, char *const *argv,
-				     char *const *env)
+static void become_program(void *data)
 {
+	const struct start *start = data;
 	struct rf_report report = { .kind = RF_REPORT_STARTED };
 
 	SYS0(__NR_setsid);
-	if (proof_check(orders, &report) < 0) {
+	if (proof_check(&start->orders, &report) < 0) {
 		report.kind = RF_REPORT_REFUSED;
 		send_report(&report);
 		leave(125);
 	}
 	send_report(&report);
 	set_mask(SIG_SETMASK, 0);
-	report = (struct rf_report){ .kind = RF_REPORT_NO_EXEC, .code = exec_program(argv, env) };
+	report = (struct rf_report){ .kind = RF_REPORT_NO_EXEC,
+				     .code = exec_program(start->argv, start->env) };
 	send_report(&report);
 	leave(127);
 }
@@ -154,11 +161,9 @@ static _Noreturn void watch(int program)
 
 void start(long *stack)
 {
-	long argc = stack[0];
-	char *const *argv = (char *const *)(stack + 1);
-	char *const *env = (char *const *)(stack + argc + 2);
-	struct rf_orders orders = { 0 };
-	long program;
+	static char program_stack[65536] __attribute__((aligned(16)));
+	static struct start what;
+	long argc = stack[0], program;
 	char extra;
 
 	/* Before anything of the box runs: nobody inside may look at pid 1, and it dies with its launcher. */
@@ -168,17 +173,17 @@ void start(long *stack)
 	set_mask(SIG_SETMASK, ~0ull);
 
 	/* A launcher that died has closed its end, before its orders or behind them: no start. */
-	if (SYS(__NR_recvfrom, RF_ORDERS_FD, &orders, sizeof(orders), 0, 0, 0) !=
-		    (long)sizeof(orders) ||
-	    orders.magic != RF_ORDERS_MAGIC || argc < 2 ||
+	if (SYS(__NR_recvfrom, RF_ORDERS_FD, &what.orders, sizeof(what.orders), 0, 0, 0) !=
+		    (long)sizeof(what.orders) ||
+	    what.orders.magic != RF_ORDERS_MAGIC || argc < 2 ||
 	    SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) != -EAGAIN)
 		leave(125);
 
-	program = SYS(__NR_clone, SIGCHLD, 0, 0, 0, 0, 0);
+	what.argv = (char *const *)(stack + 2);
+	what.env = (char *const *)(stack + argc + 2);
+	program = sys_vfork(become_program, &what, program_stack + sizeof(program_stack));
 	if (program < 0)
 		leave(125);
-	if (program == 0)
-		become_program(&orders, argv + 1, env);
 	watch((int)program);
 }
 

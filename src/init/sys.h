@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#define SYS_VFORK_FLAGS 0x4111L /* CLONE_VM | CLONE_VFORK | SIGCHLD */
+
 #if defined(__x86_64__)
 static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 {
@@ -22,6 +24,31 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 	__asm__ volatile("syscall"
 			 : "=a"(ret)
 			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/*
+ * A child that shares our memory and runs fn(data) on its own stack, while we wait for its exec or
+ * end.  Returns its pid or a negative errno.
+ */
+static inline long sys_vfork(void (*fn)(void *), void *data, char *stack_top)
+{
+	register void (*call)(void *) __asm__("r12") = fn;
+	register void *argument __asm__("r13") = data;
+	long ret;
+
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xor %%ebp, %%ebp\n\t"
+			 "mov %%r13, %%rdi\n\t"
+			 "call *%%r12\n\t"
+			 "ud2\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "a"(__NR_clone), "D"(SYS_VFORK_FLAGS), "S"(stack_top), "d"(0), "r"(call),
+			   "r"(argument)
 			 : "rcx", "r11", "memory");
 	return ret;
 }

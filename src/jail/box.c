@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -24,6 +24,8 @@
 #include "jail/userns.h"
 #include "jail/wall.h"
 
+#define CHILD_STACK (256 * 1024) /* of the child that raises the walls; touched as far as used */
+
 void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 {
 	*box = (struct rf_box){
@@ -36,7 +38,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.uid_lock = -1,
 		.record = -1,
 		.proc_sys = -1,
-		.facts = (1u << RF_PROOF_COUNT) - 1,
+		.facts = rf_wall_facts(),
 	};
 	rf_cgroup_init(&box->cgroup);
 }
@@ -105,12 +107,9 @@ static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err
 		return rf_fail(err, -errno, "random bytes");
 	for (size_t i = 0; i < sizeof(random); i++)
 		snprintf(box->id + 2 * i, 3, "%02x", random[i]);
-	box->shared = mmap(NULL, sizeof(*box->shared), PROT_READ | PROT_WRITE,
-			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (box->shared == MAP_FAILED) {
-		box->shared = NULL;
-		return rf_fail(err, -errno, "shared memory");
-	}
+	box->shared = calloc(1, sizeof(*box->shared));
+	if (!box->shared)
+		return rf_fail(err, -ENOMEM, "a box");
 	box->init = open(init_path, O_RDONLY | O_CLOEXEC);
 	if (box->init < 0) {
 		rf_fail(err, -errno, "open %s", init_path);
@@ -168,19 +167,24 @@ static int become_init(struct rf_box *box, struct rf_err *err)
 		return rf_fail_hint(err, "name one that the box can see with --workdir");
 	}
 	box->shared->ready_ns = rf_loop_now();
-	execveat(box->init, "", argv, plan->env, AT_EMPTY_PATH);
+	syscall(SYS_execveat, box->init, "", argv, plan->env, AT_EMPTY_PATH);
 	return rf_fail(err, -errno, "start pid 1");
 }
 
-static _Noreturn void raise_walls(struct rf_box *box)
+/*
+ * The child that becomes pid 1.  It shares the launcher's memory, and the launcher waits until it
+ * is gone: nothing is copied for it, which is worth a third of a millisecond.  Descriptors are its
+ * own, so it works on a copy of the box and what it closes stays open outside.
+ */
+static void raise_walls(void *data)
 {
-	struct rf_err *err = &box->shared->err;
+	struct rf_box box = *(const struct rf_box *)data;
+	struct rf_err *err = &box.shared->err;
 
-	/* Not to be looked at, and dead with the launcher, from the first moment on. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	prctl(PR_SET_DUMPABLE, box->is_root ? 0 : 1, 0, 0, 0);
-	if (rf_wall_raise_inside(box, err) == 0 && take_descriptors(box, err) == 0)
-		become_init(box, err);
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0,
+	      0); /* dead with the launcher, from the first moment */
+	if (rf_wall_raise_inside(&box, err) == 0 && take_descriptors(&box, err) == 0)
+		become_init(&box, err);
 	_exit(125);
 }
 
@@ -203,14 +207,14 @@ static int read_namespaces(const char *folder, uint64_t *ns, struct rf_err *err)
 }
 
 /*
- * Looks at the new namespaces from outside while the child is busy with its walls, records the box,
- * and only then sends the orders without which nothing starts.
+ * Looks at the new namespaces from outside while pid 1 comes up, records the box, and only then
+ * sends the orders without which nothing starts.
  */
 static int give_orders(struct rf_box *box, struct rf_err *err)
 {
 	struct rf_orders orders = {
 		.magic = RF_ORDERS_MAGIC,
-		.facts = box->facts,
+		.facts = box->facts & ~box->shared->unprovable,
 		.uid = box->plan->uid,
 		.gid = box->plan->gid,
 		.same_ns = box->plan->link == RF_LINK_HOST ? 1u << RF_NS_NET : 0,
@@ -226,12 +230,8 @@ static int give_orders(struct rf_box *box, struct rf_err *err)
 	if (read_namespaces("/proc/self", orders.host_ns, err) < 0 ||
 	    read_namespaces(folder, theirs, err) < 0)
 		return err->code;
-	/* Not yet the box's own: these two are entered on the way. */
-	theirs[RF_NS_CGROUP] = 0;
-	if (box->is_root)
-		theirs[RF_NS_USER] = 0;
 	if (box->plan->link == RF_LINK_HOST)
-		theirs[RF_NS_NET] = 0;
+		theirs[RF_NS_NET] = 0; /* not the box's own */
 	if (rf_record_start(box, theirs, err) < 0)
 		return err->code;
 	if (stat("/", &st) < 0)
@@ -253,11 +253,15 @@ static int give_orders(struct rf_box *box, struct rf_err *err)
 
 int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 {
+	static char stack[CHILD_STACK] __attribute__((aligned(16)));
 	struct rf_kernel_clone_args args = {
-		.flags = RF_CLONE_PIDFD,
+		.flags = CLONE_VM | CLONE_VFORK | RF_CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&box->pidfd,
 		.exit_signal = SIGCHLD,
+		.stack = (uint64_t)(uintptr_t)stack,
+		.stack_size = sizeof(stack),
 	};
+	long pid;
 
 	if (prepare(box, init_path, err) < 0)
 		return err->code;
@@ -267,15 +271,15 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 		args.cgroup = (uint64_t)box->cgroup.dirs[RF_GROUP_UNIFIED];
 	}
 	box->started_ns = rf_loop_now();
-	box->pid = rf_kernel_clone3(&args);
-	if (box->pid == 0)
-		raise_walls(box);
-	if (box->pid < 0) {
-		box->pid = 0;
+	pid = rf_kernel_clone3(&args, raise_walls, box);
+	if (pid < 0) {
 		box->pidfd = -1;
-		rf_fail(err, -errno, "make the box's namespaces");
+		rf_fail(err, (int)pid, "make the box's namespaces");
 		return rf_fail_hint(err, "`ringfort doctor` says what this machine allows");
 	}
+	box->pid = (pid_t)pid;
+	/* The child's change of identity took our /proc/self away, which the pumps need. */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (give_orders(box, err) < 0)
 		return err->code;
 	rf_fd_done(&box->channel[1]);
@@ -299,6 +303,9 @@ void rf_box_done(struct rf_box *box)
 			;
 		box->pid = 0;
 	}
+	/* And the short-lived helpers that held namespaces (userns.c), dead since the start. */
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
 	rf_fd_done(&box->pidfd);
 	for (int i = 0; i < 3; i++) {
 		rf_fd_done(&box->stdio[i][0]);
@@ -314,7 +321,6 @@ void rf_box_done(struct rf_box *box)
 	rf_record_done(box);
 	rf_fd_done(&box->uid_lock);
 	rf_fd_done(&box->init);
-	if (box->shared)
-		munmap(box->shared, sizeof(*box->shared));
+	free(box->shared);
 	box->shared = NULL;
 }

@@ -5,9 +5,9 @@
  * box is pid 1 of its own pid namespace; when that dies, all of it is dead.  rf_box_done() ends
  * whatever is left and takes everything away again, at any point of the way.
  *
- * The walls are raised by a child of the launcher on its way to becoming pid 1.  What it has to say
- * (an error, what this machine lacks, how long each wall took) it writes in memory shared with the
- * launcher, because it has nothing else: its own memory is gone with exec.
+ * The walls are raised by a child of the launcher on its way to becoming pid 1.  It shares the
+ * launcher's memory until then, and tells what it has to say (an error, what this machine lacks, how
+ * long each wall took) in `struct rf_box_shared`.
  */
 #ifndef RF_JAIL_BOX_H
 #define RF_JAIL_BOX_H
@@ -37,6 +37,7 @@ struct rf_box_shared {
 	struct rf_err err;
 	char missing[RF_BOX_MISSING_MAX][96];
 	uint32_t missing_count;
+	uint32_t unprovable; /* enum rf_proof bits of walls that are missing, as the plan allows */
 	int32_t landlock_abi;
 	uint64_t wall_ns[RF_BOX_WALLS_MAX]; /* time that each wall took inside */
 	uint64_t ready_ns;                  /* all walls up, CLOCK_MONOTONIC */
@@ -50,12 +51,13 @@ struct rf_box {
 	gid_t host_gid;
 	pid_t pid; /* of pid 1, outside; 0 before the start */
 	int pidfd;
-	int channel[2];  /* [0] the launcher's end, [1] the box's */
-	int stdio[3][2]; /* pipes: [0] the read end, [1] the write end */
-	int init;        /* the program ringfort-init */
-	int uid_lock;    /* holds host_uid */
-	int record;      /* the locked file in $RUN/boxes, or -1 */
-	int proc_sys;    /* inside: the box's own /proc/sys, before it is locked */
+	int channel[2];           /* [0] the launcher's end, [1] the box's */
+	int stdio[3][2];          /* pipes: [0] the read end, [1] the write end */
+	int init;                 /* the program ringfort-init */
+	int uid_lock;             /* holds host_uid */
+	bool has_dead_neighbours; /* records of killed launchers were seen */
+	int record;               /* the locked file in $RUN/boxes, or -1 */
+	int proc_sys;             /* inside: the box's own /proc/sys, before it is locked */
 	struct rf_cgroup cgroup;
 	struct rf_box_shared *shared;
 	int *trees;         /* detached mounts by index into plan->places, or -1 */

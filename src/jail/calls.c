@@ -8,7 +8,7 @@
  */
 #include "jail/calls.h"
 
-#include <sys/syscall.h>
+#include <asm/unistd.h> /* the kernel's own numbers: a libc may know fewer */
 
 #include "base/fd.h"
 
@@ -49,7 +49,7 @@ static const struct rf_call processes[] = {
 	CALL(execve), CALL(execveat), CALL(exit), CALL(exit_group), CALL(wait4), CALL(waitid),
 	CALL(kill), CALL(tkill), CALL(tgkill), CALL(getpid), CALL(gettid), CALL(getppid),
 	CALL(setpgid), CALL(getpgid), CALL(setsid), CALL(getsid), CALL(prctl), CALL(set_tid_address),
-	CALL(set_robust_list), CALL(get_robust_list), CALL(rseq), CALL(futex), CALL(futex_waitv),
+	CALL(set_robust_list), CALL(get_robust_list), CALL(rseq), CALL(futex), CALL_AT(futex_waitv, 449),
 	CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455), CALL_AT(futex_requeue, 456),
 	CALL(getrusage), CALL(times), CALL(prlimit64), CALL(getpriority), CALL(setpriority),
 	CALL(sched_yield), CALL(sched_getaffinity), CALL(sched_setaffinity), CALL(sched_getparam),
@@ -91,7 +91,8 @@ static const struct rf_call conveniences[] = {
 	CALL(io_pgetevents), CALL(mq_open), CALL(mq_unlink), CALL(mq_timedsend),
 	CALL(mq_timedreceive), CALL(mq_notify), CALL(mq_getsetattr), CALL(semget), CALL(semop),
 	CALL(semctl), CALL(semtimedop), CALL(msgget), CALL(msgsnd), CALL(msgrcv), CALL(msgctl),
-	CALL(landlock_create_ruleset), CALL(landlock_add_rule), CALL(landlock_restrict_self),
+	CALL_AT(landlock_create_ruleset, 444), CALL_AT(landlock_add_rule, 445),
+	CALL_AT(landlock_restrict_self, 446),
 	CALL(seccomp), CALL(remap_file_pages),
 };
 
@@ -120,25 +121,25 @@ static const struct rf_call namespaces[] = {
 
 static const struct rf_call others_memory[] = {
 	CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp), CALL(pidfd_getfd),
-	CALL(process_madvise), CALL(process_mrelease), CALL(migrate_pages), CALL(move_pages),
+	CALL(process_madvise), CALL_AT(process_mrelease, 448), CALL(migrate_pages), CALL(move_pages),
 };
 
 static const struct rf_call kernel_surface[] = {
 	CALL(bpf), CALL(perf_event_open), CALL(userfaultfd), CALL(vmsplice), CALL(fanotify_init),
-	CALL(fanotify_mark), CALL(memfd_secret), CALL_AT(cachestat, 451),
+	CALL(fanotify_mark), CALL_AT(memfd_secret, 447), CALL_AT(cachestat, 451),
 };
 
 static const struct rf_call whole_machine[] = {
 	CALL(reboot), CALL(kexec_load), CALL(init_module), CALL(finit_module),
 	CALL(delete_module), CALL(swapon), CALL(swapoff), CALL(acct), CALL(quotactl),
-	CALL(quotactl_fd), CALL(syslog), CALL(settimeofday), CALL(clock_settime), CALL(adjtimex),
+	CALL_AT(quotactl_fd, 443), CALL(syslog), CALL(settimeofday), CALL(clock_settime), CALL(adjtimex),
 	CALL(clock_adjtime), CALL(sethostname), CALL(setdomainname), CALL(vhangup),
 };
 
 static const struct rf_call ring_and_keys[] = {
 	CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register), CALL(add_key),
 	CALL(request_key), CALL(keyctl), CALL(lookup_dcookie), CALL(nfsservctl),
-	CALL(set_mempolicy_home_node),
+	CALL_AT(set_mempolicy_home_node, 450),
 };
 
 #ifdef __x86_64__

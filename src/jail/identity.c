@@ -76,8 +76,12 @@ static int drop_capabilities(struct rf_err *err)
 int rf_identity_drop(struct rf_box *box, struct rf_err *err)
 {
 	/* A session keyring of its own, so that none of the caller's keys is possessed. */
-	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
-		return rf_fail(err, -errno, "a keyring of its own");
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS &&
+	    rf_box_lacks(box, "a session keyring of its own",
+			 "let the launcher use keyctl(2), as with Docker's --security-opt "
+			 "seccomp=unconfined",
+			 err) < 0)
+		return err->code;
 	if (box->is_root && leave_root(box, err) < 0)
 		return err->code;
 	if (rf_userns_seal(box, err) < 0)

@@ -38,13 +38,13 @@
 /* The root under construction. */
 struct builder {
 	struct rf_box *box;
-	int root;          /* the tmpfs */
-	dev_t dev;         /* its device: what lies on another one is not ours to change */
-	int null;          /* the host's /dev/null, which masks files */
-	int empty;         /* an empty directory, which masks directories */
-	int parent;        /* the directory of the last place, */
-	size_t parent_len; /* and how much of its path that is */
-	const char *parent_path;
+	int root;  /* the tmpfs */
+	dev_t dev; /* its device: what lies on another one is not ours to change */
+	/* The directory of the last place, kept open because neighbours follow each other. */
+	int parent;
+	const char *parent_path; /* the first parent_len bytes name it */
+	size_t parent_len;
+	bool parent_is_ours;
 };
 
 /* ------------------------------------------------------------- small steps */
@@ -69,37 +69,38 @@ static int new_mount(const char *type, const char *const *options, unsigned attr
  * Opens directory `path` of the root, making what is missing as long as that is ours to make.
  * Returns a descriptor or a negative errno.
  */
-static int make_directory(const struct builder *b, const char *path, size_t len)
+static int make_directory(const struct builder *b, const char *path, size_t len, bool *ret_is_ours)
 {
-	RF_AUTO_FD int at = fcntl(b->root, F_DUPFD_CLOEXEC, 3);
+	RF_AUTO_FD int held = -1;
+	int at = b->root;
 	char name[256];
+	bool is_ours = true;
 
 	for (const char *end = path + len; path < end;) {
-		size_t n = strcspn(path, "/");
+		size_t n = strcspn(++path, "/"); /* behind the slash */
 		struct stat st;
 		int next;
 
 		if (path + n > end)
 			n = (size_t)(end - path);
-		if (n == 0) {
-			path++;
-			continue;
-		}
 		if (n >= sizeof(name))
 			return -ENAMETOOLONG;
 		memcpy(name, path, n);
 		name[n] = '\0';
 		next = openat(at, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
-		if (next < 0 && errno == ENOENT && fstat(at, &st) == 0 && st.st_dev == b->dev &&
-		    mkdirat(at, name, 0755) == 0)
+		if (next < 0 && errno == ENOENT && is_ours && mkdirat(at, name, 0755) == 0)
 			next = openat(at, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
 		if (next < 0)
 			return -errno;
-		rf_fd_done(&at);
-		at = next;
+		rf_fd_done(&held);
+		held = at = next;
+		if (fstat(at, &st) < 0)
+			return -errno;
+		is_ours = st.st_dev == b->dev;
 		path += n;
 	}
-	return rf_fd_take(&at);
+	*ret_is_ours = is_ours;
+	return held >= 0 ? rf_fd_take(&held) : fcntl(b->root, F_DUPFD_CLOEXEC, 3);
 }
 
 /* Leaves the place's directory in b->parent and gives its last name, or NULL with an error. */
@@ -110,7 +111,7 @@ static const char *enter_parent(struct builder *b, const char *path, struct rf_e
 
 	if (b->parent < 0 || len != b->parent_len || strncmp(path, b->parent_path, len) != 0) {
 		rf_fd_done(&b->parent);
-		b->parent = make_directory(b, path, len);
+		b->parent = make_directory(b, path, len, &b->parent_is_ours);
 		if (b->parent < 0) {
 			rf_fail(err, b->parent, "make the directory of %s", path);
 			rf_fail_hint(err, "a place inside a host directory must exist there");
@@ -123,26 +124,20 @@ static const char *enter_parent(struct builder *b, const char *path, struct rf_e
 	return slash + 1;
 }
 
-/* Puts `mnt` (takes) at `path`, on a file or directory that is made to fit where that is ours. */
-static int attach(struct builder *b, int mount, const char *path, struct rf_err *err)
+/* Puts `mount` (takes) at `path`, on a file or directory that is made to fit where that is ours. */
+static int attach(struct builder *b, int mount, bool is_directory, const char *path,
+		  struct rf_err *err)
 {
 	RF_AUTO_FD int mnt = mount;
 	const char *name = enter_parent(b, path, err);
-	struct stat st, parent;
-	int code = 0;
 
 	if (!name)
 		return err->code;
-	if (fstat(mnt, &st) < 0 || fstat(b->parent, &parent) < 0)
-		return rf_fail(err, -errno, "look at %s", path);
-	if (parent.st_dev == b->dev) {
-		if (S_ISDIR(st.st_mode))
-			code = mkdirat(b->parent, name, 0755);
-		else
-			code = mknodat(b->parent, name, S_IFREG | 0444, 0);
-		if (code < 0 && errno != EEXIST)
-			return rf_fail(err, -errno, "make %s", path);
-	}
+	if (b->parent_is_ours &&
+	    (is_directory ? mkdirat(b->parent, name, 0755)
+			  : mknodat(b->parent, name, S_IFREG | 0444, 0)) < 0 &&
+	    errno != EEXIST)
+		return rf_fail(err, -errno, "make %s", path);
 	if (rf_kernel_move_mount(mnt, "", b->parent, name, RF_MOVE_MOUNT_F_EMPTY_PATH) < 0) {
 		rf_fail(err, -errno, "mount %s", path);
 		if (err->code == -ENOENT)
@@ -165,10 +160,22 @@ static int clone_at(int dir, const char *path, unsigned attrs)
 
 /* ------------------------------------------------------------- one function a kind of place */
 
+static int make_link(struct builder *b, const char *target, const char *path, struct rf_err *err)
+{
+	const char *name = enter_parent(b, path, err);
+
+	if (!name)
+		return err->code;
+	if (symlinkat(target, b->parent, name) < 0)
+		return rf_fail(err, -errno, "link %s", path);
+	return 0;
+}
+
 static int put_host(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
 	size_t index = (size_t)(place - b->box->plan->places);
-	RF_AUTO_FD int mnt = rf_fd_take(&b->box->trees[index]);
+	RF_AUTO_FD int mnt = b->box->trees[index]; /* the launcher closes its own */
+	struct stat st;
 
 	if (mnt < 0)
 		mnt = rf_source_open(place, err);
@@ -176,50 +183,36 @@ static int put_host(struct builder *b, const struct rf_place *place, struct rf_e
 		return 0;
 	if (mnt < 0)
 		return err->code;
-	return attach(b, rf_fd_take(&mnt), place->path, err);
+	if (fstat(mnt, &st) < 0)
+		return rf_fail(err, -errno, "look at %s", place->path);
+	return attach(b, rf_fd_take(&mnt), S_ISDIR(st.st_mode), place->path, err);
 }
 
+/* As the host has it: a link as a link, anything else bound. */
 static int put_system(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
+	static const struct rf_kernel_mount_attr attr = { .attr_set = RF_MOUNT_ATTR_RDONLY | SAFE };
+	RF_AUTO_FD int mnt = rf_kernel_open_tree(AT_FDCWD, place->source,
+						 RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC |
+							 RF_AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
 	char target[4096];
-	ssize_t len = readlink(place->source, target, sizeof(target) - 1);
-	const char *name;
+	struct stat st;
+	ssize_t len;
 
-	if (len < 0 && errno == ENOENT && place->is_optional)
+	if (mnt < 0 && errno == ENOENT && place->is_optional)
 		return 0;
-	if (len < 0)
-		return put_host(b, place, err);
-	target[len] = '\0';
-	name = enter_parent(b, place->path, err);
-	if (!name)
-		return err->code;
-	if (symlinkat(target, b->parent, name) < 0)
-		return rf_fail(err, -errno, "link %s", place->path);
-	return 0;
-}
-
-static int put_glob(struct builder *b, const struct rf_place *place, struct rf_err *err)
-{
-	struct rf_source_match match;
-
-	if (rf_source_glob(place->source, &match) < 0)
-		return 0;
-	for (size_t i = 0; i < match.count; i++) {
-		struct rf_place one = *place;
-		int mnt;
-
-		one.kind = RF_PLACE_HOST;
-		one.path = one.source = match.paths[i];
-		b->parent_len = SIZE_MAX; /* the path in the cache is about to change */
-		mnt = rf_source_open(&one, err);
-		if (mnt < 0 || attach(b, mnt, one.path, err) < 0) {
-			rf_source_match_done(&match);
-			return err->code;
-		}
-		b->parent_len = SIZE_MAX;
+	if (mnt < 0 || fstat(mnt, &st) < 0)
+		return rf_fail(err, -errno, "bind %s", place->source);
+	if (S_ISLNK(st.st_mode)) {
+		len = readlink(place->source, target, sizeof(target) - 1);
+		if (len < 0)
+			return rf_fail(err, -errno, "read the link %s", place->source);
+		target[len] = '\0';
+		return make_link(b, target, place->path, err);
 	}
-	rf_source_match_done(&match);
-	return 0;
+	if (rf_kernel_mount_setattr(mnt, "", AT_EMPTY_PATH | RF_AT_RECURSIVE, &attr) < 0)
+		return rf_fail(err, -errno, "protect %s", place->source);
+	return attach(b, rf_fd_take(&mnt), S_ISDIR(st.st_mode), place->path, err);
 }
 
 static int put_text(struct builder *b, const struct rf_place *place, struct rf_err *err)
@@ -237,18 +230,13 @@ static int put_text(struct builder *b, const struct rf_place *place, struct rf_e
 
 static int put_link(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
-	const char *name = enter_parent(b, place->path, err);
-
-	if (!name)
-		return err->code;
-	if (symlinkat(place->source, b->parent, name) < 0)
-		return rf_fail(err, -errno, "link %s", place->path);
-	return 0;
+	return make_link(b, place->source, place->path, err);
 }
 
 static int put_directory(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
-	RF_AUTO_FD int fd = make_directory(b, place->path, strlen(place->path));
+	bool is_ours;
+	RF_AUTO_FD int fd = make_directory(b, place->path, strlen(place->path), &is_ours);
 
 	return fd < 0 ? rf_fail(err, fd, "make %s", place->path) : 0;
 }
@@ -270,7 +258,7 @@ static int put_scratch(struct builder *b, const struct rf_place *place, struct r
 	mnt = clone_at(b->parent, name, SAFE);
 	if (mnt < 0)
 		return rf_fail(err, mnt, "bind %s", place->path);
-	return attach(b, mnt, place->path, err);
+	return attach(b, mnt, true, place->path, err);
 }
 
 static int put_device(struct builder *b, const struct rf_place *place, struct rf_err *err)
@@ -284,7 +272,7 @@ static int put_device(struct builder *b, const struct rf_place *place, struct rf
 		close(mnt);
 		return rf_fail_say(err, -ENODEV, "%s is not a character device", place->source);
 	}
-	return attach(b, mnt, place->path, err);
+	return attach(b, mnt, false, place->path, err);
 }
 
 static int put_proc(struct builder *b, const struct rf_place *place, struct rf_err *err)
@@ -301,7 +289,7 @@ static int put_proc(struct builder *b, const struct rf_place *place, struct rf_e
 		return err->code;
 	}
 	b->box->proc_sys = openat(mnt, "sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return attach(b, rf_fd_take(&mnt), place->path, err);
+	return attach(b, rf_fd_take(&mnt), true, place->path, err);
 }
 
 static int put_pts(struct builder *b, const struct rf_place *place, struct rf_err *err)
@@ -311,25 +299,7 @@ static int put_pts(struct builder *b, const struct rf_place *place, struct rf_er
 
 	if (mnt < 0)
 		return rf_fail(err, mnt, "mount a fresh devpts");
-	return attach(b, mnt, place->path, err);
-}
-
-/* Hides a file behind /dev/null or a directory behind an empty one; what is absent is hidden. */
-static int put_mask(struct builder *b, const struct rf_place *place, struct rf_err *err)
-{
-	const char *name = enter_parent(b, place->path, err);
-	struct stat st;
-	int mnt;
-
-	if (!name)
-		return err->code;
-	if (fstatat(b->parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : rf_fail(err, -errno, "look at %s", place->path);
-	mnt = rf_kernel_open_tree(S_ISDIR(st.st_mode) ? b->empty : b->null, "",
-				  RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
-	if (mnt < 0)
-		return rf_fail(err, -errno, "mask %s", place->path);
-	return attach(b, mnt, place->path, err);
+	return attach(b, mnt, true, place->path, err);
 }
 
 static int put_lock(struct builder *b, const struct rf_place *place, struct rf_err *err)
@@ -342,7 +312,21 @@ static int put_lock(struct builder *b, const struct rf_place *place, struct rf_e
 	mnt = clone_at(b->parent, name, RF_MOUNT_ATTR_RDONLY | SAFE | RF_MOUNT_ATTR_NOEXEC);
 	if (mnt < 0)
 		return rf_fail(err, mnt, "lock %s", place->path);
-	return attach(b, mnt, place->path, err);
+	return attach(b, mnt, true, place->path, err);
+}
+
+/*
+ * Hides a file behind /dev/null or a directory behind an empty one; what is absent is hidden.  Done
+ * by name, in one call each, because it happens in the finished root, where every name on the way
+ * is ours and nobody else is there yet.
+ */
+static int put_mask(const struct rf_place *place, struct rf_err *err)
+{
+	if (mount("/dev/null", place->path, NULL, MS_BIND, NULL) == 0 || errno == ENOENT)
+		return 0;
+	if (errno == ENOTDIR && mount(EMPTY_DIR, place->path, NULL, MS_BIND, NULL) == 0)
+		return 0;
+	return rf_fail(err, -errno, "mask %s", place->path);
 }
 
 typedef int put_fn(struct builder *b, const struct rf_place *place, struct rf_err *err);
@@ -358,9 +342,8 @@ static put_fn *const put[] = {
 	[RF_PLACE_DEVICE]  = put_device,
 	[RF_PLACE_PROC]    = put_proc,
 	[RF_PLACE_PTS]     = put_pts,
-	[RF_PLACE_MASK]    = put_mask,
+	[RF_PLACE_MASK]    = NULL, /* at the end, in the finished root */
 	[RF_PLACE_LOCK]    = put_lock,
-	[RF_PLACE_GLOB]    = put_glob,
 };
 /* clang-format on */
 
@@ -387,22 +370,17 @@ static int open_root(struct builder *b, struct rf_err *err)
 	return 0;
 }
 
-/* The few things of our own: what masks are made of, and the Landlock wall's sentinel. */
+/* The few things of our own: what masks directories, and the Landlock wall's sentinel. */
 static int make_own(struct builder *b, struct rf_err *err)
 {
-	RF_AUTO_FD int dir = make_directory(b, EMPTY_DIR, strlen(EMPTY_DIR));
+	bool is_ours;
+	RF_AUTO_FD int dir = make_directory(b, EMPTY_DIR, strlen(EMPTY_DIR), &is_ours);
 	RF_AUTO_FD int sentinel = -1;
 
 	if (dir < 0)
 		return rf_fail(err, dir, "make " EMPTY_DIR);
 	sentinel = openat(b->root, &RF_SENTINEL[1], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	if (sentinel < 0)
-		return rf_fail(err, -errno, "make the sentinel");
-	b->empty = clone_at(b->root, &EMPTY_DIR[1], RF_MOUNT_ATTR_RDONLY | SAFE);
-	b->null = clone_at(AT_FDCWD, "/dev/null", RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NOEXEC);
-	if (b->empty < 0 || b->null < 0)
-		return rf_fail(err, b->empty < 0 ? b->empty : b->null, "make a mask");
-	return 0;
+	return sentinel < 0 ? rf_fail(err, -errno, "make the sentinel") : 0;
 }
 
 static int move_in(struct builder *b, struct rf_err *err)
@@ -430,21 +408,25 @@ static int build(struct builder *b, struct rf_err *err)
 	if (open_root(b, err) < 0 || make_own(b, err) < 0)
 		return err->code;
 	for (size_t i = 0; i < plan->place_count; i++)
-		if (put[plan->places[i].kind](b, &plan->places[i], err) < 0)
+		if (put[plan->places[i].kind] &&
+		    put[plan->places[i].kind](b, &plan->places[i], err) < 0)
 			return err->code;
-	return move_in(b, err);
+	if (move_in(b, err) < 0)
+		return err->code;
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (plan->places[i].kind == RF_PLACE_MASK && put_mask(&plan->places[i], err) < 0)
+			return err->code;
+	return 0;
 }
 
 int rf_mount_raise(struct rf_box *box, struct rf_err *err)
 {
-	struct builder b = { .box = box, .root = -1, .null = -1, .empty = -1, .parent = -1 };
+	struct builder b = { .box = box, .root = -1, .parent = -1 };
 	mode_t umask_before = umask(0);
 	int code = build(&b, err);
 
 	umask(umask_before);
 	rf_fd_done(&b.root);
-	rf_fd_done(&b.null);
-	rf_fd_done(&b.empty);
 	rf_fd_done(&b.parent);
 	return code;
 }

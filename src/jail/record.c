@@ -145,6 +145,7 @@ static void each_entry(const char *own, bool (*fn)(int, const char *, struct ent
 struct conflict {
 	const uint64_t *ns;
 	char box[17];
+	bool has_dead; /* there is something to sweep */
 };
 
 static bool has_other_namespaces(int boxes, const char *name, struct entry *entry, void *data)
@@ -153,6 +154,7 @@ static bool has_other_namespaces(int boxes, const char *name, struct entry *entr
 	const char *at = strstr(entry->text, "ns ");
 
 	(void)boxes;
+	conflict->has_dead |= entry->is_dead;
 	if (entry->is_dead || !at)
 		return true;
 	at += strlen("ns ");
@@ -186,6 +188,7 @@ int rf_record_start(struct rf_box *box, const uint64_t *ns, struct rf_err *err)
 	if (write(box->record, text, (size_t)len) != len)
 		return rf_fail(err, -errno, "record the box");
 	each_entry(box->id, has_other_namespaces, &conflict);
+	box->has_dead_neighbours = conflict.has_dead;
 	if (conflict.box[0])
 		return rf_fail_say(err, -EPERM, "box %s has one of the new namespaces",
 				   conflict.box);
@@ -220,9 +223,10 @@ static bool sweep_entry(int boxes, const char *name, struct entry *entry, void *
 	return true;
 }
 
-void rf_record_sweep(void)
+void rf_record_sweep(const struct rf_box *box)
 {
-	each_entry("", sweep_entry, NULL);
+	if (box->has_dead_neighbours)
+		each_entry("", sweep_entry, NULL);
 }
 
 bool rf_record_is_ours(int fd)

@@ -28,8 +28,8 @@ int rf_record_start(struct rf_box *box, const uint64_t *ns, struct rf_err *err);
 
 void rf_record_done(struct rf_box *box);
 
-/* Takes away what killed launchers left behind. */
-void rf_record_sweep(void);
+/* Takes away what killed launchers left behind, if rf_record_start() came across any. */
+void rf_record_sweep(const struct rf_box *box);
 
 /* True if the opened file is Ringfort's state, lies in it or holds it. */
 bool rf_record_is_ours(int fd);

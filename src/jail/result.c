@@ -170,14 +170,12 @@ static void put_walls(struct rf_json *json, const struct rf_result *result)
 
 static void put_error(struct rf_json *json, const struct rf_err *error)
 {
-	const char *name = strerrorname_np(-error->code);
-
 	if (!error->code) {
 		rf_json_null(json, "error");
 		return;
 	}
 	rf_json_open_object(json, "error");
-	rf_json_string(json, "code", name ? name : "EUNKNOWN");
+	rf_json_string(json, "code", rf_err_name(error->code));
 	rf_json_string(json, "message", error->msg);
 	rf_json_string(json, "remedy", error->hint[0] ? error->hint : NULL);
 	if (error->line) {
@@ -256,8 +254,7 @@ void rf_result_stats(const struct rf_result *result, struct rf_buf *out)
 	if (result->exit_code >= 0)
 		rf_buf_printf(out, ", exit code %d", result->exit_code);
 	if (result->signal)
-		rf_buf_printf(out, ", signal %d (%s)", result->signal,
-			      sigabbrev_np(result->signal) ? sigabbrev_np(result->signal) : "?");
+		rf_buf_printf(out, ", signal %d (%s)", result->signal, strsignal(result->signal));
 	rf_buf_puts(out, "\n");
 	if (result->usage.wall_ns != UINT64_MAX)
 		rf_buf_printf(out, "  %-8s %.1f ms (box ready after %.1f ms)\n", "time",

@@ -6,7 +6,9 @@
  * Raised: before the identity goes, because lowering a hard limit is for ever.
  * From inside: EMFILE, EFBIG with SIGXFSZ, EAGAIN on fork.
  *
- * RLIMIT_AS is not used: Node and Java reserve far more address space than they touch.
+ * RLIMIT_AS is not used: Node and Java reserve far more address space than they touch.  A core limit
+ * of 0 would stop core files, but not the host's crash handler in core_pattern, which runs as root
+ * and is fed the box's memory; 1 stops both (core(5)).
  */
 #include "jail/rlimit.h"
 
@@ -19,7 +21,7 @@
 #define GIB (1024ull * MIB)
 
 /* Lowers a limit, never raises it: the caller's own may be lower. */
-static int lower(__rlimit_resource_t resource, uint64_t value)
+static int lower(int resource, uint64_t value)
 {
 	struct rlimit now, want;
 
@@ -35,8 +37,8 @@ int rf_rlimit_raise(struct rf_box *box, struct rf_err *err)
 	const uint64_t *limits = box->plan->limits;
 	uint64_t data = limits[RF_LIMIT_MEMORY] * 16, cpu = limits[RF_LIMIT_CPU_TIME];
 	/* clang-format off */
-	const struct { __rlimit_resource_t resource; const char *name; uint64_t value; } rows[] = {
-		{ RLIMIT_CORE,       "core",       0 },
+	const struct { int resource; const char *name; uint64_t value; } rows[] = {
+		{ RLIMIT_CORE,       "core",       1 }, /* not 0: see below */
 		{ RLIMIT_NOFILE,     "nofile",     limits[RF_LIMIT_OPEN_FILES] },
 		{ RLIMIT_FSIZE,      "fsize",      limits[RF_LIMIT_FILE_SIZE] },
 		{ RLIMIT_MEMLOCK,    "memlock",    8 * MIB },

@@ -549,7 +549,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 		rf_pump_done(&run->pumps[i]);
 	rf_box_done(&run->box);
 	rf_janitor_stop(&run->janitor);
+	rf_record_sweep(&run->box);
 	rf_loop_free(run->loop);
 	free(run);
-	rf_record_sweep();
 }

@@ -1,12 +1,8 @@
 /* The host's trees that a plan shows: see source.h. */
 #include "jail/source.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,8 +11,6 @@
 #include "base/kernel.h"
 #include "jail/record.h"
 #include "jail/userns.h"
-
-#define GLOB_MAX 32
 
 static uint64_t attrs_of(const struct rf_place *place)
 {
@@ -167,37 +161,4 @@ int rf_source_open_owned(struct rf_box *box, struct rf_err *err)
 	for (size_t i = 0; i < owners.count; i++)
 		close(owners.of[i].ns);
 	return code;
-}
-
-int rf_source_glob(const char *pattern, struct rf_source_match *ret_match)
-{
-	const char *slash = strrchr(pattern, '/');
-	char folder[256];
-	struct dirent *entry;
-	DIR *dir;
-
-	*ret_match = (struct rf_source_match){ 0 };
-	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - pattern), pattern);
-	dir = opendir(folder);
-	if (!dir)
-		return -errno;
-	ret_match->paths = calloc(GLOB_MAX, sizeof(char *));
-	while (ret_match->paths && ret_match->count < GLOB_MAX && (entry = readdir(dir))) {
-		char *path;
-
-		if (entry->d_type != DT_DIR || fnmatch(slash + 1, entry->d_name, FNM_PERIOD) != 0)
-			continue;
-		if (asprintf(&path, "%s/%s", folder, entry->d_name) > 0)
-			ret_match->paths[ret_match->count++] = path;
-	}
-	closedir(dir);
-	return 0;
-}
-
-void rf_source_match_done(struct rf_source_match *match)
-{
-	for (size_t i = 0; i < match->count; i++)
-		free(match->paths[i]);
-	free(match->paths);
-	*match = (struct rf_source_match){ 0 };
 }

@@ -23,12 +23,4 @@ int rf_source_open(const struct rf_place *place, struct rf_err *err);
  */
 int rf_source_open_owned(struct rf_box *box, struct rf_err *err);
 
-/* The entries of a host directory whose name matches the pattern's last part. */
-struct rf_source_match {
-	char **paths;
-	size_t count;
-};
-int rf_source_glob(const char *pattern, struct rf_source_match *ret_match);
-void rf_source_match_done(struct rf_source_match *match);
-
 #endif

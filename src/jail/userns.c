@@ -30,11 +30,7 @@ uint64_t rf_userns_flags(const struct rf_box *box)
 {
 	uint64_t flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
 
-	if (!box->is_root)
-		flags |= CLONE_NEWUSER;
-	if (box->plan->link == RF_LINK_NONE)
-		flags |= CLONE_NEWNET;
-	return flags;
+	return box->is_root ? flags : flags | CLONE_NEWUSER;
 }
 
 static int write_map(const char *file, unsigned inside, unsigned outside, struct rf_err *err)
@@ -125,8 +121,6 @@ int rf_userns_for_owner(const struct rf_box *box, uid_t uid, gid_t gid, int *ret
 		if (*ret_ns < 0)
 			code = rf_fail(err, -errno, "open %s", ns);
 	}
-	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	kill(pid, SIGKILL); /* reaped with everything else: see rf_box_done() */
 	return code;
 }

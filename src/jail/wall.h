@@ -11,6 +11,9 @@ int rf_wall_raise_outside(struct rf_box *box, struct rf_err *err);
 /* Raises the inner part of every wall, in the child, before it becomes pid 1. */
 int rf_wall_raise_inside(struct rf_box *box, struct rf_err *err);
 
+/* The facts that pid 1 must prove before a program starts: all of them. */
+uint32_t rf_wall_facts(void);
+
 /* The name of wall `i`, or NULL past the last. */
 const char *rf_wall_name(size_t i);
 

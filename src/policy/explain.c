@@ -24,9 +24,8 @@ static const struct {
 	[RF_PLACE_PTS]     = { "pts",     "terminals" },
 	[RF_PLACE_MASK]    = { "mask",    "hidden" },
 	[RF_PLACE_LOCK]    = { "lock",    "read-only" },
-	[RF_PLACE_GLOB]    = { "glob",    "from the host" },
 };
-static_assert(RF_LEN(kinds) == RF_PLACE_GLOB + 1, "a row for every kind of place");
+static_assert(RF_LEN(kinds) == RF_PLACE_LOCK + 1, "a row for every kind of place");
 
 /* What becomes of a program that reaches a limit. */
 static const char *const when_hit[] = {

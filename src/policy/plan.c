@@ -101,6 +101,8 @@ static int add_texts(struct maker *m)
 	    add_text(m, "/etc/hosts", "names of hosts",
 		     rf_arena_printf(m->arena, "127.0.0.1 localhost %s\n::1 localhost %s\n", host,
 				     host)) < 0 ||
+	    add_text(m, "/etc/nsswitch.conf", "glibc: where names of users and hosts come from",
+		     "passwd: files\ngroup: files\nhosts: files dns\nservices: files\n") < 0 ||
 	    add_text(m, "/etc/hostname", "the name of this host",
 		     rf_arena_printf(m->arena, "%s\n", host)) < 0)
 		return m->err->code;

@@ -28,7 +28,6 @@ enum rf_place_kind {
 	RF_PLACE_PTS,     /* a fresh devpts */
 	RF_PLACE_MASK,    /* something beneath an earlier place, hidden */
 	RF_PLACE_LOCK,    /* something beneath an earlier place, made read-only (/proc/sys) */
-	RF_PLACE_GLOB,    /* every entry of the host that matches `source`, at its own path */
 };
 
 enum rf_right {

@@ -151,7 +151,7 @@ static bool report(const struct test *test, int number, int status, int output)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		printf("# ended: it took longer than %u s\n", test->timeout_s);
 	else if (WIFSIGNALED(status))
-		printf("# killed by SIG%s\n", sigabbrev_np(WTERMSIG(status)));
+		printf("# killed: %s\n", strsignal(WTERMSIG(status)));
 	else if (outcome->stage == STAGE_RUNNING)
 		printf("# called exit(%d) before its end\n", WEXITSTATUS(status));
 	else if (WEXITSTATUS(status) != 0)

@@ -1,0 +1,365 @@
+/*
+ * ringfort doctor: what this machine can enforce, and how to fix what it can't.
+ *
+ * First a table of everything that was tried, then a paragraph for each thing that is missing, then
+ * a verdict in one line.  Healthy machines get the table and the verdict.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "cli/cmd.h"
+#include "jail/probe.h"
+
+#define EXIT_UNWALLED 1 /* a required wall can't be raised */
+#define MAX_OUTPUT    (256 * 1024)
+#define WIDTH         78 /* of paragraphs */
+
+static void print_help(FILE *out)
+{
+	fputs("usage: ringfort doctor [--json]\n\n"
+	      "Tries, one by one, what a box is made of on this machine and as this user, and\n"
+	      "says what is missing, what that means and how to get it.  It changes nothing\n"
+	      "and leaves nothing behind.  Root's boxes and an ordinary user's are made in\n"
+	      "different ways: run it as whoever will run boxes.\n\n"
+	      "marks:\n"
+	      "  ok    was tried, and works\n"
+	      "  part  works, and the line says what of it does not\n"
+	      "  no    does not work, or could not be tried\n"
+	      "  -     a box of this user does without\n\n"
+	      "options:\n"
+	      "  --json      one JSON object instead of text; its ids do not change\n"
+	      "  -h, --help  this text\n\n"
+	      "examples:\n"
+	      "  ringfort doctor                       a look at this machine\n"
+	      "  sudo ringfort doctor                  the same for root's boxes\n"
+	      "  ringfort doctor >/dev/null && ringfort run -- make\n"
+	      "  ringfort doctor --json | jq '.checks[] | select(.state == \"absent\").remedy'\n\n"
+	      "exit codes:\n"
+	      "  0 every required wall can be raised, 1 one can't, 125 Ringfort failed\n",
+	      out);
+}
+
+/* Beside this program (as built), or where it was installed. */
+static void find_init(char *path, size_t size)
+{
+	ssize_t len = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+
+	path[len > 0 ? len : 0] = '\0';
+	slash = strrchr(path, '/');
+	if (slash) {
+		snprintf(slash + 1, size - (size_t)(slash + 1 - path), "ringfort-init");
+		if (access(path, F_OK) == 0)
+			return;
+	}
+	snprintf(path, size, RF_LIBEXECDIR "/ringfort-init");
+}
+
+/* ------------------------------------------------------------- the table */
+
+struct page {
+	struct rf_buf *out;
+	bool has_colour;
+};
+
+/* clang-format off */
+static const struct {
+	const char *text, *colour;
+} marks[] = {
+	[RF_PROBE_ABSENT]   = { "no",   "31" },
+	[RF_PROBE_PARTIAL]  = { "part", "33" },
+	[RF_PROBE_PRESENT]  = { "ok",   "32" },
+	[RF_PROBE_UNNEEDED] = { "-",    "2"  },
+};
+
+static const char *const headings[RF_PROBE_GROUP_COUNT] = {
+	[RF_PROBE_KERNEL]     = "kernel",
+	[RF_PROBE_NAMESPACES] = "namespaces",
+	[RF_PROBE_MOUNTS]     = "mounts",
+	[RF_PROBE_WALLS]      = "walls",
+	[RF_PROBE_LIMITS]     = "limits",
+	[RF_PROBE_MACHINE]    = "this machine",
+	[RF_PROBE_HARDENING]  = "host hardening (hints)",
+};
+/* clang-format on */
+
+static void put_styled(const struct page *page, const char *style, const char *text, int width)
+{
+	int pad = width - (int)strlen(text);
+
+	if (page->has_colour)
+		rf_buf_printf(page->out, "\033[%sm%s\033[0m", style, text);
+	else
+		rf_buf_puts(page->out, text);
+	if (pad > 0)
+		rf_buf_printf(page->out, "%*s", pad, "");
+}
+
+static bool is_lacking(const struct rf_probe_result *result)
+{
+	return result->state == RF_PROBE_ABSENT || result->state == RF_PROBE_PARTIAL;
+}
+
+/* What is wrong with a hint is nothing to be alarmed about. */
+static const char *style_of(const struct rf_probe_result *result)
+{
+	if (result->state == RF_PROBE_ABSENT && result->need != RF_PROBE_REQUIRED)
+		return marks[RF_PROBE_PARTIAL].colour;
+	return marks[result->state].colour;
+}
+
+static void put_table(const struct page *page, const struct rf_probe_report *report)
+{
+	int width = 0;
+
+	for (size_t i = 0; i < report->count; i++) {
+		int len = (int)strlen(report->results[i].title);
+
+		width = len > width ? len : width;
+	}
+	for (size_t i = 0; i < report->count; i++) {
+		const struct rf_probe_result *result = &report->results[i];
+
+		if (i == 0 || result->group != report->results[i - 1].group) {
+			rf_buf_puts(page->out, i == 0 ? "" : "\n");
+			put_styled(page, "1", headings[result->group], 0);
+			rf_buf_puts(page->out, "\n");
+		}
+		rf_buf_puts(page->out, "  ");
+		put_styled(page, style_of(result), marks[result->state].text, 6);
+		if (result->detail[0])
+			rf_buf_printf(page->out, "%-*s  %s\n", width, result->title,
+				      result->detail);
+		else
+			rf_buf_printf(page->out, "%s\n", result->title);
+	}
+}
+
+/* ------------------------------------------------------------- what is missing */
+
+/* Breaks `text` into lines of at most WIDTH, each after `indent` spaces but the first. */
+static void put_paragraph(struct rf_buf *out, const char *text, int indent)
+{
+	int at = indent;
+
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+
+		if (at > indent && at + 1 + len > WIDTH) {
+			rf_buf_printf(out, "\n%*s", indent, "");
+			at = indent;
+		} else if (at > indent) {
+			rf_buf_puts(out, " ");
+			at++;
+		}
+		rf_buf_add(out, text, (size_t)len);
+		at += len;
+		text += len;
+		text += strspn(text, " ");
+	}
+	rf_buf_puts(out, "\n");
+}
+
+/*
+ * The next result that has a paragraph, from `i` on; report->count past the last.  What falls only
+ * because something else fell is told by that.
+ */
+static size_t next_told(const struct rf_probe_report *report, size_t i)
+{
+	while (i < report->count &&
+	       (!is_lacking(&report->results[i]) || report->results[i].is_consequence))
+		i++;
+	return i;
+}
+
+/* Neighbours with one remedy share it. */
+static void put_missing(const struct page *page, const struct rf_probe_report *report)
+{
+	bool begins = true;
+
+	for (size_t i = next_told(report, 0), next; i < report->count; i = next) {
+		const struct rf_probe_result *result = &report->results[i];
+
+		next = next_told(report, i + 1);
+		rf_buf_puts(page->out, begins ? "\n" : "");
+		put_styled(page, style_of(result), result->title, 0);
+		rf_buf_printf(page->out, " (%s)\n  ", rf_probe_need_name(result->need));
+		put_paragraph(page->out, result->meaning, 2);
+		begins = next == report->count ||
+			 strcmp(result->remedy, report->results[next].remedy) != 0;
+		if (!begins || !result->remedy[0])
+			continue;
+		rf_buf_puts(page->out, "  fix: ");
+		put_paragraph(page->out, result->remedy, 7);
+	}
+}
+
+/* ------------------------------------------------------------- the verdict */
+
+static bool is_missing(const struct rf_probe_result *result)
+{
+	return result->need == RF_PROBE_REQUIRED && result->state == RF_PROBE_ABSENT;
+}
+
+static void put_limits(struct rf_buf *out, const struct rf_probe_report *report)
+{
+	bool is_first = true;
+
+	rf_buf_puts(out, "Limits: ");
+	for (int i = 0; i < RF_LIMIT_COUNT; i++) {
+		if (report->grades[i] == RF_GRADE_HARD)
+			continue;
+		rf_buf_printf(out, "%s%s %s", is_first ? "" : ", ", rf_limit_table[i].key,
+			      rf_probe_grade_name(report->grades[i]));
+		is_first = false;
+	}
+	rf_buf_puts(out, is_first ? "all hard.\n" : "; all others hard.\n");
+}
+
+static void put_verdict(const struct page *page, const struct rf_probe_report *report)
+{
+	const char *who = report->is_root ? "root" : "this user";
+	RF_AUTO_BUF struct rf_buf line = { 0 };
+	bool is_first = true;
+
+	rf_buf_init(&line, MAX_OUTPUT);
+	rf_buf_puts(page->out, "\n");
+	put_limits(page->out, report);
+	if (report->missing == 0) {
+		rf_buf_printf(page->out,
+			      "This machine can raise every wall of a process box as %s.\n", who);
+		return;
+	}
+	rf_buf_printf(&line, "This machine can't raise every wall of a process box as %s: ", who);
+	for (size_t i = 0; i < report->count; i++) {
+		const struct rf_probe_result *result = &report->results[i];
+
+		if (!is_missing(result) || result->is_consequence)
+			continue;
+		rf_buf_printf(&line, "%s%s", is_first ? "" : ", ", result->title);
+		is_first = false;
+	}
+	rf_buf_printf(&line, " missing; `--weaker allow` %s",
+		      report->waivable == report->missing
+			      ? "would run boxes without, and say so in each result."
+			      : "would not help, because boxes can't be made without.");
+	put_styled(page, "31", line.data ? line.data : "", 0);
+	rf_buf_puts(page->out, "\n");
+}
+
+/* ------------------------------------------------------------- JSON */
+
+static void put_check(struct rf_json *json, const struct rf_probe_result *result)
+{
+	rf_json_open_object(json, NULL);
+	rf_json_string(json, "id", result->id);
+	rf_json_string(json, "group", rf_probe_group_name(result->group));
+	rf_json_string(json, "title", result->title);
+	rf_json_string(json, "need", rf_probe_need_name(result->need));
+	rf_json_string(json, "state", rf_probe_state_name(result->state));
+	rf_json_string(json, "detail", result->detail);
+	rf_json_string(json, "meaning", result->meaning);
+	rf_json_string(json, "remedy", result->remedy[0] ? result->remedy : NULL);
+	rf_json_close_object(json);
+}
+
+static void put_json(struct rf_buf *out, const struct rf_probe_report *report)
+{
+	struct rf_json json;
+
+	rf_json_init(&json, out, true);
+	rf_json_open_object(&json, NULL);
+	rf_json_int(&json, "version", 1);
+	rf_json_string(&json, "ringfort", RF_VERSION);
+	rf_json_string(&json, "as", report->is_root ? "root" : "user");
+	rf_json_int(&json, "uid", report->uid);
+	rf_json_bool(&json, "ok", report->missing == 0);
+	rf_json_open_array(&json, "missing");
+	for (size_t i = 0; i < report->count; i++)
+		if (is_missing(&report->results[i]))
+			rf_json_string(&json, NULL, report->results[i].id);
+	rf_json_close_array(&json);
+	rf_json_bool(&json, "weaker_helps",
+		     report->missing > 0 && report->waivable == report->missing);
+	rf_json_open_object(&json, "limits");
+	for (int i = 0; i < RF_LIMIT_COUNT; i++)
+		rf_json_string(&json, rf_limit_table[i].key,
+			       rf_probe_grade_name(report->grades[i]));
+	rf_json_close_object(&json);
+	rf_json_open_array(&json, "checks");
+	for (size_t i = 0; i < report->count; i++)
+		put_check(&json, &report->results[i]);
+	rf_json_close_array(&json);
+	rf_json_close_object(&json);
+	rf_buf_puts(out, "\n");
+}
+
+/* ------------------------------------------------------------- the command */
+
+static bool wants_colour(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+static int diagnose(bool is_json)
+{
+	RF_AUTO_BUF struct rf_buf out = { 0 };
+	const struct page page = { .out = &out, .has_colour = wants_colour() };
+	struct rf_probe_report report;
+	struct rf_err err = RF_ERR_INIT;
+	char init_path[4096];
+	int code;
+
+	find_init(init_path, sizeof(init_path));
+	if (rf_probe_run(init_path, &report, &err) < 0) {
+		rf_cmd_complain(NULL, &err);
+		return RF_EXIT_FAILED;
+	}
+	rf_buf_init(&out, MAX_OUTPUT);
+	if (is_json) {
+		put_json(&out, &report);
+	} else {
+		put_table(&page, &report);
+		put_missing(&page, &report);
+		put_verdict(&page, &report);
+	}
+	code = out.has_failed ? -ENOMEM : rf_fd_write(STDOUT_FILENO, out.data, out.len);
+	if (code < 0) {
+		rf_fail(&err, code, "write the report");
+		rf_cmd_complain(NULL, &err);
+		return RF_EXIT_FAILED;
+	}
+	return report.missing ? EXIT_UNWALLED : 0;
+}
+
+int rf_cmd_doctor(int argc, char **argv)
+{
+	bool is_json = false;
+
+	for (int i = 1; i < argc; i++) {
+		struct rf_err err;
+
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			print_help(stdout);
+			return 0;
+		}
+		if (strcmp(argv[i], "--json") == 0) {
+			is_json = true;
+			continue;
+		}
+		rf_fail_say(&err, -EINVAL, "doctor has no %s `%.60s`",
+			    argv[i][0] == '-' ? "option" : "argument", argv[i]);
+		rf_fail_hint(&err, "there are `--json` and `--help`");
+		rf_cmd_complain(NULL, &err);
+		return RF_EXIT_FAILED;
+	}
+	return diagnose(is_json);
+}

@@ -1,0 +1,494 @@
+"""The table of attacks: what each tries, what stops it, and how its control lifts that.
+
+A row is one attack.  `expect` is the word it must say in a box, with alternatives; `judge` looks
+from outside whether the deed was done, and counts for more than the word.  `control` is the way to
+run it in which what stops it is not there: there it must say "escaped" and the judge must agree, or
+the bounce in the box would prove nothing.  Where an ordinary user and root need different controls,
+it is a pair (root's, user's).
+
+Run as a program, it prints the table of docs/attacks.md.
+"""
+import collections
+import os
+import pathlib
+import socket
+import stat
+
+Attack = collections.namedtuple("Attack", "name tries walls expect control run args judge options")
+
+
+# --- controls ---
+
+class Without(collections.namedtuple("Without", "walls options")):
+    """The same box without these walls."""
+
+    def run(self, scene, attack, args, options):
+        return scene.without(self.walls, attack, *args, options=[*options, *self.options])
+
+    def __str__(self):
+        return "box without " + ", ".join(self.walls)
+
+
+class Host(collections.namedtuple("Host", "")):
+    """No box at all."""
+
+    def run(self, scene, attack, args, options):
+        return scene.on_host(attack, *args)
+
+    def __str__(self):
+        return "on the host"
+
+
+class Unshare(collections.namedtuple("Unshare", "flags before after")):
+    """Bare namespaces, with all capabilities over them and nothing else."""
+
+    def run(self, scene, attack, args, options):
+        before = self.before.format(**vars(scene)) if self.before else None
+        return scene.in_unshare(self.flags, before, self.after, attack, *args)
+
+    def __str__(self):
+        return "bare namespaces"
+
+
+class Open(collections.namedtuple("Open", "options")):
+    """The same box, with a policy that allows it."""
+
+    def run(self, scene, attack, args, options):
+        return scene.in_box(attack, *args, options=[*options, *self.options])
+
+    def __str__(self):
+        return "box with " + " ".join(self.options)
+
+
+class Nobody(collections.namedtuple("Nobody", "why")):
+    """No control: the kernel refuses this user with every wall down."""
+
+    def __str__(self):
+        return "none: " + self.why
+
+
+def without(*walls, options=()):
+    return Without(walls, options)
+
+
+def unshare(*flags, before=None, after=None):
+    return Unshare(flags, before, after)
+
+
+HOST = Host()
+KERNEL = Nobody("the kernel keeps it for root")
+
+
+# --- judges: was the deed done? ---
+
+def by_word(scene, said):
+    return said.word == "escaped"
+
+
+def stolen(scene, said):
+    return scene.secret in said.loot
+
+
+def dead(scene, said):
+    return scene.victim_is_dead()
+
+
+def heard(scene, said):
+    return scene.was_heard()
+
+
+def survives(scene, said):
+    return bool(scene.survivors())
+
+
+def made_setid(scene, said):
+    return scene.planted(lambda st: st.st_mode & (stat.S_ISUID | stat.S_ISGID))
+
+
+def made_device(scene, said):
+    return scene.planted(lambda st: stat.S_ISCHR(st.st_mode) or stat.S_ISBLK(st.st_mode))
+
+
+def made_capability(scene, said):
+    path = scene.workdir / "planted-program"
+    return path.exists() and "security.capability" in os.listxattr(path)
+
+
+def shown_changed(scene, said):
+    """What was shown read-only is not as it was."""
+    path = scene.shown / "canary"
+    return (sorted(p.name for p in scene.shown.iterdir()) != ["canary"] or
+            path.read_text() != scene.secret or path.stat().st_mode & 0o777 != 0o666 or
+            path.stat().st_nlink != 1)
+
+
+def program_changed(scene, said):
+    path = scene.workdir / "program"
+    return path.read_bytes() != b"#" * 4096 and path.stat().st_mode & stat.S_ISUID
+
+
+def output_changed(scene, said):
+    return not scene.stdout_file.read_text().startswith(scene.secret)
+
+
+def input_changed(scene, said):
+    return scene.input_file.read_text() != scene.secret
+
+
+def core_left(scene, said):
+    return by_word(scene, said) or any(p.name.startswith("core") for p in scene.workdir.iterdir())
+
+
+def host_renamed(scene, said):
+    return by_word(scene, said) or socket.gethostname() == scene.token
+
+
+# --- the table ---
+
+ATTACKS = []
+
+
+def add(name, tries, walls, expect, control, run=None, args=lambda scene: [], judge=by_word,
+        options=()):
+    ATTACKS.append(Attack(name, tries, walls, expect, control, run or name, args, judge,
+                          list(options)))
+
+
+def out(scene):
+    return [str(scene.canary)]
+
+
+def beneath(scene):
+    return os.path.relpath(scene.canary, scene.workdir)
+
+
+VIEW = without("mounts", "landlock")
+
+# Files outside
+add("read-outside", "read a host file by its path", "mounts, landlock", "refused ENOENT", VIEW,
+    "read", out, stolen)
+add("read-dotdot", "read a host file by .. from the working directory", "mounts, landlock",
+    "refused ENOENT", VIEW, "read", lambda s: [beneath(s)], stolen)
+add("read-link", "read a host file by a link planted in a writable directory", "mounts, landlock",
+    "refused ENOENT", VIEW, None, out, stolen)
+add("read-proc-root", "read a host file through /proc/PID/root of any process",
+    "mounts, pid namespace, hidepid", "refused ENOENT|refused EACCES", VIEW, "read-through-proc",
+    lambda s: ["root", str(s.canary)], stolen)
+add("read-proc-cwd", "read a host file through /proc/PID/cwd of any process",
+    "mounts, pid namespace, hidepid", "refused ENOENT|refused EACCES", VIEW, "read-through-proc",
+    lambda s: ["cwd", beneath(s)], stolen)
+add("read-leaked", "read a host file beneath a directory that the caller left open "
+    "(CVE-2024-21626)", "descriptors closed", "refused EBADF", HOST, None,
+    lambda s: [s.leaked_directory()], stolen)
+add("keep-descriptor", "find any descriptor but the three standard ones", "descriptors closed",
+    "refused EBADF", HOST, None, lambda s: [s.leaked_directory()])
+add("read-by-handle", "open the file system's root by inode number (Shocker)",
+    "seccomp, capabilities", "refused EPERM",
+    (without("seccomp", "identity", "landlock"), KERNEL), None, out, stolen)
+add("ask-handle", "ask for a file's handle", "seccomp", "refused EPERM", without("seccomp"), None,
+    lambda s: ["."])
+
+# Files shown read-only
+add("create-read-only", "make a file in a directory shown read-only", "mounts, landlock",
+    "refused EROFS|refused EACCES", VIEW, "create",
+    lambda s: [str(s.read_only().parent / "planted")], shown_changed)
+add("overwrite-read-only", "overwrite a file shown read-only", "mounts, landlock",
+    "refused EROFS|refused EACCES", VIEW, "overwrite", lambda s: [str(s.read_only())],
+    shown_changed)
+add("truncate-read-only", "truncate a file shown read-only", "mounts, landlock",
+    "refused EROFS|refused EACCES", VIEW, "truncate", lambda s: [str(s.read_only())],
+    shown_changed)
+add("unlink-read-only", "remove a file shown read-only", "mounts, landlock",
+    "refused EROFS|refused EACCES", VIEW, "unlink", lambda s: [str(s.read_only())],
+    shown_changed)
+add("chmod-read-only", "change the mode of a file shown read-only", "mounts", "refused EROFS",
+    HOST, "change-mode", lambda s: [str(s.read_only())], shown_changed)
+add("link-read-only", "give a file shown read-only a writable second name", "mounts, landlock",
+    "refused EXDEV|refused EROFS|refused EACCES", VIEW, "hard-link",
+    lambda s: [str(s.read_only())], shown_changed)
+add("fifo-read-only", "write into a pipe in a directory shown read-only",
+    "landlock (a read-only mount does not hold pipes)", "refused EACCES",
+    without("landlock"), "write-fifo",
+    lambda s: [s.fifo(s.read_only_elsewhere() / "pipe") and "/mnt/shown/pipe"], heard)
+add("fifo-read-only-in-tmp", "the same, shown beneath /tmp, which is writable in the box",
+    "landlock (a read-only mount does not hold pipes)", "refused EACCES",
+    without("landlock"), "write-fifo", lambda s: [str(s.fifo(s.read_only().parent / "pipe"))],
+    heard)
+add("socket-read-only", "talk to a host's unix socket in a directory shown read-only",
+    "nothing yet: a read-only mount does not hold sockets, nor does Landlock before ABI 9",
+    "refused EACCES|refused EPERM|refused ECONNREFUSED|refused ENOENT", HOST, "unix-path",
+    lambda s: [s.unix(s.read_only().parent / "socket")], heard)
+
+# What may not be planted in a writable directory of the host
+add("device-node", "make a device node in a writable host directory",
+    "seccomp, capabilities, landlock, nodev", "refused EPERM",
+    (HOST, KERNEL), judge=made_device)
+add("whiteout-node", "make character device 0:0, which hides files in an overlay",
+    "seccomp, landlock", "refused EPERM", without("seccomp", "landlock"), judge=made_device)
+add("whiteout-rename", "the same by renameat2(RENAME_WHITEOUT)", "seccomp",
+    "refused EPERM|refused EINVAL|refused EACCES", without("seccomp"), judge=made_device)
+add("file-capability", "give a file capabilities", "capabilities", "refused EPERM",
+    (HOST, unshare()), judge=made_capability)
+for call in ("chmod", "chmod-high", "fchmod", "fchmodat", "fchmodat2", "open", "openat", "creat",
+             "tmpfile", "mknod", "mknodat"):
+    for mode, bit in (("4755", "setuid"), ("2755", "setgid")):
+        add(f"{bit}-{call}", f"plant a {bit} file by {call.replace('-high', ' with high bits')}",
+            "seccomp", "refused EPERM", without("seccomp"), f"setid-{call}",
+            lambda s, mode=mode: [mode], made_setid)
+add("setuid-openat2", "plant a setuid file by openat2", "seccomp", "refused ENOSYS",
+    without("seccomp"), "setid-openat2", lambda s: ["4755"], made_setid)
+add("setgid-mkdir", "make a directory with the setgid bit", "seccomp", "refused EPERM",
+    without("seccomp"), "setid-mkdir", lambda s: ["2755"])
+
+
+def setuid_program(scene):
+    scene.file(scene.workdir / "program", "#" * 4096, 0o4755)
+    return ["program"]
+
+
+add("setuid-mapping", "change a setuid program that is there already through a mapping, which "
+    "leaves the bit", "nothing yet", "refused EACCES|refused EPERM|refused EROFS|refused ENODATA",
+    HOST, "setid-mapping", setuid_program, program_changed)
+
+# The view
+BARE = unshare("--mount")
+add("mount-tmpfs", "mount a file system", "seccomp, capabilities, landlock", "refused EPERM", BARE,
+    "mount", lambda s: ["tmpfs"])
+add("mount-proc", "mount a second /proc, without masks", "seccomp, capabilities, landlock",
+    "refused EPERM", BARE, "mount", lambda s: ["proc"])
+add("mount-cgroup", "mount the cgroup tree (CVE-2022-0492)", "seccomp, capabilities, landlock",
+    "refused EPERM", unshare("--mount", "--cgroup"), "mount", lambda s: ["cgroup2"])
+add("mount-bind", "bind a directory elsewhere", "seccomp, capabilities, landlock",
+    "refused EPERM", BARE, None, lambda s: ["/usr"])
+
+READ_ONLY = "mount --bind {shown} {shown} && mount -o remount,bind,ro {shown}"
+add("remount", "make a read-only mount writable (CVE-2026-46695)",
+    "seccomp, capabilities, landlock, locked mounts", "refused EPERM",
+    unshare("--mount", before=READ_ONLY), None, lambda s: [str(s.read_only().parent)])
+add("mount-setattr", "the same by mount_setattr", "seccomp, capabilities, locked mounts",
+    "refused EPERM", unshare("--mount", before=READ_ONLY), None,
+    lambda s: [str(s.read_only().parent)])
+add("umount", "take a mount away, to see what lies below", "seccomp, capabilities",
+    "refused EPERM", unshare("--mount", before="mount -t tmpfs none {shown}"), None,
+    lambda s: [str(s.read_only().parent)])
+for call, what in (("fsopen", "open a file system by the new mount API"),
+                   ("open-tree", "copy a mount"), ("move-mount", "move a mount"),
+                   ("fspick", "pick a mount to change it"), ("pivot-root", "change the root"),
+                   ("chroot", "change the root of one process")):
+    add(call, what, "seccomp, capabilities", "refused EPERM", BARE, None, lambda s: ["/"])
+add("chroot-twice", "leave the root by a second chroot", "seccomp, capabilities, mounts",
+    "refused EPERM", BARE, None, lambda s: [str(s.canary).lstrip("/")], stolen)
+
+NESTED = without("seccomp", "identity")
+for call in ("unshare-user", "clone-user"):
+    add(call, "make a nested user namespace", "seccomp, max_user_namespaces 0", "refused EPERM",
+        NESTED)
+add("clone3-user", "make a nested user namespace by clone3", "seccomp, max_user_namespaces 0",
+    "refused ENOSYS", NESTED)
+add("unshare-mounts", "make a mount namespace", "seccomp, capabilities", "refused EPERM", BARE)
+add("setns-pidfd", "enter pid 1's namespaces by its pidfd", "seccomp, capabilities",
+    "refused EPERM", unshare("--uts"))
+add("setns-proc", "enter pid 1's namespaces by /proc", "hidepid, seccomp",
+    "refused ENOENT", unshare("--uts"))
+add("mountinfo", "learn the host's mounts", "mounts", "refused ENODATA", VIEW, "search-mounts",
+    lambda s: [" - sysfs "])
+
+# Processes
+add("signal-outside", "kill a process of the host", "pid namespace", "refused ESRCH", HOST,
+    "signal", lambda s: [s.victim()], dead)
+add("signal-all", "kill every process in sight", "pid namespace", "escaped",
+    unshare(before="sleep 60 &", after="wait $!; echo victim is dead"), None,
+    lambda s: [s.victim()], lambda s, said: dead(s, said) or "victim is dead" in said.out)
+for call, what in (("ptrace-init", "trace pid 1"),
+                   ("vm-readv-init", "read pid 1's memory by process_vm_readv"),
+                   ("pidfd-getfd-init", "take a descriptor out of pid 1")):
+    add(call, what, "seccomp, pid 1 not dumpable", "refused EPERM", unshare())
+for call, what in (("mem-init", "open pid 1's memory"),
+                   ("exe-init", "get hold of pid 1's program (CVE-2019-5736)")):
+    add(call, what, "hidepid, pid 1 not dumpable", "refused ENOENT", unshare())
+add("environ-init", "read pid 1's environment", "hidepid, pid 1 not dumpable", "refused ENOENT",
+    unshare(), "read", lambda s: ["/proc/1/environ"])
+add("kcmp", "compare processes by kernel addresses", "seccomp", "refused EPERM",
+    without("seccomp"))
+add("environment", "read a secret in the caller's environment", "clean environment",
+    "refused ENOENT", Open(["--pass", "RF_CANARY"]), "read-variable",
+    lambda s: s.env.update(RF_CANARY=s.secret) or ["RF_CANARY"], stolen)
+add("be-root", "be uid 0, or become it", "identity", "refused EPERM|refused EINVAL",
+    (without("identity"), unshare()))
+add("core-dump", "leave a core dump in a writable host directory", "rlimits", "refused ENODATA",
+    without("limits"), "dump-core", judge=core_left)
+add("unlimit-core", "raise the limit on core dumps again", "rlimits", "refused EPERM",
+    without("limits"))
+for call, what in (("daemon", "a daemon in a session of its own"),
+                   ("stopped", "a stopped process"),
+                   ("tree", "a tree of 32 processes that ignore signals")):
+    add(f"leave-{call}", f"leave {what} behind", "pid namespace", "escaped", HOST, None,
+        lambda s: [s.token], survives)
+
+# What processes share
+add("sysv-memory", "read the host's System V shared memory", "ipc namespace",
+    "refused EINVAL|refused EPERM", HOST, None, lambda s: [s.sysv_memory()], stolen)
+add("sysv-semaphore", "read the host's System V semaphore", "ipc namespace", "refused EINVAL",
+    HOST, None, lambda s: [s.sysv_semaphore()])
+add("sysv-message", "take a message out of the host's queue", "ipc namespace", "refused EINVAL",
+    HOST, None, lambda s: [s.sysv_message()], stolen)
+add("posix-queue", "open the host's POSIX message queue", "ipc namespace", "refused ENOENT", HOST,
+    None, lambda s: [s.posix_queue()])
+add("unix-path", "talk to a unix socket of the host", "mounts", "refused ENOENT", VIEW, None,
+    lambda s: [s.unix(s.outside / "socket")], heard)
+add("unix-abstract", "talk to an abstract unix socket of the host", "network namespace, landlock",
+    "refused ECONNREFUSED|refused EPERM", HOST, None, lambda s: [s.unix("\0" + s.token)], heard)
+add("unix-abstract-net-host", "the same on the host's own network (--net host)", "landlock",
+    "refused EPERM", without("landlock"), "unix-abstract", lambda s: [s.unix("\0" + s.token)],
+    heard, ["--net", "host"])
+add("read-key", "read a key in the caller's session keyring", "seccomp, own keyring",
+    "refused ENOSYS", without("seccomp", "identity"), None, lambda s: [s.key()], stolen)
+add("add-key", "add a key", "seccomp", "refused ENOSYS", without("seccomp"))
+
+# Network
+add("tcp", "talk to a TCP port of the host's loopback", "network namespace",
+    "refused ECONNREFUSED", Open(["--net", "host"]), "talk",
+    lambda s: s.inet(socket.SOCK_STREAM), heard)
+add("udp", "talk to a UDP port of the host's loopback", "network namespace",
+    "refused ECONNREFUSED", Open(["--net", "host"]), "talk",
+    lambda s: s.inet(socket.SOCK_DGRAM), heard)
+NO_FAMILY, NO_TYPE = "refused EAFNOSUPPORT", "refused EPERM"
+NETWORK = unshare("--net")
+for name, numbers, expect, control in (
+        ("raw", (2, 3, 1), NO_TYPE, NETWORK), ("raw-ipv6", (10, 3, 58), NO_TYPE, NETWORK),
+        ("ping", (2, 2, 1), NO_TYPE, unshare("--net", before="echo 0 0 > "
+                                             "/proc/sys/net/ipv4/ping_group_range")),
+        ("packet", (17, 3, 768), NO_FAMILY, NETWORK),
+        ("mptcp", (2, 1, 262), NO_TYPE, None), ("sctp", (2, 1, 132), NO_TYPE, None),
+        ("udplite", (2, 2, 136), NO_TYPE, None), ("dccp", (2, 6, 33), NO_TYPE, None),
+        ("smc", (43, 1, 0), NO_FAMILY, None), ("alg", (38, 5, 0), NO_FAMILY, None),
+        ("vsock", (40, 1, 0), NO_FAMILY, None), ("key", (15, 3, 2), NO_FAMILY, NETWORK),
+        ("xdp", (44, 3, 0), NO_FAMILY, NETWORK), ("tipc", (30, 5, 0), NO_FAMILY, None),
+        ("can", (29, 3, 1), NO_FAMILY, None), ("bluetooth", (31, 5, 0), NO_FAMILY, None),
+        ("rds", (21, 5, 0), NO_FAMILY, None), ("kcm", (41, 2, 0), NO_FAMILY, None),
+        ("nfc", (39, 5, 1), NO_FAMILY, None), ("x25", (9, 5, 0), NO_FAMILY, None),
+        ("qipcrtr", (42, 2, 0), NO_FAMILY, None),
+        ("netlink-diag", (16, 3, 4), NO_FAMILY, None),
+        ("netlink-xfrm", (16, 3, 6), NO_FAMILY, None),
+        ("netlink-audit", (16, 3, 9), NO_FAMILY, None),
+        ("netlink-netfilter", (16, 3, 12), NO_FAMILY, None),
+        ("netlink-uevent", (16, 3, 15), NO_FAMILY, None),
+        ("netlink-generic", (16, 3, 16), NO_FAMILY, None),
+        ("netlink-crypto", (16, 3, 21), NO_FAMILY, None)):
+    add(f"socket-{name}", f"have a socket of the kind {name}", "seccomp", expect,
+        control or without("seccomp"), "socket",
+        lambda s, numbers=numbers: [str(n) for n in numbers])
+
+# The kernel's surface
+for call, what, expect in (
+        ("perf", "watch performance counters", "refused EPERM"),
+        ("userfaultfd", "stop the kernel at a page fault", "refused EPERM"),
+        ("io-uring", "make an io_uring", "refused ENOSYS"),
+        ("fanotify", "watch a file system", "refused EPERM"),
+        ("vmsplice", "give pages to a pipe", "refused EPERM"),
+        ("modify-ldt", "read the local descriptor table", "refused EPERM"),
+        ("iopl", "ask for I/O ports", "refused EPERM"),
+        ("personality", "make all memory executable", "refused EPERM"),
+        ("settimeofday", "set the time (to one that is none)", "refused EPERM"),
+        ("clock-settime", "set a clock (to a time that is none)", "refused EPERM"),
+        ("adjtimex", "open the clock's adjustment", "refused EPERM"),
+        ("quotactl", "talk to disk quotas", "refused EPERM"),
+        ("int80", "enter the kernel as a 32-bit program", "killed SIGSYS"),
+        ("x32", "enter the kernel as an x32 program", "killed SIGSYS")):
+    add(call, what, "seccomp", expect, without("seccomp"))
+for call, what in (("bpf", "make a BPF map"), ("swapon", "swap to a file (that is not there)"),
+                   ("acct", "switch process accounting on (to no file)"),
+                   ("init-module", "load a module (without one)"),
+                   ("kexec", "load another kernel (without one)"),
+                   ("syslog", "ask for the kernel's log")):
+    add(call, what, "seccomp, capabilities", "refused EPERM",
+        (without("seccomp", "identity"), KERNEL))
+add("reboot", "reboot (with a wrong password)", "seccomp, capabilities", "refused EPERM",
+    unshare())
+add("sethostname", "rename the host", "seccomp, capabilities, uts namespace", "refused EPERM",
+    unshare("--uts"), None, lambda s: [s.token], host_renamed)
+add("read-hostname", "learn the host's name", "uts namespace", "refused ENODATA", HOST, None,
+    lambda s: [socket.gethostname()])
+
+# The kernel's files
+for name, path, control in (
+        ("core-pattern", "/proc/sys/kernel/core_pattern", (HOST, KERNEL)),
+        ("max-user-namespaces", "/proc/sys/user/max_user_namespaces", unshare("--map-root-user")),
+        ("ip-forward", "/proc/sys/net/ipv4/ip_forward", unshare("--net")),
+        ("sysrq-trigger", "/proc/sysrq-trigger", (HOST, KERNEL))):
+    add(f"setting-{name}", f"open {path} for writing", "mounts, capabilities",
+        "refused EROFS|refused EACCES|refused EPERM|refused ENXIO|refused ENOENT", control,
+        "open-setting", lambda s, path=path: [s.need(path)])
+MASKED = ["keys", "key-users", "kallsyms", "timer_list", "locks", "interrupts", "cmdline", "modules",
+          "kcore", "sched_debug", "latency_stats"]
+add("masked-files", "read what the kernel tells of the host in /proc: " + ", ".join(MASKED),
+    "mounts (masks)", "refused ENODATA", HOST, "read-masked",
+    lambda s: [f"/proc/{name}" for name in MASKED])
+add("sys", "look into /sys", "mounts", "refused ENOENT", HOST, "read",
+    lambda s: ["/sys/kernel/mm/transparent_hugepage/enabled"])
+add("cgroup-files", "open a cgroup's release agent or members for writing (CVE-2023-25809)",
+    "mounts", "refused ENOENT", (HOST, KERNEL), "open-cgroup", lambda s: ["/sys/fs/cgroup"])
+
+# The caller's streams
+
+
+def terminal(scene):
+    scene.tty()
+    return []
+
+
+for call, what, expect in (
+        ("tiocsti", "type into the caller's terminal (CVE-2017-5226)", "refused EPERM"),
+        ("tiocsti-high", "the same with a high bit in the request (CVE-2019-10063)",
+         "refused EPERM")):
+    add(call, what, "pipes of our own, own session, seccomp", expect, HOST, None, terminal, heard)
+for call, what, expect in (
+        ("tioclinux", "paste into the caller's console", "refused EPERM"),
+        ("tiocsetd", "change a terminal's line discipline", "refused EPERM"),
+        ("open-tty", "open the caller's terminal", "refused ENXIO")):
+    add(call, what, "pipes of our own, own session, seccomp", expect, HOST, None, terminal)
+
+
+def output(scene):
+    scene.regular_output()
+    return []
+
+
+def given(scene):
+    scene.regular_input()
+    return []
+
+
+add("read-output", "read what was in the caller's output file before", "pipes of our own",
+    "refused ESPIPE|refused EACCES", HOST, None, output, stolen)
+add("truncate-output", "truncate the caller's output file", "pipes of our own",
+    "refused ESPIPE|refused EACCES", HOST, None, output, output_changed)
+add("write-input", "write into a file that the caller gave as input", "pipes of our own",
+    "refused ESPIPE|refused EACCES", HOST, None, given, input_changed)
+
+
+# Calls that only x86 still has: elsewhere the kernel itself has never heard of them.
+X86_ONLY = {f"{bit}-{call}" for bit in ("setuid", "setgid")
+            for call in ("chmod", "chmod-high", "open", "creat", "mknod", "mkdir")}
+X86_ONLY |= {"int80", "x32", "iopl", "modify-ldt"}
+
+
+def control_for(attack, who):
+    if isinstance(attack.control, tuple) and not hasattr(attack.control, "_fields"):
+        return attack.control[0 if who == "root" else 1]
+    return attack.control
+
+
+def table():
+    """The table in docs/attacks.md."""
+    lines = ["| attack | what it tries | what stops it | says | control |", "|---|---|---|---|---|"]
+    for attack in ATTACKS:
+        root, user = control_for(attack, "root"), control_for(attack, "user")
+        control = str(root) if root == user else f"root: {root}; user: {user}"
+        says = attack.expect.replace("refused ", "").replace("|", " or ")
+        lines.append(f"| {attack.name} | {attack.tries} | {attack.walls} | {says} | {control} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())

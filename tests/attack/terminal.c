@@ -1,0 +1,122 @@
+/* Attacks on what the caller's streams lead to: a terminal, or files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attack.h"
+
+#define HIGH (1ul << 40) /* the kernel looks at 32 bits of a request (CVE-2019-10063) */
+
+/* Any terminal that a standard stream, or /dev/tty, leads to; else 0 for what there is. */
+static int find_terminal(void)
+{
+	int tty = open("/dev/tty", O_RDWR | O_NOCTTY);
+
+	for (int fd = 0; tty < 0 && fd < 3; fd++)
+		if (isatty(fd))
+			tty = fd;
+	return tty < 0 ? 0 : tty;
+}
+
+static int type(unsigned long request)
+{
+	int tty = find_terminal();
+
+	for (const char *c = "overwritten\n"; *c; c++)
+		if (syscall(SYS_ioctl, tty, request, c) < 0)
+			return -errno;
+	return 0;
+}
+
+static int type_bytes(char **args)
+{
+	(void)args;
+	return type(TIOCSTI);
+}
+
+static int type_bytes_high(char **args)
+{
+	(void)args;
+	return type(HIGH | TIOCSTI);
+}
+
+/* A console answers; every other terminal says that it is none. */
+static int paste(char **args)
+{
+	char subcode = 3; /* paste */
+
+	(void)args;
+	return attack_reached(syscall(SYS_ioctl, find_terminal(), TIOCLINUX, &subcode));
+}
+
+/* The discipline that it has already */
+static int set_discipline(char **args)
+{
+	int discipline = 0;
+
+	(void)args;
+	return attack_reached(syscall(SYS_ioctl, find_terminal(), TIOCSETD, &discipline));
+}
+
+static int open_terminal(char **args)
+{
+	(void)args;
+	return attack_result(open("/dev/tty", O_RDWR | O_NOCTTY));
+}
+
+/* The way to a stream's file, opened again with rights that the caller did not give */
+static int reopen(int stream)
+{
+	char path[32];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", stream);
+	fd = open(path, O_RDWR);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? fd : -ESPIPE;
+}
+
+/* What the caller had in the file before */
+static int read_output(char **args)
+{
+	int fd = reopen(1);
+
+	(void)args;
+	return fd < 0 ? fd : attack_read(fd);
+}
+
+static int cut_output(char **args)
+{
+	int fd = reopen(1);
+
+	(void)args;
+	return fd < 0 ? fd : attack_result(ftruncate(fd, 0));
+}
+
+/* The caller gave the file to be read only. */
+static int write_input(char **args)
+{
+	int fd = reopen(0);
+
+	(void)args;
+	return fd < 0 ? fd : attack_result(write(fd, "overwritten", 11));
+}
+
+const struct attack attack_terminal[] = {
+	{ "tiocsti", type_bytes },
+	{ "tiocsti-high", type_bytes_high },
+	{ "tioclinux", paste },
+	{ "tiocsetd", set_discipline },
+	{ "open-tty", open_terminal },
+	{ "read-output", read_output },
+	{ "truncate-output", cut_output },
+	{ "write-input", write_input },
+	{ NULL, NULL },
+};
