@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "cli/cmd.h"
 #include "jail/probe.h"
+#include "jail/result.h"
 
 #define EXIT_UNWALLED 1 /* a required wall can't be raised */
 #define MAX_OUTPUT    (256 * 1024)
@@ -43,22 +44,6 @@ static void print_help(FILE *out)
 	      "exit codes:\n"
 	      "  0 every required wall can be raised, 1 one can't, 125 Ringfort failed\n",
 	      out);
-}
-
-/* Beside this program (as built), or where it was installed. */
-static void find_init(char *path, size_t size)
-{
-	ssize_t len = readlink("/proc/self/exe", path, size - 1);
-	char *slash;
-
-	path[len > 0 ? len : 0] = '\0';
-	slash = strrchr(path, '/');
-	if (slash) {
-		snprintf(slash + 1, size - (size_t)(slash + 1 - path), "ringfort-init");
-		if (access(path, F_OK) == 0)
-			return;
-	}
-	snprintf(path, size, RF_LIBEXECDIR "/ringfort-init");
 }
 
 /* ------------------------------------------------------------- the table */
@@ -216,7 +201,7 @@ static void put_limits(struct rf_buf *out, const struct rf_probe_report *report)
 		if (report->grades[i] == RF_GRADE_HARD)
 			continue;
 		rf_buf_printf(out, "%s%s %s", is_first ? "" : ", ", rf_limit_table[i].key,
-			      rf_probe_grade_name(report->grades[i]));
+			      rf_result_grade(report->grades[i]));
 		is_first = false;
 	}
 	rf_buf_puts(out, is_first ? "all hard.\n" : "; all others hard.\n");
@@ -289,8 +274,7 @@ static void put_json(struct rf_buf *out, const struct rf_probe_report *report)
 		     report->missing > 0 && report->waivable == report->missing);
 	rf_json_open_object(&json, "limits");
 	for (int i = 0; i < RF_LIMIT_COUNT; i++)
-		rf_json_string(&json, rf_limit_table[i].key,
-			       rf_probe_grade_name(report->grades[i]));
+		rf_json_string(&json, rf_limit_table[i].key, rf_result_grade(report->grades[i]));
 	rf_json_close_object(&json);
 	rf_json_open_array(&json, "checks");
 	for (size_t i = 0; i < report->count; i++)
@@ -318,7 +302,7 @@ static int diagnose(bool is_json)
 	char init_path[4096];
 	int code;
 
-	find_init(init_path, sizeof(init_path));
+	rf_cmd_find_init(init_path, sizeof(init_path));
 	if (rf_probe_run(init_path, &report, &err) < 0) {
 		rf_cmd_complain(NULL, &err);
 		return RF_EXIT_FAILED;

@@ -31,22 +31,6 @@ static void print_help(void)
 	     "  another limit, 125 Ringfort failed, 126 refused, 127 program not found");
 }
 
-/* Beside this program (as built), or where it was installed. */
-static void find_init(char *path, size_t size)
-{
-	ssize_t len = readlink("/proc/self/exe", path, size - 1);
-	char *slash;
-
-	path[len > 0 ? len : 0] = '\0';
-	slash = strrchr(path, '/');
-	if (slash) {
-		snprintf(slash + 1, size - (size_t)(slash + 1 - path), "ringfort-init");
-		if (access(path, F_OK) == 0)
-			return;
-	}
-	snprintf(path, size, RF_LIBEXECDIR "/ringfort-init");
-}
-
 static void print_json(const struct rf_result *result)
 {
 	RF_AUTO_BUF struct rf_buf out = { 0 };
@@ -142,7 +126,7 @@ int rf_cmd_run(int argc, char **argv)
 			.is_captured = request.is_json,
 		};
 
-		find_init(init_path, sizeof(init_path));
+		rf_cmd_find_init(init_path, sizeof(init_path));
 		rf_result_init(&result, request.plan);
 		rf_run(request.plan, &options, &result);
 		code = report(&request, &result);

@@ -21,4 +21,7 @@ int rf_cmd_doctor(int argc, char **argv);
 /* Prints an error for a person on standard error, with its place in `file` (or NULL) and its hint. */
 void rf_cmd_complain(const char *file, const struct rf_err *err);
 
+/* Where ringfort-init is: beside this program, as built, or where it was installed. */
+void rf_cmd_find_init(char *path, size_t size);
+
 #endif

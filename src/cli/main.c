@@ -33,6 +33,21 @@ void rf_cmd_complain(const char *file, const struct rf_err *err)
 		fprintf(stderr, "  hint: %s\n", err->hint);
 }
 
+void rf_cmd_find_init(char *path, size_t size)
+{
+	ssize_t len = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+
+	path[len > 0 ? len : 0] = '\0';
+	slash = strrchr(path, '/');
+	if (slash) {
+		snprintf(slash + 1, size - (size_t)(slash + 1 - path), "ringfort-init");
+		if (access(path, F_OK) == 0)
+			return;
+	}
+	snprintf(path, size, RF_LIBEXECDIR "/ringfort-init");
+}
+
 static void print_help(FILE *out)
 {
 	fputs("usage: ringfort COMMAND [OPTIONS]\n\n"

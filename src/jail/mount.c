@@ -49,7 +49,7 @@ struct builder {
 
 /* ------------------------------------------------------------- small steps */
 
-static int new_mount(const char *type, const char *const *options, unsigned attrs)
+int rf_mount_new(const char *type, const char *const *options, unsigned attrs)
 {
 	RF_AUTO_FD int fs = rf_kernel_fsopen(type, RF_FSOPEN_CLOEXEC);
 	int mnt;
@@ -279,7 +279,7 @@ static int put_proc(struct builder *b, const struct rf_place *place, struct rf_e
 {
 	/* Processes that may not be looked at, pid 1 first of all, are not listed either. */
 	static const char *const options[] = { "hidepid", "2", NULL };
-	RF_AUTO_FD int mnt = new_mount("proc", options, SAFE | RF_MOUNT_ATTR_NOEXEC);
+	RF_AUTO_FD int mnt = rf_mount_new("proc", options, SAFE | RF_MOUNT_ATTR_NOEXEC);
 
 	if (mnt < 0) {
 		rf_fail(err, mnt, "mount a fresh /proc");
@@ -295,7 +295,7 @@ static int put_proc(struct builder *b, const struct rf_place *place, struct rf_e
 static int put_pts(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
 	static const char *const options[] = { "ptmxmode", "0666", "mode", "0620", NULL };
-	int mnt = new_mount("devpts", options, RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NOEXEC);
+	int mnt = rf_mount_new("devpts", options, RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NOEXEC);
 
 	if (mnt < 0)
 		return rf_fail(err, mnt, "mount a fresh devpts");
@@ -358,7 +358,7 @@ static int open_root(struct builder *b, struct rf_err *err)
 
 	snprintf(size, sizeof(size), "%" PRIu64, limits[RF_LIMIT_DISK] + SLACK_SIZE);
 	snprintf(files, sizeof(files), "%" PRIu64, limits[RF_LIMIT_INODES] + SLACK_FILES);
-	b->root = new_mount("tmpfs", options, SAFE);
+	b->root = rf_mount_new("tmpfs", options, SAFE);
 	if (b->root < 0)
 		return rf_fail(err, b->root, "mount the root");
 	if (fstat(b->root, &st) < 0)

@@ -12,10 +12,6 @@
 
 #include "jail/probe.h"
 
-/* The uids of root's boxes: see uid.c. */
-#define RF_PROBE_UID_FIRST 1879048192u
-#define RF_PROBE_UID_LAST  (RF_PROBE_UID_FIRST + 65535u)
-
 /* In what child a check runs. */
 enum rf_probe_place {
 	RF_PROBE_HERE,     /* as the caller is */
@@ -107,8 +103,5 @@ rf_probe_fn rf_probe_group_any, rf_probe_group_controller, rf_probe_group_cputim
 rf_probe_fn rf_probe_host_kernel, rf_probe_host_init, rf_probe_host_run, rf_probe_host_uids,
 	rf_probe_host_audit, rf_probe_host_box, rf_probe_host_cores, rf_probe_host_sysctl;
 /* clang-format on */
-
-/* Opens a fresh file system as the mount wall does, detached.  A descriptor or a negative errno. */
-int rf_probe_mount_new(const char *type, const char *const *options);
 
 #endif

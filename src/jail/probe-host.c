@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "jail/probe-check.h"
 #include "jail/run.h"
+#include "jail/uid.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
 
@@ -83,15 +84,15 @@ void rf_probe_host_run(struct rf_probe_trial *trial)
 
 void rf_probe_host_uids(struct rf_probe_trial *trial)
 {
+	const uid_t last = RF_UID_FIRST + RF_UID_COUNT - 1;
+
 	if (!trial->report->is_root)
 		rf_probe_unneeded(trial, "an ordinary user's box is the user outside");
-	else if (setresgid(RF_PROBE_UID_LAST, RF_PROBE_UID_LAST, RF_PROBE_UID_LAST) < 0 ||
-		 setresuid(-1, RF_PROBE_UID_LAST, 0) < 0 || setresuid(-1, 0, 0) < 0 ||
-		 setresuid(RF_PROBE_UID_FIRST, RF_PROBE_UID_FIRST, RF_PROBE_UID_FIRST) < 0)
-		rf_probe_failed(trial, -errno, "become uid %u to %u", RF_PROBE_UID_FIRST,
-				RF_PROBE_UID_LAST);
+	else if (setresgid(last, last, last) < 0 || setresuid(-1, last, 0) < 0 ||
+		 setresuid(-1, 0, 0) < 0 || setresuid(RF_UID_FIRST, RF_UID_FIRST, RF_UID_FIRST) < 0)
+		rf_probe_failed(trial, -errno, "become uid %u to %u", RF_UID_FIRST, last);
 	else
-		rf_probe_present(trial, "%u to %u", RF_PROBE_UID_FIRST, RF_PROBE_UID_LAST);
+		rf_probe_present(trial, "%u to %u", RF_UID_FIRST, last);
 }
 
 void rf_probe_host_audit(struct rf_probe_trial *trial)

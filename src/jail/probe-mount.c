@@ -15,26 +15,11 @@
 
 #include "base/fd.h"
 #include "base/kernel.h"
+#include "jail/mount.h"
 #include "jail/probe-check.h"
 #include "jail/userns.h"
 
 #define SAFE (RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV)
-
-int rf_probe_mount_new(const char *type, const char *const *options)
-{
-	RF_AUTO_FD int fs = rf_kernel_fsopen(type, RF_FSOPEN_CLOEXEC);
-	int mnt;
-
-	if (fs < 0)
-		return -errno;
-	for (; *options; options += 2)
-		if (rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_STRING, options[0], options[1]) < 0)
-			return -errno;
-	if (rf_kernel_fsconfig(fs, RF_FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
-		return -errno;
-	mnt = rf_kernel_fsmount(fs, RF_FSMOUNT_CLOEXEC, RF_MOUNT_ATTR_NOSUID);
-	return mnt < 0 ? -errno : mnt;
-}
 
 /* Clones /usr, makes the clone read-only and hangs it somewhere, as every box does. */
 void rf_probe_mount_api(struct rf_probe_trial *trial)
@@ -76,7 +61,7 @@ void rf_probe_mount_fresh(struct rf_probe_trial *trial)
 
 		if (strcmp(fresh[i].type, trial->check->what) != 0)
 			continue;
-		mnt = rf_probe_mount_new(fresh[i].type, fresh[i].options);
+		mnt = rf_mount_new(fresh[i].type, fresh[i].options, RF_MOUNT_ATTR_NOSUID);
 		if (mnt < 0) {
 			rf_probe_failed(trial, mnt, "mount");
 			return;

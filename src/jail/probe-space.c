@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/kernel.h"
 #include "jail/identity.h"
+#include "jail/mount.h"
 #include "jail/probe-check.h"
 
 /* True, and nothing said, if /proc/self/ns/`name` is not the launcher's. */
@@ -100,7 +102,7 @@ void rf_probe_space_limit(struct rf_probe_trial *trial)
 {
 	static const char *const options[] = { "hidepid", "2", NULL };
 	struct rf_probe_stage stage;
-	RF_AUTO_FD int proc = rf_probe_mount_new("proc", options);
+	RF_AUTO_FD int proc = rf_mount_new("proc", options, RF_MOUNT_ATTR_NOSUID);
 
 	rf_probe_stage_init(&stage);
 	if (proc < 0) {

@@ -26,6 +26,7 @@
 
 #include "base/fd.h"
 #include "jail/probe-check.h"
+#include "jail/uid.h"
 
 /* A whole box takes some milliseconds, on a loaded machine perhaps a hundred times that. */
 #define ANSWER_MS 5000
@@ -53,12 +54,6 @@ static const char *const groups[RF_PROBE_GROUP_COUNT] = {
 	[RF_PROBE_MACHINE]    = "machine",
 	[RF_PROBE_HARDENING]  = "hardening",
 };
-static const char *const grades[] = {
-	[RF_GRADE_NONE]    = "none",
-	[RF_GRADE_RLIMIT]  = "rlimit",
-	[RF_GRADE_SAMPLED] = "sampled",
-	[RF_GRADE_HARD]    = "hard",
-};
 /* clang-format on */
 
 const char *rf_probe_state_name(enum rf_probe_state state)
@@ -74,11 +69,6 @@ const char *rf_probe_need_name(enum rf_probe_need need)
 const char *rf_probe_group_name(enum rf_probe_group group)
 {
 	return groups[group];
-}
-
-const char *rf_probe_grade_name(enum rf_grade grade)
-{
-	return grades[grade];
 }
 
 /* ------------------------------------------------------------- answers */
@@ -163,8 +153,8 @@ void rf_probe_stage_init(struct rf_probe_stage *stage)
 		stage->plan.limits[i] = rf_limit_table[i].for_run;
 	rf_box_init(&stage->box, &stage->plan);
 	stage->box.shared = &stage->shared;
-	stage->box.host_uid = stage->box.is_root ? RF_PROBE_UID_FIRST : geteuid();
-	stage->box.host_gid = stage->box.is_root ? RF_PROBE_UID_FIRST : getegid();
+	stage->box.host_uid = stage->box.is_root ? RF_UID_FIRST : geteuid();
+	stage->box.host_gid = stage->box.is_root ? RF_UID_FIRST : getegid();
 	snprintf(stage->box.id, sizeof(stage->box.id), "doctor-%d", (int)getpid());
 }
 

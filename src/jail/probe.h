@@ -89,6 +89,5 @@ int rf_probe_run(const char *init_path, struct rf_probe_report *ret_report, stru
 const char *rf_probe_state_name(enum rf_probe_state state);
 const char *rf_probe_need_name(enum rf_probe_need need);
 const char *rf_probe_group_name(enum rf_probe_group group);
-const char *rf_probe_grade_name(enum rf_grade grade);
 
 #endif

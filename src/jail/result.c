@@ -40,6 +40,11 @@ const char *rf_result_status(enum rf_status status)
 	return statuses[status];
 }
 
+const char *rf_result_grade(enum rf_grade grade)
+{
+	return grades[grade];
+}
+
 void rf_result_init(struct rf_result *result, const struct rf_plan *plan)
 {
 	*result = (struct rf_result){ .exit_code = -1 };

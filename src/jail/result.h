@@ -66,6 +66,7 @@ void rf_result_fail(struct rf_result *result, enum rf_status status, int code,
 		    const struct rf_err *err);
 
 const char *rf_result_status(enum rf_status status);
+const char *rf_result_grade(enum rf_grade grade);
 
 /* The whole object as JSON, and the few lines of --stats. */
 void rf_result_json(const struct rf_result *result, bool is_pretty, struct rf_buf *out);

@@ -19,6 +19,7 @@
 #include "jail/pump.h"
 #include "jail/record.h"
 #include "jail/sample.h"
+#include "jail/verdict.h"
 
 #define MS 1000000ull /* nanoseconds */
 
@@ -36,14 +37,11 @@ struct run {
 	struct rf_event *exit_event, *channel_event, *cpu_timer;
 	struct rf_janitor janitor;
 	struct rusage rusage;
-	struct rf_report start, end; /* what pid 1 said; kind 0: nothing yet */
+	struct rf_ending ending;
 	struct rf_sample peak;
 	uint64_t began_ns;
-	enum rf_limit killed_for; /* RF_LIMIT_COUNT: for none */
-	int forwarded;            /* the last signal passed on, or 0 */
-	int interrupts;           /* how often a person asked to stop */
-	bool is_refused, has_exited;
-	int init_status;
+	int interrupts; /* how often a person asked to stop */
+	bool has_exited;
 };
 
 /* ------------------------------------------------------------- ends */
@@ -51,9 +49,9 @@ struct run {
 /* The first reason counts. */
 static void kill_for(struct run *run, enum rf_limit limit)
 {
-	if (run->killed_for != RF_LIMIT_COUNT || run->has_exited)
+	if (run->ending.killed_for != RF_LIMIT_COUNT || run->has_exited)
 		return;
-	run->killed_for = limit;
+	run->ending.killed_for = limit;
 	rf_box_kill(&run->box);
 }
 
@@ -76,7 +74,7 @@ static void on_exit_of_init(void *data, int what)
 	struct run *run = data;
 
 	(void)what;
-	if (wait4(run->box.pid, &run->init_status, WNOHANG, &run->rusage) != run->box.pid)
+	if (wait4(run->box.pid, NULL, WNOHANG, &run->rusage) != run->box.pid)
 		return;
 	run->box.pid = 0;
 	run->has_exited = true;
@@ -92,17 +90,17 @@ static void take_report(struct run *run, const struct rf_report *report)
 {
 	switch (report->kind) {
 	case RF_REPORT_STARTED:
-		run->start = *report;
+		run->ending.start = *report;
 		run->result->usage.start_ns = rf_loop_now() - run->began_ns;
 		break;
 	case RF_REPORT_REFUSED:
-		run->start = *report;
-		run->is_refused = true;
+		run->ending.start = *report;
 		break;
 	case RF_REPORT_NO_EXEC:
 	case RF_REPORT_ENDED:
-		if (!run->end.kind) /* the program's own end comes after why it did not start */
-			run->end = *report;
+		if (!run->ending.end
+			     .kind) /* the program's own end comes after why it did not start */
+			run->ending.end = *report;
 		break;
 	default:
 		break;
@@ -193,7 +191,7 @@ static void on_signal(void *data, int signal)
 	bool is_stop = signal != SIGUSR1 && signal != SIGUSR2 && signal != SIGWINCH;
 
 	if (is_stop)
-		run->forwarded = signal;
+		run->ending.forwarded = signal;
 	if (is_stop && ++run->interrupts > 1) {
 		rf_box_kill(&run->box);
 		return;
@@ -287,141 +285,42 @@ static int start_timers(struct run *run, struct rf_err *err)
 			     err);
 }
 
-/* ------------------------------------------------------------- the verdict */
+/* ------------------------------------------------------------- what is left to say */
 
-static void note_usage(struct run *run, struct rf_cgroup_usage *ret_counts)
+static void note_usage(struct run *run)
 {
+	struct rf_cgroup_usage *counts = &run->ending.counts;
 	struct rf_result *result = run->result;
 	const struct timeval *user = &run->rusage.ru_utime, *system = &run->rusage.ru_stime;
 
-	rf_cgroup_usage(&run->box.cgroup, ret_counts);
-	result->usage.cpu_ns = ret_counts->cpu_ns;
-	if (ret_counts->cpu_ns == UINT64_MAX && run->has_exited)
+	rf_cgroup_usage(&run->box.cgroup, counts);
+	result->usage.cpu_ns = counts->cpu_ns;
+	if (counts->cpu_ns == UINT64_MAX && run->has_exited)
 		result->usage.cpu_ns = (uint64_t)(user->tv_sec + system->tv_sec) * 1000000000u +
 				       (uint64_t)(user->tv_usec + system->tv_usec) * 1000u;
 	/* What was killed before it was waited for is not in the kernel's sum. */
-	if (ret_counts->cpu_ns == UINT64_MAX && run->peak.cpu_ns > result->usage.cpu_ns)
+	if (counts->cpu_ns == UINT64_MAX && run->peak.cpu_ns > result->usage.cpu_ns)
 		result->usage.cpu_ns = run->peak.cpu_ns;
-	result->usage.memory_peak = ret_counts->memory_peak;
-	if (ret_counts->memory_peak == UINT64_MAX && run->has_exited) {
+	result->usage.memory_peak = counts->memory_peak;
+	if (counts->memory_peak == UINT64_MAX && run->has_exited) {
 		uint64_t largest = (uint64_t)run->rusage.ru_maxrss * 1024;
 
 		result->usage.memory_peak =
 			run->peak.memory_bytes > largest ? run->peak.memory_bytes : largest;
 	}
 	result->usage.pids_peak =
-		ret_counts->pids_peak == UINT64_MAX ? run->peak.pids : ret_counts->pids_peak - 1;
+		counts->pids_peak == UINT64_MAX ? run->peak.pids : counts->pids_peak - 1;
 	if (result->usage.pids_peak == 0)
 		result->usage.pids_peak = UINT64_MAX; /* too short to be looked at */
-	if (run->end.kind == RF_REPORT_ENDED)
-		result->usage.disk_bytes = run->end.scratch_bytes - run->end.scratch_free_bytes;
+	if (run->ending.end.kind == RF_REPORT_ENDED)
+		result->usage.disk_bytes =
+			run->ending.end.scratch_bytes - run->ending.end.scratch_free_bytes;
 }
-
-/* Which limits were touched, whether or not they ended the run. */
-static uint32_t limits_hit(const struct run *run, const struct rf_cgroup_usage *counts)
-{
-	const struct rf_report *end = &run->end;
-	uint32_t hit = 0;
-
-	if (run->killed_for != RF_LIMIT_COUNT)
-		hit |= 1u << run->killed_for;
-	if (counts->oom_kills != UINT64_MAX && counts->oom_kills > 0)
-		hit |= 1u << RF_LIMIT_MEMORY;
-	if (counts->pids_refused != UINT64_MAX && counts->pids_refused > 0)
-		hit |= 1u << RF_LIMIT_PIDS;
-	if (end->kind == RF_REPORT_ENDED && end->scratch_bytes && end->scratch_free_bytes < 4096)
-		hit |= 1u << RF_LIMIT_DISK;
-	if (end->kind == RF_REPORT_ENDED && end->scratch_files && end->scratch_free_files == 0)
-		hit |= 1u << RF_LIMIT_INODES;
-	if (end->kind == RF_REPORT_ENDED && WIFSIGNALED(end->code)) {
-		if (WTERMSIG(end->code) == SIGXFSZ)
-			hit |= 1u << RF_LIMIT_FILE_SIZE;
-		if (WTERMSIG(end->code) == SIGXCPU)
-			hit |= 1u << RF_LIMIT_CPU_TIME;
-	}
-	return hit;
-}
-
-/* clang-format off */
-/* When several limits were hit by a program that failed, the first of these is the cause. */
-static const struct { enum rf_limit limit; enum rf_status status; } causes[] = {
-	{ RF_LIMIT_MEMORY,    RF_STATUS_MEMORY },
-	{ RF_LIMIT_CPU_TIME,  RF_STATUS_CPU    },
-	{ RF_LIMIT_PIDS,      RF_STATUS_PIDS   },
-	{ RF_LIMIT_FILE_SIZE, RF_STATUS_DISK   },
-	{ RF_LIMIT_DISK,      RF_STATUS_DISK   },
-	{ RF_LIMIT_INODES,    RF_STATUS_DISK   },
-	{ RF_LIMIT_OUTPUT,    RF_STATUS_OUTPUT },
-	{ RF_LIMIT_TIME,      RF_STATUS_TIMEOUT },
-};
-/* clang-format on */
-
-static enum rf_status cause_of(uint32_t hit, enum rf_status otherwise)
-{
-	for (size_t i = 0; i < RF_LEN(causes); i++)
-		if (hit & 1u << causes[i].limit)
-			return causes[i].status;
-	return otherwise;
-}
-
-/* The program's own end, where pid 1 saw it. */
-static void judge_end(struct run *run)
-{
-	struct rf_result *result = run->result;
-	int status = run->end.code;
-	bool is_ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-
-	if (WIFEXITED(status))
-		result->exit_code = WEXITSTATUS(status);
-	else
-		result->signal = WTERMSIG(status);
-	result->code = result->signal ? 128 + result->signal : result->exit_code;
-	if (is_ok) {
-		result->status = RF_STATUS_OK;
-		return;
-	}
-	result->status = cause_of(result->limits_hit, RF_STATUS_FAILED);
-	if (result->status == RF_STATUS_FAILED && run->forwarded &&
-	    result->signal == run->forwarded)
-		result->status = RF_STATUS_KILLED;
-}
-
-/* Killed as a whole: by us, by the OOM killer, or by somebody outside. */
-static void judge_kill(struct run *run)
-{
-	struct rf_result *result = run->result;
-	uint32_t hit =
-		run->killed_for == RF_LIMIT_COUNT ? result->limits_hit : 1u << run->killed_for;
-
-	result->signal = SIGKILL;
-	result->status = cause_of(hit, RF_STATUS_KILLED);
-	result->code = result->status == RF_STATUS_TIMEOUT ? 124 : 137;
-}
-
-static void judge(struct run *run)
-{
-	struct rf_result *result = run->result;
-	struct rf_cgroup_usage counts;
-
-	note_usage(run, &counts);
-	result->limits_hit = limits_hit(run, &counts);
-	result->proven = run->start.held;
-	memcpy(result->ns, run->start.ns, sizeof(result->ns));
-	if (run->end.kind == RF_REPORT_ENDED && run->killed_for == RF_LIMIT_COUNT)
-		judge_end(run);
-	else
-		judge_kill(run);
-	/* A limit that killed has codes of its own, whatever the program would have said. */
-	if (result->status == RF_STATUS_MEMORY && result->signal == SIGKILL)
-		result->code = 137;
-}
-
-/* ------------------------------------------------------------- runs that never were */
 
 /* Finds a program on the caller's PATH, to tell why the box does not have it. */
 static bool find_outside(const char *name, const char *path, char *found, size_t size)
 {
-	while (path && *path) {
+	while (path && *path && !strchr(name, '/')) {
 		size_t len = strcspn(path, ":");
 
 		if (len > 0 && snprintf(found, size, "%.*s/%s", (int)len, path, name) < (int)size &&
@@ -432,62 +331,16 @@ static bool find_outside(const char *name, const char *path, char *found, size_t
 	return false;
 }
 
-static void explain_no_exec(struct run *run, struct rf_err *err)
+static void judge(struct run *run)
 {
-	const char *name = run->plan->argv[0];
+	const char *program = run->plan->argv[0];
 	char found[4096];
+	bool is_outside = run->ending.end.kind == RF_REPORT_NO_EXEC &&
+			  find_outside(program, run->options->caller_path, found, sizeof(found));
 
-	rf_fail(err, -run->end.code, "%s", name);
-	if (run->end.code == ENOENT && !strchr(name, '/')) {
-		if (find_outside(name, run->options->caller_path, found, sizeof(found)))
-			rf_fail_hint(
-				err,
-				"it is at %s on your PATH, but not on the box's: name it by that "
-				"path, and show its folder with --read if it is not in /usr",
-				found);
-		else
-			rf_fail_hint(err, "the box looks in /usr/local/bin, /usr/bin and /bin");
-	} else if (run->end.code == ENOENT) {
-		rf_fail_hint(err, "the box sees /usr and what --read and --write show it");
-	} else if (run->end.code == EACCES) {
-		rf_fail_hint(err, "it must be executable and in a place that the box may execute");
-	} else if (run->end.code == ENOEXEC) {
-		rf_fail_hint(err, "a script needs a first line such as #!/bin/sh");
-	}
-}
-
-/* True if the program never ran; the result then says why. */
-static bool judge_no_start(struct run *run)
-{
-	static const char *const facts[] = RF_PROOF_NAMES;
-	struct rf_err err = RF_ERR_INIT;
-
-	if (run->end.kind == RF_REPORT_NO_EXEC) {
-		explain_no_exec(run, &err);
-		rf_result_fail(run->result, RF_STATUS_ERROR, run->end.code == ENOENT ? 127 : 126,
-			       &err);
-		run->result->proven = run->start.held;
-		return true;
-	}
-	if (run->is_refused) {
-		rf_fail_say(&err, -EPERM, "the proof failed: %s; nothing was started",
-			    run->start.fact < RF_PROOF_COUNT ? facts[run->start.fact] : "?");
-		rf_fail_hint(&err,
-			     "this is a defect in Ringfort or in this kernel: please report it");
-		rf_result_fail(run->result, RF_STATUS_ERROR, 125, &err);
-		run->result->proven = run->start.held;
-		return true;
-	}
-	if (run->start.kind == 0 && run->killed_for == RF_LIMIT_COUNT && !run->interrupts) {
-		err = run->box.shared->err;
-		if (!err.code)
-			rf_fail_say(&err, -EIO, "the box ended before the program started");
-		rf_result_fail(run->result,
-			       err.code == -EOPNOTSUPP ? RF_STATUS_DENIED : RF_STATUS_ERROR,
-			       err.code == -EOPNOTSUPP ? 126 : 125, &err);
-		return true;
-	}
-	return false;
+	run->ending.setup = run->box.shared->err;
+	note_usage(run);
+	rf_verdict_judge(&run->ending, program, is_outside ? found : NULL, run->result);
 }
 
 /* ------------------------------------------------------------- the whole */
@@ -529,7 +382,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	run->plan = plan;
 	run->options = options;
 	run->result = ret_result;
-	run->killed_for = RF_LIMIT_COUNT;
+	run->ending.killed_for = RF_LIMIT_COUNT;
 	for (int i = 0; i < 3; i++)
 		run->pumps[i].own_to = -1;
 	rf_box_init(&run->box, plan);
@@ -538,7 +391,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 		rf_result_fail(ret_result,
 			       err.code == -EOPNOTSUPP ? RF_STATUS_DENIED : RF_STATUS_ERROR,
 			       err.code == -EOPNOTSUPP ? 126 : 125, &err);
-	else if (!judge_no_start(run))
+	else
 		judge(run);
 
 	memcpy(ret_result->id, run->box.id, sizeof(ret_result->id));

@@ -20,9 +20,6 @@
 #include "base/fd.h"
 #include "jail/record.h"
 
-#define UID_FIRST 1879048192u /* 0x70000000: above systemd's container range, below 2^31 */
-#define UID_COUNT 65536u
-
 /* True if a line of "name:x:START[:COUNT]" style claims `uid`; `column` is where START stands. */
 static bool is_claimed(const char *file, int column, bool has_count, unsigned uid)
 {
@@ -74,10 +71,10 @@ int rf_uid_take(struct rf_box *box, struct rf_err *err)
 	/* A random start keeps a uid from being used twice in a row. */
 	if (getrandom(&at, sizeof(at), GRND_NONBLOCK) != (ssize_t)sizeof(at))
 		at = (unsigned)getpid() * 2654435761u;
-	for (unsigned tries = 0; tries < UID_COUNT; tries++, at++) {
-		unsigned uid = UID_FIRST + at % UID_COUNT;
+	for (unsigned tries = 0; tries < RF_UID_COUNT; tries++, at++) {
+		unsigned uid = RF_UID_FIRST + at % RF_UID_COUNT;
 
-		if (!lock_byte(box->uid_lock, at % UID_COUNT))
+		if (!lock_byte(box->uid_lock, at % RF_UID_COUNT))
 			continue;
 		if (is_claimed("/etc/passwd", 2, false, uid) ||
 		    is_claimed("/etc/subuid", 1, true, uid))
@@ -86,6 +83,6 @@ int rf_uid_take(struct rf_box *box, struct rf_err *err)
 		box->host_gid = uid;
 		return 0;
 	}
-	rf_fail_say(err, -EAGAIN, "all %u uids for boxes are in use", UID_COUNT);
+	rf_fail_say(err, -EAGAIN, "all %u uids for boxes are in use", RF_UID_COUNT);
 	return rf_fail_hint(err, "end some of the boxes first");
 }

@@ -14,38 +14,17 @@
 #include "base/err.h"
 #include "policy/limit.h"
 
-enum rf_isolation {
-	RF_ISOLATION_AUTO,
-	RF_ISOLATION_PROCESS
-};
-enum rf_weaker {
-	RF_WEAKER_REFUSE,
-	RF_WEAKER_ALLOW
-};
-enum rf_require {
-	RF_REQUIRE_ANY,
-	RF_REQUIRE_HARD
-}; /* of every limit's grade */
-enum rf_link {
-	RF_LINK_NONE,
-	RF_LINK_HOST
-}; /* what the box's network leads to */
-enum rf_switch {
-	RF_SWITCH_OFF,
-	RF_SWITCH_ON
-};
-enum rf_current {
-	RF_CURRENT_NONE,
-	RF_CURRENT_READ
-}; /* the caller's working directory */
-enum rf_syscalls {
-	RF_SYSCALLS_DEFAULT,
-	RF_SYSCALLS_STRICT
-};
-enum rf_command {
-	RF_COMMAND_RUN,
-	RF_COMMAND_COUNT
-}; /* whose defaults apply */
+/* What the keys can say. */
+/* clang-format off */
+enum rf_isolation { RF_ISOLATION_AUTO, RF_ISOLATION_PROCESS };
+enum rf_weaker    { RF_WEAKER_REFUSE, RF_WEAKER_ALLOW };
+enum rf_require   { RF_REQUIRE_ANY, RF_REQUIRE_HARD };      /* of every limit's grade */
+enum rf_link      { RF_LINK_NONE, RF_LINK_HOST };           /* what the box's network leads to */
+enum rf_switch    { RF_SWITCH_OFF, RF_SWITCH_ON };
+enum rf_current   { RF_CURRENT_NONE, RF_CURRENT_READ };     /* the caller's working directory */
+enum rf_syscalls  { RF_SYSCALLS_DEFAULT, RF_SYSCALLS_STRICT };
+enum rf_command   { RF_COMMAND_RUN, RF_COMMAND_COUNT };     /* whose defaults apply */
+/* clang-format on */
 
 struct rf_policy;
 

@@ -128,12 +128,19 @@ def test_sleeping_costs_no_processor_time(run_json):
 
 
 def test_the_share_of_the_processor_is_kept_where_it_is_graded_hard(run_json):
-    result = run_json("--cpu", "20%", "--time", "1s", *python("while True: pass"))
-    assert result["status"] == "timeout"
+    result = run_json("--cpu", "20%", *python(
+        "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass\n"
+        "print(time.process_time())"))
+    assert result["status"] == "ok"
     if result["isolation"]["limits"]["cpu"] != "hard":
         assert result["isolation"]["limits"]["cpu"] == "none"
         pytest.skip("the share of the processor can't be kept here; the grade says so")
-    assert 100 < result["usage"]["cpu_ms"] < 350
+    assert 0.1 < float(result["stdout"]) < 0.35
+
+
+def test_processor_time_of_a_killed_run_is_told(run_json):
+    result = run_json("--time", "600ms", *python("while True: pass"))
+    assert result["status"] == "timeout" and 300 < result["usage"]["cpu_ms"] < 700
 
 
 # ------------------------------------------------------------- processes
@@ -318,7 +325,9 @@ def test_much_output_fits_into_json(run_json):
     assert result["status"] == "ok" and len(result["stdout"]) == 40 * 2**20
 
 
-def test_output_that_json_cannot_hold_is_said_to_be_truncated(start, workdir):
+def test_output_that_json_cannot_hold_is_said_to_be_truncated(start, workdir, as_who):
+    if as_who == "root":
+        pytest.skip("takes seconds, and once is enough")
     with open(workdir / "result", "w+b") as file:
         process = start("--json", "--output", "none", "--", "head", "-c", "300M", "/dev/zero", stdout=file)
         process.communicate(timeout=30)
@@ -340,23 +349,18 @@ def test_every_limit_has_a_grade(run_json, as_who):
         assert grades[limit] == "hard"
 
 
-def test_requiring_hard_limits_runs_where_they_are_and_refuses_where_not(run_box, run_json):
-    grades = run_json("--", "true")["isolation"]["limits"]
-    weak = [limit for limit in LIMITS if grades[limit] != "hard"]
+def test_requiring_hard_limits_gives_them_or_refuses_and_says_which(run_box, run_json, as_who):
     done = run_box("--require", "hard", "--", "echo", "ran")
-    if not weak:
-        assert done == (0, b"ran\n", b"")
-        return
-    assert done.code == 126 and done.out == b""
-    assert f"limits.{weak[0]}".encode() in done.err and b"hint" in done.err
     result = run_json("--require", "hard", "--", "true")
-    assert result["status"] == "denied" and result["error"]["remedy"]
-
-
-def test_root_has_hard_limits_on_this_machine(run_json, as_who):
-    if as_who != "root":
-        pytest.skip("needs root")
-    assert set(run_json("--", "true")["isolation"]["limits"].values()) == {"hard"}
+    if done.code == 0:
+        assert done == (0, b"ran\n", b"")
+        assert set(result["isolation"]["limits"].values()) == {"hard"}
+        return
+    assert as_who == "user", "root has cgroups on the machines that this suite is for"
+    assert done.code == 126 and done.out == b""
+    assert re.search(rb"limits\.(memory|cpu|cpu_time|pids)", done.err) and b"hint" in done.err
+    assert result["status"] == "denied" and "limits." in result["error"]["message"]
+    assert result["error"]["remedy"]
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "1" + "0" * 30, "", "abc", "5 apples", "NaN", "nan%", "1e9",

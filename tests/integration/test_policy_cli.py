@@ -245,7 +245,7 @@ print(json.dumps({p: [os.path.lexists(p), os.path.isdir(p) and os.access(p, os.W
     for file in files:
         there, writable = found[file["path"]]
         assert there or file["optional"], file
-        if there and file["kind"] in ("host", "system", "dir", "scratch"):
+        if there and file["kind"] in ("host", "system", "scratch"):
             assert writable == ("w" in file["rights"]), file
     rights = {f["path"]: f["rights"] for f in files}
     assert (rights["/data"], rights["/out"], rights[str(workdir)]) == ("r-x", "rwx", "r-x")
