@@ -56,6 +56,16 @@ bool rf_json_is_utf8(const char *data, size_t len)
 	return true;
 }
 
+/* How many of the next bytes can be copied as they are; most text is nothing else. */
+static size_t plain_run(const char *data, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && data[n] >= 0x20 && data[n] < 0x7f && data[n] != '"' && data[n] != '\\')
+		n++;
+	return n;
+}
+
 static void quote(struct rf_buf *out, const char *data, size_t len)
 {
 	static const char escapes[] = { ['"'] = '"',  ['\\'] = '\\', ['\n'] = 'n', ['\r'] = 'r',
@@ -63,8 +73,16 @@ static void quote(struct rf_buf *out, const char *data, size_t len)
 
 	rf_buf_add(out, "\"", 1);
 	for (size_t i = 0; i < len;) {
-		unsigned char c = (unsigned char)data[i];
-		size_t n = sequence((const unsigned char *)data + i, len - i);
+		size_t plain = plain_run(data + i, len - i);
+		unsigned char c;
+		size_t n;
+
+		rf_buf_add(out, data + i, plain);
+		i += plain;
+		if (i == len)
+			break;
+		c = (unsigned char)data[i];
+		n = sequence((const unsigned char *)data + i, len - i);
 
 		if (n == 0)
 			rf_buf_puts(out, "\\ufffd");
@@ -160,6 +178,8 @@ void rf_json_base64(struct rf_json *json, const char *name, const char *data, si
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const unsigned char *in = (const unsigned char *)data;
+	char block[4096];
+	size_t used = 0;
 
 	begin(json, name);
 	rf_buf_puts(json->out, "\"");
@@ -177,8 +197,14 @@ void rf_json_base64(struct rf_json *json, const char *name, const char *data, si
 			four[2] = digits[v >> 6 & 63];
 		if (i + 2 < len)
 			four[3] = digits[v & 63];
-		rf_buf_add(json->out, four, sizeof(four));
+		memcpy(block + used, four, sizeof(four));
+		used += sizeof(four);
+		if (used == sizeof(block)) {
+			rf_buf_add(json->out, block, used);
+			used = 0;
+		}
 	}
+	rf_buf_add(json->out, block, used);
 	rf_buf_puts(json->out, "\"");
 }
 

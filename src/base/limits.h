@@ -6,6 +6,7 @@
 #define RF_MAX_POLICY_DEPTH 16            /* nesting in one policy file */
 #define RF_MAX_LIST         1024          /* elements in one list of a policy */
 #define RF_MAX_ENV_FILE     (1024 * 1024)
+#define RF_MAX_CAPTURE      (128 * 1024 * 1024)  /* output kept for a result */
 #define RF_MAX_JSON         (1024 * 1024 * 1024) /* one JSON document that we write */
 
 #endif

@@ -39,6 +39,10 @@ static int check(int argc, char **argv)
 		print_help(stderr);
 		return RF_EXIT_FAILED;
 	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_help(stdout);
+		return 0;
+	}
 	for (int i = 1; i < argc; i++) {
 		struct rf_policy *policy = NULL;
 		struct rf_err err = RF_ERR_INIT;
@@ -66,6 +70,7 @@ static struct rf_explain_call *call_rows(const struct rf_plan *plan, size_t *ret
 	const struct rf_call_options options = {
 		.syscalls = plan->syscalls,
 		.has_inet = plan->link == RF_LINK_HOST || plan->has_loopback,
+		.has_unix = plan->has_unix,
 	};
 	struct rf_explain_call *rows;
 	size_t count = 0;

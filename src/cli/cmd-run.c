@@ -31,14 +31,21 @@ static void print_help(void)
 	     "  another limit, 125 Ringfort failed, 126 refused, 127 program not found");
 }
 
-static void print_json(const struct rf_result *result)
+/* Prints the result; the exit code is its own, or ours if it could not be printed. */
+static int print_json(const struct rf_result *result)
 {
 	RF_AUTO_BUF struct rf_buf out = { 0 };
+	struct rf_err err;
+	int code;
 
 	rf_buf_init(&out, RF_MAX_JSON);
 	rf_result_json(result, true, &out);
-	if (!out.has_failed)
-		rf_fd_write(STDOUT_FILENO, out.data, out.len);
+	code = out.has_failed ? -ENOMEM : rf_fd_write(STDOUT_FILENO, out.data, out.len);
+	if (code == 0)
+		return result->code;
+	rf_fail(&err, code, "write the result");
+	rf_cmd_complain(NULL, &err);
+	return RF_EXIT_FAILED;
 }
 
 /* What a person should know besides the program's own output. */
@@ -78,9 +85,8 @@ static void print_remarks(const struct rf_result *result, bool wants_stats)
 static int report(const struct rf_request *request, const struct rf_result *result)
 {
 	if (request->is_json)
-		print_json(result);
-	else
-		print_remarks(result, request->wants_stats);
+		return print_json(result);
+	print_remarks(result, request->wants_stats);
 	return result->code;
 }
 

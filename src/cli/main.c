@@ -69,14 +69,9 @@ static void print_help(FILE *out)
 /* Descriptors 0 to 2 are there, whatever the caller closed; else a pipe could take their place. */
 static int hold_stdio(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd < 0)
-		return -errno;
-	close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return -EBADF;
 	return 0;
 }
 

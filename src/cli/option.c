@@ -43,6 +43,7 @@ static const struct rf_option options[] = {
 	{ NULL, 0, NULL, 0, NULL, "how it is walled" },
 	KEY("net",        0,   "none|host",  "network.link",      "none: no network; host: all of this machine's"),
 	KEY("loopback",   0,   "on|off",     "network.loopback",  "inet sockets within the box"),
+	KEY("unix",       0,   "on|off",     "network.unix",      "unix sockets (default: off); host ones in shown places too"),
 	KEY("syscalls",   0,   "default|strict", "syscalls",      "which system calls there are"),
 	KEY("isolation",  0,   "process",    "isolation",         "what stands between"),
 	KEY("weaker",     0,   "refuse|allow", "weaker",          "allow: run even where a wall is missing"),

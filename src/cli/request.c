@@ -123,7 +123,8 @@ static int read_env_file(const char *path, struct rf_policy *flags,
 			*next++ = '\0';
 		number++;
 		line += strspn(line, " \t");
-		if (*line == '#' || *line == '\0' || *line == '\r')
+		line[strcspn(line, "\r")] = '\0'; /* as Windows ends its lines */
+		if (*line == '#' || *line == '\0')
 			continue;
 		if (!strchr(line, '=')) {
 			rf_fail_say(err, -EINVAL, "%s:%d: not of the form K=V", path, number);
@@ -221,9 +222,9 @@ static int read_line(int argc, char **argv, struct sources *sources, struct rf_r
 	int at = 1, got;
 
 	/* Known before anything can go wrong, so that errors come in the form asked for. */
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--json") == 0)
-			request->is_json = true;
+	while (rf_option_next(argc, argv, &at, &option, &value, err) > 0)
+		request->is_json |= option->id == RF_OPTION_JSON;
+	at = 1;
 	while ((got = rf_option_next(argc, argv, &at, &option, &value, err)) > 0)
 		if (take_option(option, value, sources, request, err) < 0)
 			return err->code;

@@ -42,12 +42,14 @@ enum rf_proof {
 	RF_PROOF_LANDLOCK,     /* the sentinel, which opened before, gives EACCES */
 	RF_PROOF_SECCOMP,      /* a number no kernel has gives the errno of our filter */
 	RF_PROOF_SESSION,      /* a session of its own, without a terminal */
+	RF_PROOF_LIMITS,       /* no core files, no more descriptors than the plan says */
+	RF_PROOF_CGROUP,       /* in its groups, where it has any; the launcher looks */
 	RF_PROOF_COUNT
 };
 #define RF_PROOF_NAMES                                                                             \
 	{                                                                                          \
 		"descriptors", "directory", "identity", "capabilities", "no_new_privs",            \
-			"namespaces", "landlock", "seccomp", "session"                             \
+			"namespaces", "landlock", "seccomp", "session", "limits", "cgroup"         \
 	}
 
 /* Where the Landlock wall leaves its sentinel, inside the box. */
@@ -60,6 +62,7 @@ struct rf_orders {
 	uint64_t host_ns[RF_NS_COUNT]; /* the launcher's, by inode number */
 	uint32_t same_ns;              /* bit set of enum rf_ns that may be the launcher's */
 	uint32_t seccomp_nr, seccomp_errno;
+	uint64_t open_files; /* the most descriptors */
 	uint64_t stdio_dev[3], stdio_ino[3];
 	uint64_t host_root_dev, host_root_ino; /* the launcher's root directory */
 };

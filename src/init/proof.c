@@ -12,6 +12,7 @@
 #include <linux/capability.h>
 #include <linux/prctl.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "init/sys.h"
@@ -164,6 +165,16 @@ static bool session(void)
 	return fd < 0 && SYS1(__NR_getsid, 0) == SYS0(__NR_getpid);
 }
 
+/* Asked with prlimit64, which every architecture has. */
+static bool limits(const struct rf_orders *orders)
+{
+	uint64_t core[2], files[2]; /* soft and hard, as the kernel's struct rlimit64 */
+
+	return SYS4(__NR_prlimit64, 0, RLIMIT_CORE, 0, core) == 0 && core[1] <= 1 &&
+	       SYS4(__NR_prlimit64, 0, RLIMIT_NOFILE, 0, files) == 0 &&
+	       files[1] <= orders->open_files;
+}
+
 static bool holds(enum rf_proof fact, const struct rf_orders *orders, struct rf_report *report)
 {
 	switch (fact) {
@@ -185,6 +196,9 @@ static bool holds(enum rf_proof fact, const struct rf_orders *orders, struct rf_
 		return SYS0(orders->seccomp_nr) == -(long)orders->seccomp_errno;
 	case RF_PROOF_SESSION:
 		return session();
+	case RF_PROOF_LIMITS:
+		return limits(orders);
+	case RF_PROOF_CGROUP: /* not to be seen from inside its own cgroup namespace */
 	case RF_PROOF_COUNT:
 		break;
 	}

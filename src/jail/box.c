@@ -21,6 +21,7 @@
 #include "base/loop.h"
 #include "jail/filter.h"
 #include "jail/record.h"
+#include "jail/rlimit.h"
 #include "jail/userns.h"
 #include "jail/wall.h"
 
@@ -183,7 +184,8 @@ static void raise_walls(void *data)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0,
 	      0); /* dead with the launcher, from the first moment */
-	if (rf_wall_raise_inside(&box, err) == 0 && take_descriptors(&box, err) == 0)
+	if (rf_wall_raise_inside(&box, err) == 0 && take_descriptors(&box, err) == 0 &&
+	    rf_rlimit_files(&box, err) == 0)
 		become_init(&box, err);
 	_exit(125);
 }
@@ -214,12 +216,13 @@ static int give_orders(struct rf_box *box, struct rf_err *err)
 {
 	struct rf_orders orders = {
 		.magic = RF_ORDERS_MAGIC,
-		.facts = box->facts & ~box->shared->unprovable,
+		.facts = box->facts & ~box->shared->unprovable & ~(1u << RF_PROOF_CGROUP),
 		.uid = box->plan->uid,
 		.gid = box->plan->gid,
 		.same_ns = box->plan->link == RF_LINK_HOST ? 1u << RF_NS_NET : 0,
 		.seccomp_nr = RF_FILTER_PROOF_NR,
 		.seccomp_errno = RF_FILTER_PROOF_ERRNO,
+		.open_files = box->plan->limits[RF_LIMIT_OPEN_FILES],
 	};
 	const int ends[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
 	uint64_t theirs[RF_NS_COUNT];
@@ -232,6 +235,8 @@ static int give_orders(struct rf_box *box, struct rf_err *err)
 		return err->code;
 	if (box->plan->link == RF_LINK_HOST)
 		theirs[RF_NS_NET] = 0; /* not the box's own */
+	if (box->facts & 1u << RF_PROOF_CGROUP && rf_cgroup_prove(&box->cgroup, box->pid, err) < 0)
+		return err->code;
 	if (rf_record_start(box, theirs, err) < 0)
 		return err->code;
 	if (stat("/", &st) < 0)
@@ -280,6 +285,10 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 	box->pid = (pid_t)pid;
 	/* The child's change of identity took our /proc/self away, which the pumps need. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	if (box->shared->err.code) {
+		*err = box->shared->err;
+		return err->code;
+	}
 	if (give_orders(box, err) < 0)
 		return err->code;
 	rf_fd_done(&box->channel[1]);

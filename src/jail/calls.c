@@ -33,7 +33,7 @@ static const struct rf_call open_files[] = {
 static const struct rf_call named_files[] = {
 	CALL(truncate), CALL(getcwd), CALL(chdir), CALL(fchdir), CALL(fchown), CALL(fchownat),
 	CALL(umask), CALL(statfs), CALL(newfstatat), CALL(statx), CALL(unlinkat), CALL(linkat),
-	CALL(symlinkat), CALL(readlinkat), CALL(renameat2), CALL(faccessat), CALL(faccessat2),
+	CALL(symlinkat), CALL(readlinkat), CALL(faccessat), CALL(faccessat2),
 	CALL(utimensat), CALL(getxattr), CALL(lgetxattr), CALL(fgetxattr), CALL(listxattr),
 	CALL(llistxattr), CALL(flistxattr), CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr),
 	CALL(removexattr), CALL(lremovexattr), CALL(fremovexattr),
@@ -51,7 +51,7 @@ static const struct rf_call processes[] = {
 	CALL(setpgid), CALL(getpgid), CALL(setsid), CALL(getsid), CALL(prctl), CALL(set_tid_address),
 	CALL(set_robust_list), CALL(get_robust_list), CALL(rseq), CALL(futex), CALL_AT(futex_waitv, 449),
 	CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455), CALL_AT(futex_requeue, 456),
-	CALL(getrusage), CALL(times), CALL(prlimit64), CALL(getpriority), CALL(setpriority),
+	CALL(getrusage), CALL(times), CALL(getpriority), CALL(setpriority),
 	CALL(sched_yield), CALL(sched_getaffinity), CALL(sched_setaffinity), CALL(sched_getparam),
 	CALL(sched_getscheduler), CALL(sched_get_priority_max), CALL(sched_get_priority_min),
 	CALL(sched_getattr), CALL(getcpu), CALL(pidfd_open), CALL(pidfd_send_signal),
@@ -82,7 +82,7 @@ static const struct rf_call messages[] = {
 static const struct rf_call conveniences[] = {
 	CALL(accept), CALL(sendmmsg), CALL(recvmmsg), CALL(setuid), CALL(setgid), CALL(setreuid),
 	CALL(setregid), CALL(setresuid), CALL(setresgid), CALL(setfsuid), CALL(setfsgid),
-	CALL(setgroups), CALL(capset), CALL(getrlimit), CALL(setrlimit), CALL(sched_setparam),
+	CALL(setgroups), CALL(capset), CALL(getrlimit), CALL(sched_setparam),
 	CALL(sched_setscheduler), CALL(sched_setattr), CALL(sched_rr_get_interval), CALL(mlock2),
 	CALL(mlockall), CALL(munlockall), CALL(readahead), CALL(sync_file_range), CALL(syncfs),
 	CALL(tee), CALL(ioprio_get), CALL(ioprio_set), CALL(get_mempolicy), CALL(set_mempolicy),
@@ -109,6 +109,9 @@ static const struct rf_call sockets[] = { CALL(socket) };
 static const struct rf_call socketpairs[] = { CALL(socketpair) };
 static const struct rf_call ioctls[] = { CALL(ioctl) };
 static const struct rf_call personalities[] = { CALL(personality) };
+static const struct rf_call renames[] = { CALL(renameat2) };
+static const struct rf_call setrlimits[] = { CALL(setrlimit) };
+static const struct rf_call prlimits[] = { CALL(prlimit64) };
 static const struct rf_call syncs[] = { CALL(sync) };
 static const struct rf_call opaque[] = { CALL(clone3), CALL(openat2) };
 
@@ -189,6 +192,9 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("unix pairs only",                          YES, YES, YES, RF_CHECK_SOCKETPAIR, socketpairs),
 	ROW("nothing that types into a terminal",       YES, YES, YES, RF_CHECK_IOCTL, ioctls),
 	ROW("ordinary Linux personalities",             YES, NO,  YES, RF_CHECK_PERSONALITY, personalities),
+	ROW("no whiteout, which is a device node",      YES, YES, YES, RF_CHECK_RENAME, renames),
+	ROW("any limit but that of core files",         YES, YES, YES, RF_CHECK_SETRLIMIT, setrlimits),
+	ROW("any limit but that of core files",         YES, YES, YES, RF_CHECK_PRLIMIT, prlimits),
 	ROW("would stall the whole machine",            RF_CALL_FAKE, RF_CALL_FAKE, RF_CALL_FAKE,
 	    RF_CHECK_NONE, syncs),
 	ROW("arguments in memory that a filter can't read", OLD, OLD, OLD, RF_CHECK_NONE, opaque),

@@ -26,6 +26,9 @@ enum rf_call_check {
 	RF_CHECK_SOCKETPAIR, /* unix only */
 	RF_CHECK_IOCTL,      /* nothing that types into a terminal */
 	RF_CHECK_PERSONALITY,
+	RF_CHECK_RENAME,    /* leaves no whiteout, which is a device node */
+	RF_CHECK_SETRLIMIT, /* core limits are left alone: see rlimit.c */
+	RF_CHECK_PRLIMIT,
 };
 
 enum rf_call_verdict {
@@ -57,6 +60,7 @@ extern const size_t rf_call_group_count;
 /* What the filter depends on, beyond the table. */
 struct rf_call_options {
 	enum rf_syscalls syscalls;
+	bool has_unix;   /* unix sockets may be made, besides pairs */
 	bool has_inet;   /* inet and route sockets may be made */
 	bool is_sampled; /* memory has no hard limit: what a sampler can't see is refused */
 };

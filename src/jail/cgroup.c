@@ -50,6 +50,14 @@ void rf_cgroup_init(struct rf_cgroup *cgroup)
 		cgroup->dirs[i] = -1;
 }
 
+bool rf_cgroup_is_used(const struct rf_cgroup *cgroup)
+{
+	for (int i = 0; i < RF_GROUP_COUNT; i++)
+		if (cgroup->paths[i][0])
+			return true;
+	return false;
+}
+
 /* ------------------------------------------------------------- where groups can be made */
 
 /* True if the comma-separated `list` names `word`. */
@@ -259,6 +267,28 @@ int rf_cgroup_enter(struct rf_box *box, struct rf_err *err)
 		code = rf_fd_write_text(cgroup->dirs[i], "tasks", "0");
 		if (code < 0)
 			return rf_fail(err, code, "enter %s", cgroup->paths[i]);
+	}
+	return 0;
+}
+
+int rf_cgroup_prove(const struct rf_cgroup *cgroup, int pid, struct rf_err *err)
+{
+	char file[32], text[4096];
+	int code;
+
+	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
+	code = (int)rf_fd_read_text(AT_FDCWD, file, text, sizeof(text));
+	if (code < 0)
+		return rf_fail(err, code, "read %s", file);
+	for (int i = 0; i < RF_GROUP_COUNT; i++) {
+		const char *name = strrchr(cgroup->paths[i], '/');
+		char path[256];
+
+		if (!name)
+			continue;
+		if (!own_path(text, (enum rf_group)i, path, sizeof(path)) || !strstr(path, name))
+			return rf_fail_say(err, -EPERM, "the box is not in its group %s",
+					   cgroup->paths[i]);
 	}
 	return 0;
 }

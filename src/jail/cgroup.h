@@ -39,9 +39,15 @@ struct rf_cgroup_usage {
 
 void rf_cgroup_init(struct rf_cgroup *cgroup);
 
+/* True if the box has a group of its own. */
+bool rf_cgroup_is_used(const struct rf_cgroup *cgroup);
+
 /* The wall's two parts: makes and limits the groups; enters them (version 1 only: see box.c). */
 int rf_cgroup_raise(struct rf_box *box, struct rf_err *err);
 int rf_cgroup_enter(struct rf_box *box, struct rf_err *err);
+
+/* Asks the kernel whether process `pid` is in every group that was made. */
+int rf_cgroup_prove(const struct rf_cgroup *cgroup, int pid, struct rf_err *err);
 
 void rf_cgroup_usage(const struct rf_cgroup *cgroup, struct rf_cgroup_usage *ret_usage);
 

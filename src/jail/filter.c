@@ -10,13 +10,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,6 +32,7 @@
 #error "the filter does not know this architecture"
 #endif
 
+#define CALLS      512 /* more numbers than any architecture has */
 #define X32_BIT    0x40000000u
 #define SETID_BITS (S_ISUID | S_ISGID)
 #define MAKES_FILE (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
@@ -75,15 +77,15 @@ static void ret(struct writer *w, uint32_t action)
 	put(w, BPF_RET | BPF_K, 0, 0, action);
 }
 
-/* Loads the low half of argument `n`. */
+/* Loads the low half of argument `n`; the machines we know have it first. */
 static void load_arg(struct writer *w, unsigned n)
 {
-	uint32_t at = AT(args) + n * (uint32_t)sizeof(uint64_t);
+	put(w, BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(args) + n * (uint32_t)sizeof(uint64_t));
+}
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	at += 4;
-#endif
-	put(w, BPF_LD | BPF_W | BPF_ABS, 0, 0, at);
+static void load_high(struct writer *w, unsigned n)
+{
+	put(w, BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(args) + n * (uint32_t)sizeof(uint64_t) + 4);
 }
 
 /* Returns `action` if the loaded value is `k`; goes on otherwise. */
@@ -141,13 +143,14 @@ static void check_clone(struct writer *w, int nr)
 }
 
 /*
- * Families: unix always; inet with the plan, plain TCP and UDP only (no MPTCP, UDP-Lite, SCTP, raw
+ * Families: unix and inet with the plan, of inet plain TCP and UDP only (no MPTCP, UDP-Lite, SCTP, raw
  * or ping sockets); netlink for routes only, with which runtimes list interfaces.
  */
 static void check_socket(struct writer *w)
 {
 	load_arg(w, 0);
-	ret_if(w, AF_UNIX, ALLOW);
+	if (w->options->has_unix)
+		ret_if(w, AF_UNIX, ALLOW);
 	if (!w->options->has_inet) {
 		ret(w, NO_FAMILY);
 		return;
@@ -199,6 +202,35 @@ static void check_personality(struct writer *w)
 	ret(w, REFUSE);
 }
 
+static void check_rename(struct writer *w)
+{
+	load_arg(w, 4);
+	ret_if_any(w, RENAME_WHITEOUT, REFUSE);
+	ret(w, ALLOW);
+}
+
+/* Answered as if it had been done: programs that switch core files off find them off. */
+static void check_setrlimit(struct writer *w)
+{
+	load_arg(w, 0);
+	ret_if(w, RLIMIT_CORE, FAKE);
+	ret(w, ALLOW);
+}
+
+/* The same for prlimit64(pid, resource, new, old); a call without `new` only asks. */
+static void check_prlimit(struct writer *w)
+{
+	load_arg(w, 1);
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, RLIMIT_CORE);
+	ret(w, ALLOW);
+	load_arg(w, 2);
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
+	ret(w, FAKE);
+	load_high(w, 2);
+	ret_if(w, 0, ALLOW);
+	ret(w, FAKE);
+}
+
 static void put_leaf(struct writer *w, const struct leaf *leaf)
 {
 	switch (leaf->check) {
@@ -238,6 +270,15 @@ static void put_leaf(struct writer *w, const struct leaf *leaf)
 	case RF_CHECK_PERSONALITY:
 		check_personality(w);
 		break;
+	case RF_CHECK_RENAME:
+		check_rename(w);
+		break;
+	case RF_CHECK_SETRLIMIT:
+		check_setrlimit(w);
+		break;
+	case RF_CHECK_PRLIMIT:
+		check_prlimit(w);
+		break;
 	}
 }
 
@@ -271,13 +312,6 @@ static void put_tree(struct writer *w, const struct leaf *leaves, size_t count)
 	put_tree(w, leaves + half, count - half);
 }
 
-static int by_nr(const void *a, const void *b)
-{
-	const struct leaf *x = a, *y = b;
-
-	return (x->nr > y->nr) - (x->nr < y->nr);
-}
-
 static uint32_t action_of(enum rf_call_verdict verdict)
 {
 	/* clang-format off */
@@ -292,39 +326,39 @@ static uint32_t action_of(enum rf_call_verdict verdict)
 	return actions[verdict];
 }
 
-/* Lays the table out as ranges: gaps are absent, neighbours with one fate are one range. */
-static size_t lay_out(const struct rf_call_options *options, struct leaf *leaves, size_t max)
+/* One leaf for each number that the table knows, by number. */
+static void look_up_all(const struct rf_call_options *options, struct leaf *by_nr)
 {
-	struct leaf all[640];
-	size_t count = 0, n = 0;
-	int next = 0;
-
+	for (int nr = 0; nr < CALLS; nr++)
+		by_nr[nr] = (struct leaf){ .nr = nr, .action = ABSENT };
 	for (size_t g = 0; g < rf_call_group_count; g++) {
 		const struct rf_call_group *group = &rf_call_groups[g];
 		enum rf_call_verdict verdict = rf_call_verdict(group, options);
 
-		for (size_t i = 0; i < group->count && count < RF_LEN(all); i++)
-			all[count++] = (struct leaf){
-				.nr = group->calls[i].nr,
-				.action = action_of(verdict),
-				.check = verdict == RF_CALL_ALLOW ? group->check : RF_CHECK_NONE,
-			};
-	}
-	if (count < RF_LEN(all))
-		all[count++] = (struct leaf){ .nr = RF_FILTER_PROOF_NR,
-					      .action = SECCOMP_RET_ERRNO | RF_FILTER_PROOF_ERRNO };
-	qsort(all, count, sizeof(all[0]), by_nr);
+		for (size_t i = 0; i < group->count; i++) {
+			struct leaf *leaf = &by_nr[group->calls[i].nr];
 
-	for (size_t i = 0; i < count && n + 2 < max; i++) {
-		if (all[i].nr > next && (n == 0 || leaves[n - 1].action != ABSENT ||
-					 leaves[n - 1].check != RF_CHECK_NONE))
-			leaves[n++] = (struct leaf){ .nr = next, .action = ABSENT };
-		if (n == 0 || leaves[n - 1].action != all[i].action ||
-		    leaves[n - 1].check != RF_CHECK_NONE || all[i].check != RF_CHECK_NONE)
-			leaves[n++] = all[i];
-		next = all[i].nr + 1;
+			leaf->action = action_of(verdict);
+			leaf->check = verdict == RF_CALL_ALLOW ? group->check : RF_CHECK_NONE;
+		}
 	}
-	leaves[n++] = (struct leaf){ .nr = next, .action = ABSENT };
+}
+
+/* Lays the table out as ranges: neighbours with one fate are one range, a check is always its own. */
+static size_t lay_out(const struct rf_call_options *options, struct leaf *leaves)
+{
+	struct leaf by_nr[CALLS];
+	size_t n = 0;
+
+	look_up_all(options, by_nr);
+	for (int nr = 0; nr < CALLS; nr++)
+		if (n == 0 || by_nr[nr].action != leaves[n - 1].action ||
+		    by_nr[nr].check != RF_CHECK_NONE || leaves[n - 1].check != RF_CHECK_NONE)
+			leaves[n++] = by_nr[nr];
+	leaves[n++] = (struct leaf){ .nr = CALLS, .action = ABSENT };
+	leaves[n++] = (struct leaf){ .nr = RF_FILTER_PROOF_NR,
+				     .action = SECCOMP_RET_ERRNO | RF_FILTER_PROOF_ERRNO };
+	leaves[n++] = (struct leaf){ .nr = RF_FILTER_PROOF_NR + 1, .action = ABSENT };
 	return n;
 }
 
@@ -332,8 +366,8 @@ int rf_filter_build(const struct rf_call_options *options, struct rf_filter *ret
 		    struct rf_err *err)
 {
 	struct writer w = { .filter = ret_filter, .options = options };
-	struct leaf leaves[640];
-	size_t count = lay_out(options, leaves, RF_LEN(leaves));
+	struct leaf leaves[CALLS + 3];
+	size_t count = lay_out(options, leaves);
 
 	ret_filter->len = 0;
 	put(&w, BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(arch));

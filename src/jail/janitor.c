@@ -13,14 +13,6 @@
 #include "base/kernel.h"
 #include "jail/record.h"
 
-static bool has_leftovers(const struct rf_box *box)
-{
-	for (int i = 0; i < RF_GROUP_COUNT; i++)
-		if (box->cgroup.paths[i][0])
-			return true;
-	return box->record >= 0;
-}
-
 /*
  * Waits for the launcher's end of the pipe to close, then for pid 1, and removes what is left.
  * Keeps the record's lock and the uid's until then, so that neither is taken over too early.
@@ -56,7 +48,7 @@ void rf_janitor_start(struct rf_janitor *janitor, const struct rf_box *box)
 	int life[2];
 
 	*janitor = (struct rf_janitor){ .life = -1 };
-	if (!has_leftovers(box) || pipe2(life, O_CLOEXEC) < 0)
+	if ((!rf_cgroup_is_used(&box->cgroup) && box->record < 0) || pipe2(life, O_CLOEXEC) < 0)
 		return;
 	janitor->pid = fork();
 	if (janitor->pid == 0) {

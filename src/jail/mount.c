@@ -23,6 +23,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -30,10 +31,8 @@
 #include "base/path.h"
 #include "jail/source.h"
 
-#define SAFE        (RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV)
-#define EMPTY_DIR   "/.ringfort/empty"
-#define SLACK_SIZE  (1024u * 1024) /* for the skeleton itself */
-#define SLACK_FILES 512u
+#define SAFE      (RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV)
+#define EMPTY_DIR "/.ringfort/empty"
 
 /* The root under construction. */
 struct builder {
@@ -351,13 +350,11 @@ static put_fn *const put[] = {
 
 static int open_root(struct builder *b, struct rf_err *err)
 {
-	const uint64_t *limits = b->box->plan->limits;
-	char size[32], files[32];
-	const char *const options[] = { "size", size, "nr_inodes", files, "mode", "0755", NULL };
+	/* Room for the skeleton only; the scratch gets its own in limit_scratch(). */
+	static const char *const options[] = { "size", "4M",   "nr_inodes", "4096",
+					       "mode", "0755", NULL };
 	struct stat st;
 
-	snprintf(size, sizeof(size), "%" PRIu64, limits[RF_LIMIT_DISK] + SLACK_SIZE);
-	snprintf(files, sizeof(files), "%" PRIu64, limits[RF_LIMIT_INODES] + SLACK_FILES);
 	b->root = rf_mount_new("tmpfs", options, SAFE);
 	if (b->root < 0)
 		return rf_fail(err, b->root, "mount the root");
@@ -383,6 +380,23 @@ static int make_own(struct builder *b, struct rf_err *err)
 	return sentinel < 0 ? rf_fail(err, -errno, "make the sentinel") : 0;
 }
 
+/* What the skeleton takes is not the program's: its limits count from here. */
+static int limit_scratch(const struct builder *b, struct rf_err *err)
+{
+	const uint64_t *limits = b->box->plan->limits;
+	struct statfs fs;
+	char options[96];
+
+	if (fstatfs(b->root, &fs) < 0)
+		return rf_fail(err, -errno, "look at the root");
+	snprintf(options, sizeof(options), "size=%" PRIu64 ",nr_inodes=%" PRIu64,
+		 limits[RF_LIMIT_DISK] + (fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize,
+		 limits[RF_LIMIT_INODES] + (fs.f_files - fs.f_ffree));
+	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_NOSUID | MS_NODEV, options) < 0)
+		return rf_fail(err, -errno, "limit the scratch to %s", options);
+	return 0;
+}
+
 static int move_in(struct builder *b, struct rf_err *err)
 {
 	struct rf_kernel_mount_attr attr = {
@@ -394,6 +408,8 @@ static int move_in(struct builder *b, struct rf_err *err)
 	/* The old root now lies over the new one; see pivot_root(2). */
 	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return rf_fail(err, -errno, "leave the old root");
+	if (limit_scratch(b, err) < 0)
+		return err->code;
 	if (rf_kernel_mount_setattr(AT_FDCWD, "/", 0, &attr) < 0)
 		return rf_fail(err, -errno, "make the root read-only");
 	return 0;

@@ -104,6 +104,7 @@ static void flush(struct rf_pump *pump)
 			return;
 		}
 		if (n < 0) {
+			pump->write_errno = errno;
 			finish(pump); /* nobody reads any more */
 			return;
 		}

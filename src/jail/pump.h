@@ -26,7 +26,8 @@ struct rf_pump {
 	void (*on_done)(void *data, struct rf_pump *pump); /* all moved, or nobody reads */
 	void *data;
 	struct rf_event *read_event, *write_event;
-	uint64_t total; /* bytes read so far */
+	uint64_t total;  /* bytes read so far */
+	int write_errno; /* why writing ended, or 0 */
 	size_t at, len;
 	char buffer[65536];
 };

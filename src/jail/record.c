@@ -143,19 +143,36 @@ static void each_entry(const char *own, bool (*fn)(int, const char *, struct ent
 }
 
 struct conflict {
+	pid_t pid; /* of the new box */
 	const uint64_t *ns;
 	char box[17];
 	bool has_dead; /* there is something to sweep */
 };
 
+/*
+ * True if the process that a record names is in namespace `ns` right now.  The number alone is not
+ * enough: the kernel gives a dead namespace's to a new one, while the dead box's launcher is still
+ * cleaning up.
+ */
+static bool is_inside(long pid, int kind, uint64_t ns)
+{
+	static const char *const names[] = RF_NS_NAMES;
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%ld/ns/%s", pid, names[kind]);
+	return stat(path, &st) == 0 && st.st_ino == ns;
+}
+
 static bool has_other_namespaces(int boxes, const char *name, struct entry *entry, void *data)
 {
 	struct conflict *conflict = data;
-	const char *at = strstr(entry->text, "ns ");
+	const char *at = strstr(entry->text, "ns "), *pid_at = strstr(entry->text, "pid ");
+	long pid = pid_at ? strtol(pid_at + strlen("pid "), NULL, 10) : 0;
 
 	(void)boxes;
 	conflict->has_dead |= entry->is_dead;
-	if (entry->is_dead || !at)
+	if (entry->is_dead || !at || pid <= 0 || pid == conflict->pid)
 		return true;
 	at += strlen("ns ");
 	for (int i = 0; i < RF_NS_COUNT; i++) {
@@ -165,7 +182,7 @@ static bool has_other_namespaces(int boxes, const char *name, struct entry *entr
 		if (end == at)
 			return true;
 		at = end;
-		if (ns != 0 && ns == conflict->ns[i]) {
+		if (ns != 0 && ns == conflict->ns[i] && is_inside(pid, i, ns)) {
 			snprintf(conflict->box, sizeof(conflict->box), "%s", name);
 			return false;
 		}
@@ -175,7 +192,7 @@ static bool has_other_namespaces(int boxes, const char *name, struct entry *entr
 
 int rf_record_start(struct rf_box *box, const uint64_t *ns, struct rf_err *err)
 {
-	struct conflict conflict = { .ns = ns };
+	struct conflict conflict = { .pid = box->pid, .ns = ns };
 	char text[256];
 	int len;
 

@@ -49,7 +49,7 @@ void rf_result_init(struct rf_result *result, const struct rf_plan *plan)
 {
 	*result = (struct rf_result){ .exit_code = -1 };
 	for (int i = 0; i < 2; i++)
-		rf_buf_init(&result->output[i], RF_MAX_JSON / 4);
+		rf_buf_init(&result->output[i], RF_MAX_CAPTURE);
 	memset(&result->usage, 0xff, sizeof(result->usage));
 	result->asked = plan ? plan->isolation : RF_ISOLATION_AUTO;
 	for (char *const *note = plan ? plan->notes : NULL; note && *note; note++)
@@ -79,7 +79,8 @@ void rf_result_fail(struct rf_result *result, enum rf_status status, int code,
 {
 	result->status = status;
 	result->code = code;
-	result->error = *err;
+	if (err != &result->error)
+		result->error = *err;
 }
 
 /* ------------------------------------------------------------- as JSON */

@@ -39,7 +39,6 @@ int rf_rlimit_raise(struct rf_box *box, struct rf_err *err)
 	/* clang-format off */
 	const struct { int resource; const char *name; uint64_t value; } rows[] = {
 		{ RLIMIT_CORE,       "core",       1 }, /* not 0: see below */
-		{ RLIMIT_NOFILE,     "nofile",     limits[RF_LIMIT_OPEN_FILES] },
 		{ RLIMIT_FSIZE,      "fsize",      limits[RF_LIMIT_FILE_SIZE] },
 		{ RLIMIT_MEMLOCK,    "memlock",    8 * MIB },
 		{ RLIMIT_MSGQUEUE,   "msgqueue",   1 * MIB },
@@ -62,4 +61,11 @@ int rf_rlimit_raise(struct rf_box *box, struct rf_err *err)
 			return rf_fail(err, code, "limit %s", rows[i].name);
 	}
 	return 0;
+}
+
+int rf_rlimit_files(struct rf_box *box, struct rf_err *err)
+{
+	int code = lower(RLIMIT_NOFILE, box->plan->limits[RF_LIMIT_OPEN_FILES]);
+
+	return code < 0 ? rf_fail(err, code, "limit nofile") : 0;
 }

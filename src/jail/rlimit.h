@@ -7,4 +7,7 @@
 
 int rf_rlimit_raise(struct rf_box *box, struct rf_err *err);
 
+/* The limit on descriptors: at the very end, because raising the walls takes more than it may allow. */
+int rf_rlimit_files(struct rf_box *box, struct rf_err *err);
+
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/loop.h"
 #include "jail/janitor.h"
 #include "jail/pump.h"
@@ -46,13 +47,37 @@ struct run {
 
 /* ------------------------------------------------------------- ends */
 
+static void note_peak(struct run *run, const struct rf_sample *sample)
+{
+	if (sample->memory_bytes > run->peak.memory_bytes)
+		run->peak.memory_bytes = sample->memory_bytes;
+	if (sample->pids > run->peak.pids)
+		run->peak.pids = sample->pids;
+	if (sample->cpu_ns > run->peak.cpu_ns)
+		run->peak.cpu_ns = sample->cpu_ns;
+}
+
+/* Kills all of it.  What only the sampler knows is looked at first: afterwards nobody is there. */
+static void end_box(struct run *run)
+{
+	struct rf_sample sample;
+
+	if (run->has_exited)
+		return;
+	if (!run->box.cgroup.has_cputime || !run->box.cgroup.has_memory) {
+		rf_sample_take(run->box.pid, UINT64_MAX, &sample);
+		note_peak(run, &sample);
+	}
+	rf_box_kill(&run->box);
+}
+
 /* The first reason counts. */
 static void kill_for(struct run *run, enum rf_limit limit)
 {
 	if (run->ending.killed_for != RF_LIMIT_COUNT || run->has_exited)
 		return;
 	run->ending.killed_for = limit;
-	rf_box_kill(&run->box);
+	end_box(run);
 }
 
 /* All is over when pid 1 is gone, its last words are read and both outputs are passed on. */
@@ -91,6 +116,8 @@ static void take_report(struct run *run, const struct rf_report *report)
 	switch (report->kind) {
 	case RF_REPORT_STARTED:
 		run->ending.start = *report;
+		if (run->box.facts & 1u << RF_PROOF_CGROUP && rf_cgroup_is_used(&run->box.cgroup))
+			run->ending.start.held |= 1u << RF_PROOF_CGROUP;
 		run->result->usage.start_ns = rf_loop_now() - run->began_ns;
 		break;
 	case RF_REPORT_REFUSED:
@@ -125,10 +152,18 @@ static void on_channel(void *data, int what)
 
 /* ------------------------------------------------------------- streams */
 
+/* What is kept for the result must fit into one JSON document, whatever the plan allows. */
+static uint64_t output_limit(const struct run *run)
+{
+	uint64_t limit = run->plan->limits[RF_LIMIT_OUTPUT];
+
+	return run->options->is_captured && limit > RF_MAX_CAPTURE ? RF_MAX_CAPTURE : limit;
+}
+
 static bool on_output(void *data, struct rf_pump *pump, size_t *len)
 {
 	struct run *run = data;
-	uint64_t limit = run->plan->limits[RF_LIMIT_OUTPUT];
+	uint64_t limit = output_limit(run);
 	uint64_t total = run->pumps[1].total + run->pumps[2].total;
 	uint64_t over = total > limit ? total - limit : 0;
 
@@ -144,8 +179,14 @@ static bool on_output(void *data, struct rf_pump *pump, size_t *len)
 static void on_output_done(void *data, struct rf_pump *pump)
 {
 	struct run *run = data;
+	int stream = (int)(pump - run->pumps);
 
-	rf_fd_done(&run->box.stdio[pump - run->pumps][0]);
+	if (pump->write_errno && pump->write_errno != EPIPE) {
+		rf_fail(&run->result->error, -pump->write_errno, "write standard %s",
+			stream == 1 ? "output" : "error");
+		rf_fail_hint(&run->result->error, "the program ran, but what it wrote was lost");
+	}
+	rf_fd_done(&run->box.stdio[stream][0]);
 	stop_if_over(run);
 }
 
@@ -193,7 +234,7 @@ static void on_signal(void *data, int signal)
 	if (is_stop)
 		run->ending.forwarded = signal;
 	if (is_stop && ++run->interrupts > 1) {
-		rf_box_kill(&run->box);
+		end_box(run);
 		return;
 	}
 	syscall(SYS_pidfd_send_signal, run->box.pidfd, signal, NULL, 0);
@@ -213,16 +254,6 @@ static int start_signals(struct run *run, struct rf_err *err)
 }
 
 /* ------------------------------------------------------------- limits that need watching */
-
-static void note_peak(struct run *run, const struct rf_sample *sample)
-{
-	if (sample->memory_bytes > run->peak.memory_bytes)
-		run->peak.memory_bytes = sample->memory_bytes;
-	if (sample->pids > run->peak.pids)
-		run->peak.pids = sample->pids;
-	if (sample->cpu_ns > run->peak.cpu_ns)
-		run->peak.cpu_ns = sample->cpu_ns;
-}
 
 /* When processor time can run out at the earliest: all processors busy from now on. */
 static uint64_t next_look(const struct run *run, uint64_t used_ns)
@@ -314,7 +345,7 @@ static void note_usage(struct run *run)
 		result->usage.pids_peak = UINT64_MAX; /* too short to be looked at */
 	if (run->ending.end.kind == RF_REPORT_ENDED)
 		result->usage.disk_bytes =
-			run->ending.end.scratch_bytes - run->ending.end.scratch_free_bytes;
+			run->plan->limits[RF_LIMIT_DISK] - run->ending.end.scratch_free_bytes;
 }
 
 /* Finds a program on the caller's PATH, to tell why the box does not have it. */

@@ -22,6 +22,7 @@ int rf_seccomp_raise(struct rf_box *box, struct rf_err *err)
 	const struct rf_call_options options = {
 		.syscalls = plan->syscalls,
 		.has_inet = plan->link == RF_LINK_HOST || plan->has_loopback,
+		.has_unix = plan->has_unix,
 		.is_sampled = !box->cgroup.has_memory,
 	};
 	struct rf_filter filter;

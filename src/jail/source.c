@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/kernel.h"
+#include "base/path.h"
 #include "jail/record.h"
 #include "jail/userns.h"
 
@@ -24,32 +28,76 @@ static bool is_named(const struct rf_place *place)
 	return strcmp(place->rule, "default") != 0;
 }
 
+static int open_named(const char *path)
+{
+	RF_AUTO_FD int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return root < 0 ? -errno : rf_path_open_beneath(root, path, O_PATH);
+}
+
+/*
+ * Opens the source.  What the policy names must be there under that very name: a link on the way
+ * could have been planted by an earlier run and lead anywhere, into /proc too.
+ */
+static int open_source(const struct rf_place *place, struct rf_err *err)
+{
+	int file = is_named(place) ? open_named(place->source)
+				   : open(place->source, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char real[PATH_MAX];
+
+	if (file >= 0)
+		return file;
+	if (!is_named(place))
+		file = -errno;
+	rf_fail(err, file, "%s: %s", place->rule, place->source);
+	if (file == -ENOENT)
+		return rf_fail_hint(err, "make it first, or take it out of %s", place->rule);
+	if (file == -ELOOP && realpath(place->source, real)) {
+		rf_fail_say(err, -ELOOP, "%s: %s leads through a symbolic link", place->rule,
+			    place->source);
+		return rf_fail_hint(err, "name what it leads to: %.120s", real);
+	}
+	return err->code;
+}
+
+/* File systems that are the kernel's own and not files; a bind mount may have put them anywhere. */
+static bool is_kernels_own(int file)
+{
+	/* clang-format off */
+	static const unsigned long types[] = {
+		0x9fa0 /* proc */, 0x62656572 /* sysfs */, 0x27e0eb /* cgroup */, 0x63677270 /* cgroup2 */,
+		0x64626720 /* debugfs */, 0x74726163 /* tracefs */, 0x73636673 /* securityfs */,
+		0x1cd1 /* devpts */, 0xcafe4a11 /* bpf */, 0x62656570 /* configfs */,
+	};
+	/* clang-format on */
+	struct statfs fs;
+
+	if (fstatfs(file, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < RF_LEN(types); i++)
+		if ((unsigned long)fs.f_type == types[i])
+			return true;
+	return false;
+}
+
 /* Clones the tree, with no attributes changed yet. */
 static int clone_tree(const struct rf_place *place, struct stat *ret_st, struct rf_err *err)
 {
-	RF_AUTO_FD int file = open(place->source, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	RF_AUTO_FD int file = open_source(place, err);
 	int mnt;
 
-	if (file < 0) {
-		rf_fail(err, -errno, "%s: %s", place->rule, place->source);
-		if (err->code == -ENOENT)
-			rf_fail_hint(err, "make it first, or take it out of %s", place->rule);
+	if (file < 0)
 		return err->code;
-	}
 	if (fstat(file, ret_st) < 0)
 		return rf_fail(err, -errno, "%s: %s", place->rule, place->source);
-	if (S_ISLNK(ret_st->st_mode)) {
-		char target[160] = "";
-		ssize_t len = readlink(place->source, target, sizeof(target) - 1);
-
-		rf_fail_say(err, -ELOOP, "%s: %s is a symbolic link", place->rule, place->source);
-		return rf_fail_hint(err, "name what it leads to%s%.*s", len > 0 ? ": " : "",
-				    len > 0 ? (int)len : 0, target);
-	}
 	if (!S_ISDIR(ret_st->st_mode) && !S_ISREG(ret_st->st_mode)) {
 		rf_fail_say(err, -EINVAL, "%s: %s is neither a file nor a directory", place->rule,
 			    place->source);
 		return rf_fail_hint(err, "sockets, pipes and devices are not shown in a box");
+	}
+	if (is_named(place) && is_kernels_own(file)) {
+		rf_fail_say(err, -EACCES, "%s: %s is the kernel's own", place->rule, place->source);
+		return rf_fail_hint(err, "/proc, /sys and their like are not shown in a box");
 	}
 	if (is_named(place) && rf_record_is_ours(file)) {
 		rf_fail_say(err, -EACCES, "%s: %s would show Ringfort's own state", place->rule,

@@ -85,10 +85,12 @@ int rf_userns_seal(struct rf_box *box, struct rf_err *err)
 	return map_self(plan->uid, plan->gid, host_uid, host_gid, err);
 }
 
-/* Lives in the new namespace until the launcher has taken hold of it; shares all memory. */
-static int hold_namespace(void *unused)
+/* Lives in the new namespace until the launcher has taken hold of it, or is gone itself. */
+static int hold_namespace(void *launcher)
 {
-	(void)unused;
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != *(const pid_t *)launcher)
+		return 0;
 	for (;;)
 		pause();
 	return 0;
@@ -104,8 +106,9 @@ int rf_userns_for_owner(const struct rf_box *box, uid_t uid, gid_t gid, int *ret
 	static char stack[16384] __attribute__((aligned(16)));
 	char uid_map[48], gid_map[48], ns[48];
 	int code = 0;
+	pid_t launcher = getpid();
 	pid_t pid = clone(hold_namespace, stack + sizeof(stack),
-			  CLONE_NEWUSER | CLONE_VM | CLONE_FILES | SIGCHLD, NULL);
+			  CLONE_NEWUSER | CLONE_VM | CLONE_FILES | SIGCHLD, &launcher);
 
 	if (pid < 0)
 		return rf_fail(err, -errno, "a user namespace for an idmapped mount");

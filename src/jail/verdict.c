@@ -157,4 +157,7 @@ void rf_verdict_judge(const struct rf_ending *ending, const char *program,
 		judge_end(ending, result);
 	else
 		judge_kill(ending, result);
+	/* Its output could not be passed on: that is Ringfort's failure, and no success. */
+	if (result->error.code && result->status == RF_STATUS_OK)
+		rf_result_fail(result, RF_STATUS_ERROR, 125, &result->error);
 }

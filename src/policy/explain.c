@@ -110,6 +110,10 @@ static void text_network(const struct rf_plan *plan, struct rf_buf *out)
 		rf_buf_puts(out, "  none: sockets reach the box itself and nothing else\n");
 	else
 		rf_buf_puts(out, "  none: no inet socket can be made\n");
+	if (plan->has_unix)
+		rf_buf_puts(out, "  unix sockets, also those of the host in shown directories\n");
+	else
+		rf_buf_puts(out, "  unix sockets: pairs only\n");
 }
 
 static void text_limits(const struct rf_plan *plan, struct rf_buf *out)
@@ -283,6 +287,7 @@ void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *
 	rf_json_open_object(&json, "network");
 	rf_json_string(&json, "link", link_name(plan));
 	rf_json_bool(&json, "loopback", plan->has_loopback);
+	rf_json_bool(&json, "unix", plan->has_unix);
 	rf_json_close_object(&json);
 	json_limits(&json, plan);
 	json_calls(&json, plan, calls);

@@ -92,6 +92,8 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 		"what the box's network leads to"),
 	[RF_KEY_LOOPBACK] = CHOICE("network.loopback", switches, LESS, "on",
 		"whether inet sockets work inside the box"),
+	[RF_KEY_UNIX] = CHOICE("network.unix", switches, LESS, "off",
+		"whether unix sockets can be made, besides pairs"),
 
 	[RF_KEY_FINAL] = LISTS("final", KEYS,
 		"keys that later sources may only make stricter"),

@@ -31,6 +31,7 @@ enum rf_key {
 	RF_KEY_SET,
 	RF_KEY_LINK,
 	RF_KEY_LOOPBACK,
+	RF_KEY_UNIX,
 	RF_KEY_FINAL,
 	RF_KEY_COUNT
 };

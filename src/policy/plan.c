@@ -429,6 +429,7 @@ static void add_scalars(struct maker *m)
 	plan->isolation = (enum rf_isolation)number(m, RF_KEY_ISOLATION);
 	plan->link = (enum rf_link)number(m, RF_KEY_LINK);
 	plan->has_loopback = number(m, RF_KEY_LOOPBACK) == RF_SWITCH_ON;
+	plan->has_unix = number(m, RF_KEY_UNIX) == RF_SWITCH_ON;
 	plan->syscalls = (enum rf_syscalls)number(m, RF_KEY_SYSCALLS);
 	plan->may_be_weaker = number(m, RF_KEY_WEAKER) == RF_WEAKER_ALLOW;
 	plan->needs_hard = number(m, RF_KEY_REQUIRE) == RF_REQUIRE_HARD;

@@ -71,6 +71,7 @@ struct rf_plan {
 	enum rf_isolation isolation;
 	enum rf_link link;
 	bool has_loopback; /* sockets of the inet families work inside the box */
+	bool has_unix;     /* unix sockets too, which reach those of the host in shown trees */
 	enum rf_syscalls syscalls;
 	bool may_be_weaker;
 	bool needs_hard; /* every limit graded hard, or no run */

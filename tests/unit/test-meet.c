@@ -70,6 +70,7 @@ static struct rf_policy *random_policy(void)
 		{ "isolation",        { "auto", "process", "auto", "process" } },
 		{ "network",          { "none", "host", "host", "none" } },
 		{ "network.loopback", { "on", "off", "on", "off" } },
+		{ "network.unix",     { "on", "off", "on", "off" } },
 		{ "files.current",    { "none", "read", "none", "read" } },
 	};
 	/* clang-format on */

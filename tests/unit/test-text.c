@@ -49,7 +49,7 @@ RF_TEST(yaml_and_json_are_read_and_written_in_one_form)
 		{ "env: {pass: [LANG], set: {A: \"x\\ny\", B: on, C: ''}}",
 		  "env:\n  pass:\n    - LANG\n  set:\n    A: \"x\\u000Ay\"\n    B: on\n    C: \"\"\n" },
 		{ "final: [limits.memory, network]",
-		  "final:\n  - limits.memory\n  - network.link\n  - network.loopback\n" },
+		  "final:\n  - limits.memory\n  - network.link\n  - network.loopback\n  - network.unix\n" },
 		{ "hostname: a-b\nworkdir: /x//y/", "hostname: a-b\nworkdir: /x/y\n" },
 		{ "limits:\n  output: none\n  require: hard\nsyscalls: strict\nweaker: allow",
 		  "weaker: allow\nsyscalls: strict\nlimits:\n  output: none\n  require: hard\n" },
