@@ -222,8 +222,8 @@ static int read_line(int argc, char **argv, struct sources *sources, struct rf_r
 	int at = 1, got;
 
 	/* Known before anything can go wrong, so that errors come in the form asked for. */
-	while (rf_option_next(argc, argv, &at, &option, &value, err) > 0)
-		request->is_json |= option->id == RF_OPTION_JSON;
+	while ((got = rf_option_next(argc, argv, &at, &option, &value, err)) != 0)
+		request->is_json |= got > 0 && option->id == RF_OPTION_JSON;
 	at = 1;
 	while ((got = rf_option_next(argc, argv, &at, &option, &value, err)) > 0)
 		if (take_option(option, value, sources, request, err) < 0)

@@ -182,8 +182,11 @@ static void raise_walls(void *data)
 	struct rf_box box = *(const struct rf_box *)data;
 	struct rf_err *err = &box.shared->err;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0,
-	      0); /* dead with the launcher, from the first moment */
+	/* Dead with the launcher, from the first moment on. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* What the caller ignores is not the program's business. */
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
 	if (rf_wall_raise_inside(&box, err) == 0 && take_descriptors(&box, err) == 0 &&
 	    rf_rlimit_files(&box, err) == 0)
 		become_init(&box, err);
@@ -236,7 +239,7 @@ static int give_orders(struct rf_box *box, struct rf_err *err)
 	if (box->plan->link == RF_LINK_HOST)
 		theirs[RF_NS_NET] = 0; /* not the box's own */
 	if (box->facts & 1u << RF_PROOF_CGROUP && rf_cgroup_prove(&box->cgroup, box->pid, err) < 0)
-		return err->code;
+		return rf_fail_in(err, "the proof failed: cgroup");
 	if (rf_record_start(box, theirs, err) < 0)
 		return err->code;
 	if (stat("/", &st) < 0)

@@ -8,6 +8,7 @@ catalogue.py ask it); what the attack itself says comes second.
 import contextlib
 import ctypes
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -275,6 +276,11 @@ class Scene:
         launcher = pathlib.Path(self.ringfort).parent / build
         return [str(launcher), "run", "--read", os.path.dirname(self.program), "--write",
                 str(self.workdir), *self.box_options, *options, "--"]
+
+    def has_cgroups(self):
+        """Whether a box of this caller gets cgroups of its own on this machine."""
+        said = self.launch([*self.box_command("--json"), "true"])
+        return json.loads(said.out)["isolation"]["limits"]["memory"] == "hard"
 
     def in_box(self, *attack, options=()):
         return self.launch([*self.box_command(*options), self.program, *attack])

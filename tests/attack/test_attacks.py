@@ -4,7 +4,7 @@ import platform
 
 import pytest
 
-from catalogue import ATTACKS, X86_ONLY, Nobody, control_for, table
+from catalogue import ATTACKS, KNOWN, X86_ONLY, Nobody, control_for, table
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/attacks.md"
 # What a kernel says to whoever asks for what it was built without.
@@ -16,7 +16,9 @@ EACH = pytest.mark.parametrize("attack", HERE, ids=[attack.name for attack in HE
 
 
 @EACH
-def test_bounces(attack, scene):
+def test_bounces(attack, scene, request):
+    if attack.name in KNOWN:  # strict: a gap that closes must be taken off the list
+        request.applymarker(pytest.mark.xfail(reason=KNOWN[attack.name], strict=True))
     args = attack.args(scene)
     said = scene.in_box(attack.run, *args, options=attack.options)
     assert not attack.judge(scene, said), f"the deed was done: {said}"

@@ -30,7 +30,9 @@ def traces(box):
 
 
 @pytest.mark.parametrize("wall", WALLS)
-def test_nothing_starts_without_a_wall(wall, scene):
+def test_nothing_starts_without_a_wall(wall, scene, as_who):
+    if wall == "cgroup" and as_who == "user" and not scene.has_cgroups():
+        pytest.skip("this machine gives an ordinary user no cgroup to be left out of")
     command = scene.box_command("--weaker", "allow", "--json", build="ringfort-unwalled")
     said = scene.launch([*command, "touch", f"marker-{scene.token}"],
                         {"RINGFORT_TEST_WITHOUT": wall})

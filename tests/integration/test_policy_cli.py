@@ -314,7 +314,7 @@ def test_text_and_json_say_the_same(call):
         assert any(line.split()[:2] == [name, limit["text"]] for line in text.splitlines() if line.strip()), name
     for one in plan["syscalls"]["calls"]:
         assert one["name"] in text
-    assert "filter: strict" in text and plan["network"] == {"link": "none", "loopback": False}
+    assert "filter: strict" in text and plan["network"] == {"link": "none", "loopback": False, "unix": False}
 
 
 def test_explain_makes_nothing_and_needs_no_program(call, workdir):

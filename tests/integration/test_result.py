@@ -16,7 +16,7 @@ DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 SCHEMA = json.loads((DOCS / "result.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 FACTS = ["descriptors", "directory", "identity", "capabilities", "no_new_privs", "namespaces", "landlock",
-         "seccomp", "session"]
+         "seccomp", "session", "limits"]
 
 OUTCOMES = {
     "ok": (["--", "true"], "ok", 0),

@@ -1,13 +1,11 @@
 /*
  * The system call filter: src/jail/filter.c.
  *
- * The built program is run by a small interpreter and compared with a second opinion: the same
- * rules written as plain C, with numbers where filter.c has names.  What the interpreter does not
- * know, the filter must not contain.
+ * The built program is run by a small interpreter and compared with a second opinion.  What the
+ * interpreter does not know, the filter must not contain.
  */
 #include <asm/unistd.h>
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,23 +19,10 @@
 #include "base/fd.h"
 #include "harness.h"
 #include "jail/filter.h"
-
-#ifdef __x86_64__
-#define OUR_ARCH AUDIT_ARCH_X86_64
-#else
-#define OUR_ARCH AUDIT_ARCH_AARCH64
-#endif
-
-#define ALLOW     SECCOMP_RET_ALLOW
-#define KILL      SECCOMP_RET_KILL_PROCESS
-#define FAKE      SECCOMP_RET_ERRNO
-#define REFUSE    (SECCOMP_RET_ERRNO | EPERM)
-#define ABSENT    (SECCOMP_RET_ERRNO | ENOSYS)
-#define NO_FAMILY (SECCOMP_RET_ERRNO | EAFNOSUPPORT)
-#define PROOF     (SECCOMP_RET_ERRNO | RF_FILTER_PROOF_ERRNO)
+#include "second-opinion.h"
 
 #define HIGH        0xdeadbeef00000000ull /* what the kernel does not look at */
-#define COMBINATION 8                     /* of options */
+#define COMBINATION 16                    /* of options */
 #define MARGIN      128                   /* instructions that a new row may take */
 
 /* ------------------------------------------------------------- building and running */
@@ -48,6 +33,7 @@ static struct rf_call_options options_of(unsigned i)
 		.syscalls = i & 1 ? RF_SYSCALLS_STRICT : RF_SYSCALLS_DEFAULT,
 		.has_inet = i & 2,
 		.is_sampled = i & 4,
+		.has_unix = i & 8,
 	};
 }
 
@@ -55,9 +41,10 @@ static const char *spoken(const struct rf_call_options *options)
 {
 	static char text[64];
 
-	snprintf(text, sizeof(text), "%s%s%s",
+	snprintf(text, sizeof(text), "%s%s%s%s",
 		 options->syscalls == RF_SYSCALLS_STRICT ? "strict" : "default",
-		 options->has_inet ? ", inet" : "", options->is_sampled ? ", sampled" : "");
+		 options->has_unix ? ", unix" : "", options->has_inet ? ", inet" : "",
+		 options->is_sampled ? ", sampled" : "");
 	return text;
 }
 
@@ -126,141 +113,6 @@ static uint32_t fate(const struct rf_filter *filter, int nr, uint64_t a0, uint64
 	return interpret(filter, &data);
 }
 
-/* ------------------------------------------------------------- the second opinion */
-
-static bool has_setid(uint64_t mode)
-{
-	return (mode >> 10 & 1) != 0 || (mode >> 11 & 1) != 0;
-}
-
-static uint32_t opinion_on_open(uint64_t flags, uint64_t mode)
-{
-	bool makes_file = (flags >> 6 & 1) != 0 || (flags >> 22 & 1) != 0; /* O_CREAT, O_TMPFILE */
-
-	return makes_file && has_setid(mode) ? REFUSE : ALLOW;
-}
-
-static uint32_t opinion_on_node(uint64_t mode)
-{
-	uint64_t type = mode >> 12 & 15; /* fifo 1, regular 8 or unsaid 0, socket 12 */
-
-	return !has_setid(mode) && (type == 0 || type == 1 || type == 8 || type == 12) ? ALLOW
-										       : REFUSE;
-}
-
-static uint32_t opinion_on_clone(int nr, uint64_t flags)
-{
-	/* mnt, cgroup, uts, ipc, user, pid, net */
-	static const unsigned bits[] = { 17, 25, 26, 27, 28, 29, 30 };
-
-	for (size_t i = 0; i < RF_LEN(bits); i++)
-		if (flags >> bits[i] & 1)
-			return REFUSE;
-	return nr == __NR_unshare && flags >> 7 & 1 ? REFUSE : ALLOW; /* time */
-}
-
-static uint32_t opinion_on_socket(bool has_inet, uint32_t family, uint32_t type, uint32_t protocol)
-{
-	if (family == 1)
-		return ALLOW;
-	if (!has_inet || (family != 2 && family != 10 && family != 16))
-		return NO_FAMILY;
-	if (family == 16)
-		return protocol == 0 ? ALLOW : NO_FAMILY;
-	if (type % 16 != 1 && type % 16 != 2)
-		return REFUSE;
-	return protocol == 0 || protocol == 6 || protocol == 17 ? ALLOW : REFUSE;
-}
-
-static uint32_t opinion_on_ioctl(uint32_t request)
-{
-	/* TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS */
-	return request == 0x5412 || request == 0x541c || request == 0x5423 || request == 0x541d
-		       ? REFUSE
-		       : ALLOW;
-}
-
-static uint32_t opinion_on_personality(uint32_t persona)
-{
-	return persona == 0 || persona == 8 || persona == 0x40000 || persona == UINT32_MAX ? ALLOW
-											   : REFUSE;
-}
-
-static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_call_check check,
-				     bool has_inet)
-{
-	const __u64 *args = data->args;
-
-	switch (check) {
-	case RF_CHECK_NONE:
-		return ALLOW;
-	case RF_CHECK_MODE_1:
-		return has_setid(args[1]) ? REFUSE : ALLOW;
-	case RF_CHECK_MODE_2:
-		return has_setid(args[2]) ? REFUSE : ALLOW;
-	case RF_CHECK_OPEN:
-		return opinion_on_open(args[1], args[2]);
-	case RF_CHECK_OPENAT:
-		return opinion_on_open(args[2], args[3]);
-	case RF_CHECK_NODE_1:
-		return opinion_on_node(args[1]);
-	case RF_CHECK_NODE_2:
-		return opinion_on_node(args[2]);
-	case RF_CHECK_CLONE:
-		return opinion_on_clone(data->nr, args[0]);
-	case RF_CHECK_SOCKET:
-		return opinion_on_socket(has_inet, (uint32_t)args[0], (uint32_t)args[1],
-					 (uint32_t)args[2]);
-	case RF_CHECK_SOCKETPAIR:
-		return (uint32_t)args[0] == 1 ? ALLOW : NO_FAMILY;
-	case RF_CHECK_IOCTL:
-		return opinion_on_ioctl((uint32_t)args[1]);
-	case RF_CHECK_PERSONALITY:
-		return opinion_on_personality((uint32_t)args[0]);
-	}
-	return KILL;
-}
-
-static const struct rf_call_group *group_of(int nr)
-{
-	for (size_t g = 0; g < rf_call_group_count; g++)
-		for (size_t i = 0; i < rf_call_groups[g].count; i++)
-			if (rf_call_groups[g].calls[i].nr == nr)
-				return &rf_call_groups[g];
-	return NULL;
-}
-
-static uint32_t opinion(const struct rf_call_options *options, const struct seccomp_data *data)
-{
-	const struct rf_call_group *group = group_of(data->nr);
-	enum rf_call_verdict verdict = RF_CALL_ABSENT;
-
-	if (data->arch != OUR_ARCH)
-		return KILL;
-#ifdef __x86_64__
-	if (data->nr < 0 || data->nr >= 0x40000000)
-		return KILL;
-#endif
-	if (data->nr == RF_FILTER_PROOF_NR)
-		return PROOF;
-	if (group)
-		verdict =
-			options->syscalls == RF_SYSCALLS_STRICT ? group->in_strict : group->verdict;
-	if (group && options->is_sampled && group->in_sampled != RF_CALL_ALLOW)
-		verdict = group->in_sampled;
-	switch (verdict) {
-	case RF_CALL_ALLOW:
-		return opinion_on_arguments(data, group->check, options->has_inet);
-	case RF_CALL_FAKE:
-		return FAKE;
-	case RF_CALL_REFUSE:
-		return REFUSE;
-	case RF_CALL_ABSENT:
-		return ABSENT;
-	}
-	return KILL;
-}
-
 /* ------------------------------------------------------------- numbers */
 
 RF_TEST(every_number_meets_the_fate_that_the_table_gives_it)
@@ -295,7 +147,7 @@ RF_TEST(every_number_meets_the_fate_that_the_table_gives_it)
 					call_of(i <= 600 ? i : far[i - 601], args[k]);
 				uint32_t got = interpret(&filter, &data);
 
-				RF_CHECK(got == opinion(&options, &data), "%s: call %d.%zu: %#x",
+				RF_CHECK(got == rf_opinion(&options, &data), "%s: call %d.%zu: %#x",
 					 spoken(&options), data.nr, k, got);
 			}
 	}
@@ -504,7 +356,7 @@ RF_TEST(no_bit_of_clone_or_unshare_makes_a_namespace)
 	}
 }
 
-RF_TEST(sockets_are_unix_plain_tcp_and_udp_and_route_netlink)
+RF_TEST(sockets_are_those_of_the_plan_plain_tcp_and_udp_and_route_netlink)
 {
 	static const uint32_t flags[] = { 0, 02000000, 04000, 02004000 };
 	/* ICMP, TCP, UDP, SCTP, UDP-Lite, raw, MPTCP; for netlink, those of its own */
@@ -513,7 +365,7 @@ RF_TEST(sockets_are_unix_plain_tcp_and_udp_and_route_netlink)
 	};
 
 	for (unsigned c = 0; c < COMBINATION; c++) {
-		bool has_inet = options_of(c).has_inet;
+		bool has_inet = options_of(c).has_inet, has_unix = options_of(c).has_unix;
 		struct rf_filter filter;
 
 		build(c, &filter);
@@ -527,7 +379,8 @@ RF_TEST(sockets_are_unix_plain_tcp_and_udp_and_route_netlink)
 			bool is_inet = family == 2 || family == 10;
 			uint32_t want = NO_FAMILY;
 
-			if (family == 1 || (has_inet && family == 16 && protocol == 0))
+			if ((has_unix && family == 1) ||
+			    (has_inet && family == 16 && protocol == 0))
 				want = ALLOW;
 			else if (has_inet && is_inet && (type == 1 || type == 2) &&
 				 (protocol == 0 || protocol == 6 || protocol == 17))
@@ -612,6 +465,49 @@ RF_TEST(personalities_are_the_ordinary_ones)
 	}
 }
 
+RF_TEST(a_rename_leaves_no_whiteout)
+{
+	/* RENAME_NOREPLACE, RENAME_EXCHANGE, RENAME_WHITEOUT and all the rest */
+	for (unsigned c = 0; c < COMBINATION; c++) {
+		struct rf_filter filter;
+
+		build(c, &filter);
+		for (int bit = 0; bit < 64; bit++) {
+			const uint64_t args[6] = { [4] = 1ull << bit };
+			struct seccomp_data data = call_of(__NR_renameat2, args);
+
+			RF_CHECK(interpret(&filter, &data) == (bit == 2 ? REFUSE : ALLOW), "bit %d",
+				 bit);
+			data.args[4] |= 4;
+			RF_CHECK(interpret(&filter, &data) == REFUSE, "bit %d and whiteout", bit);
+		}
+	}
+}
+
+RF_TEST(the_limit_of_core_files_can_be_asked_for_but_not_set)
+{
+	static const uint64_t values[] = { 0, 1, 0x7fff00000000, 0x7fffffffe000, HIGH, UINT64_MAX };
+
+	for (unsigned c = 0; c < COMBINATION; c++) {
+		struct rf_filter filter;
+
+		build(c, &filter);
+		for (uint64_t n = 0; n < 2 * 20 * RF_LEN(values); n++) {
+			uint64_t resource = n / 2 % 20, value = values[n / 40];
+			uint64_t above = n % 2 ? HIGH : 0;
+			uint32_t want = resource == 4 && value ? FAKE : ALLOW;
+
+			RF_CHECK(fate(&filter, __NR_prlimit64, 0, above | resource, value, 1) ==
+					 want,
+				 "prlimit64 of %u to %#llx", (unsigned)resource,
+				 (unsigned long long)value);
+			RF_CHECK(fate(&filter, __NR_setrlimit, above | resource, value, 0, 0) ==
+					 (resource == 4 ? FAKE : ALLOW),
+				 "setrlimit of %u", (unsigned)resource);
+		}
+	}
+}
+
 /* ------------------------------------------------------------- at random */
 
 static uint64_t random_next(uint64_t *state)
@@ -683,7 +579,7 @@ RF_TEST(random_calls_meet_the_fate_of_the_second_opinion)
 		if (random_next(&state) % 100 == 0)
 			data.arch = (uint32_t)random_next(&state);
 		got = interpret(&filters[c], &data);
-		want = opinion(&options, &data);
+		want = rf_opinion(&options, &data);
 		RF_REQUIRE(got == want,
 			   "%s: arch %#x, call %d(%#llx, %#llx, %#llx, %#llx): %#x not %#x",
 			   spoken(&options), data.arch, data.nr, (unsigned long long)data.args[0],

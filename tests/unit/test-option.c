@@ -125,7 +125,6 @@ RF_TEST(mistakes_are_named_and_come_with_a_remedy)
 		{ { "--memroy=1" },       "there is no option `--memroy=1`", "did you mean `--memory`?" },
 		{ { "--jsn" },            "there is no option `--jsn`",      "did you mean `--json`?" },
 		{ { "--Time" },           "there is no option `--Time`",     "did you mean `--time`?" },
-		{ { "--mem" },            "there is no option `--mem`",      "" },
 		{ { "--wholly-unlike" },  "there is no option `--wholly-unlike`",
 		  "`ringfort run --help` lists them; the program comes after `--`" },
 		{ { "-q" },               "there is no option `-q`",         "" },

@@ -1,0 +1,152 @@
+/* A second opinion on system calls: see second-opinion.h. */
+#include "second-opinion.h"
+
+#include <asm/unistd.h>
+
+#include "base/fd.h"
+
+static bool has_setid(uint64_t mode)
+{
+	return (mode >> 10 & 1) != 0 || (mode >> 11 & 1) != 0;
+}
+
+static uint32_t opinion_on_open(uint64_t flags, uint64_t mode)
+{
+	bool makes_file = (flags >> 6 & 1) != 0 || (flags >> 22 & 1) != 0; /* O_CREAT, O_TMPFILE */
+
+	return makes_file && has_setid(mode) ? REFUSE : ALLOW;
+}
+
+static uint32_t opinion_on_node(uint64_t mode)
+{
+	uint64_t type = mode >> 12 & 15; /* fifo 1, regular 8 or unsaid 0, socket 12 */
+
+	return !has_setid(mode) && (type == 0 || type == 1 || type == 8 || type == 12) ? ALLOW
+										       : REFUSE;
+}
+
+static uint32_t opinion_on_clone(int nr, uint64_t flags)
+{
+	/* mnt, cgroup, uts, ipc, user, pid, net */
+	static const unsigned bits[] = { 17, 25, 26, 27, 28, 29, 30 };
+
+	for (size_t i = 0; i < RF_LEN(bits); i++)
+		if (flags >> bits[i] & 1)
+			return REFUSE;
+	return nr == __NR_unshare && flags >> 7 & 1 ? REFUSE : ALLOW; /* time */
+}
+
+static uint32_t opinion_on_socket(const struct rf_call_options *options, uint32_t family,
+				  uint32_t type, uint32_t protocol)
+{
+	if (family == 1)
+		return options->has_unix ? ALLOW : NO_FAMILY;
+	if (!options->has_inet || (family != 2 && family != 10 && family != 16))
+		return NO_FAMILY;
+	if (family == 16)
+		return protocol == 0 ? ALLOW : NO_FAMILY;
+	if (type % 16 != 1 && type % 16 != 2)
+		return REFUSE;
+	return protocol == 0 || protocol == 6 || protocol == 17 ? ALLOW : REFUSE;
+}
+
+static uint32_t opinion_on_ioctl(uint32_t request)
+{
+	/* TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS */
+	return request == 0x5412 || request == 0x541c || request == 0x5423 || request == 0x541d
+		       ? REFUSE
+		       : ALLOW;
+}
+
+static uint32_t opinion_on_personality(uint32_t persona)
+{
+	return persona == 0 || persona == 8 || persona == 0x40000 || persona == UINT32_MAX ? ALLOW
+											   : REFUSE;
+}
+
+/* RLIMIT_CORE is 4; a limit that is only asked for has no new value. */
+static uint32_t opinion_on_limit(uint32_t resource, bool is_set)
+{
+	return resource == 4 && is_set ? FAKE : ALLOW;
+}
+
+static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_call_check check,
+				     const struct rf_call_options *options)
+{
+	const __u64 *args = data->args;
+
+	switch (check) {
+	case RF_CHECK_NONE:
+		return ALLOW;
+	case RF_CHECK_MODE_1:
+		return has_setid(args[1]) ? REFUSE : ALLOW;
+	case RF_CHECK_MODE_2:
+		return has_setid(args[2]) ? REFUSE : ALLOW;
+	case RF_CHECK_OPEN:
+		return opinion_on_open(args[1], args[2]);
+	case RF_CHECK_OPENAT:
+		return opinion_on_open(args[2], args[3]);
+	case RF_CHECK_NODE_1:
+		return opinion_on_node(args[1]);
+	case RF_CHECK_NODE_2:
+		return opinion_on_node(args[2]);
+	case RF_CHECK_CLONE:
+		return opinion_on_clone(data->nr, args[0]);
+	case RF_CHECK_SOCKET:
+		return opinion_on_socket(options, (uint32_t)args[0], (uint32_t)args[1],
+					 (uint32_t)args[2]);
+	case RF_CHECK_SOCKETPAIR:
+		return (uint32_t)args[0] == 1 ? ALLOW : NO_FAMILY;
+	case RF_CHECK_IOCTL:
+		return opinion_on_ioctl((uint32_t)args[1]);
+	case RF_CHECK_PERSONALITY:
+		return opinion_on_personality((uint32_t)args[0]);
+	case RF_CHECK_RENAME:
+		return args[4] >> 2 & 1 ? REFUSE : ALLOW;
+	case RF_CHECK_SETRLIMIT:
+		return opinion_on_limit((uint32_t)args[0], true);
+	case RF_CHECK_PRLIMIT:
+		return opinion_on_limit((uint32_t)args[1], args[2] != 0);
+	}
+	return KILL;
+}
+
+static const struct rf_call_group *group_of(int nr)
+{
+	for (size_t g = 0; g < rf_call_group_count; g++)
+		for (size_t i = 0; i < rf_call_groups[g].count; i++)
+			if (rf_call_groups[g].calls[i].nr == nr)
+				return &rf_call_groups[g];
+	return NULL;
+}
+
+uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_data *data)
+{
+	const struct rf_call_group *group = group_of(data->nr);
+	enum rf_call_verdict verdict = RF_CALL_ABSENT;
+
+	if (data->arch != OUR_ARCH)
+		return KILL;
+#ifdef __x86_64__
+	if (data->nr < 0 || data->nr >= 0x40000000)
+		return KILL;
+#endif
+	if (data->nr == RF_FILTER_PROOF_NR)
+		return PROOF;
+	if (group)
+		verdict =
+			options->syscalls == RF_SYSCALLS_STRICT ? group->in_strict : group->verdict;
+	if (group && options->is_sampled && group->in_sampled != RF_CALL_ALLOW)
+		verdict = group->in_sampled;
+	switch (verdict) {
+	case RF_CALL_ALLOW:
+		return opinion_on_arguments(data, group->check, options);
+	case RF_CALL_FAKE:
+		return FAKE;
+	case RF_CALL_REFUSE:
+		return REFUSE;
+	case RF_CALL_ABSENT:
+		return ABSENT;
+	}
+	return KILL;
+}
