@@ -48,7 +48,7 @@ static int check(int argc, char **argv)
 		struct rf_err err = RF_ERR_INIT;
 
 		if (rf_request_read_policy(argv[i], "/", &policy, &err) < 0) {
-			rf_cmd_complain(err.line ? argv[i] : NULL, &err);
+			rf_cmd_complain(argv[i], &err);
 			code = 1;
 		} else {
 			printf("%s: ok\n", argv[i]);
@@ -58,15 +58,25 @@ static int check(int argc, char **argv)
 	return code;
 }
 
-/* The jail's table of calls in the words of `explain`, for the filter that this plan would get. */
-static struct rf_explain_call *call_rows(const struct rf_plan *plan, size_t *ret_count)
+static const char *words_of(const struct rf_call_group *group, enum rf_call_verdict verdict)
 {
-	static const char *const verdicts[] = {
+	static const char *const words[] = {
 		[RF_CALL_ALLOW] = "allowed",
 		[RF_CALL_FAKE] = "answered, not made",
 		[RF_CALL_REFUSE] = "refused (EPERM)",
 		[RF_CALL_ABSENT] = "absent (ENOSYS)",
 	};
+
+	if (verdict == RF_CALL_ALLOW && group->in_sampled != RF_CALL_ALLOW)
+		return "allowed where a cgroup limits memory";
+	if (verdict == RF_CALL_ALLOW && group->check)
+		return "allowed after a look at the arguments";
+	return words[verdict];
+}
+
+/* The jail's table of calls in the words of `explain`, for the filter that this plan would get. */
+static struct rf_explain_call *call_rows(const struct rf_plan *plan, size_t *ret_count)
+{
 	const struct rf_call_options options = {
 		.syscalls = plan->syscalls,
 		.has_inet = plan->link == RF_LINK_HOST || plan->has_loopback,
@@ -86,9 +96,7 @@ static struct rf_explain_call *call_rows(const struct rf_plan *plan, size_t *ret
 		for (size_t i = 0; i < group->count; i++)
 			rows[(*ret_count)++] = (struct rf_explain_call){
 				.name = group->calls[i].name,
-				.verdict = verdict == RF_CALL_ALLOW && group->check
-						   ? "allowed after a look at the arguments"
-						   : verdicts[verdict],
+				.verdict = words_of(group, verdict),
 				.why = group->why,
 			};
 	}

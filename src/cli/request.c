@@ -64,16 +64,16 @@ static int slurp(const char *path, size_t max, struct rf_buf *text, struct rf_er
 	ssize_t n;
 
 	if (fd < 0)
-		return rf_fail(err, -errno, "read %s", path);
+		return rf_fail(err, -errno, "can't read it");
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return rf_fail(err, -EISDIR, "read %s", path);
+		return rf_fail(err, -EISDIR, "can't read it");
 	rf_buf_init(text, max);
 	while ((n = rf_fd_read(fd, part, sizeof(part))) > 0)
 		rf_buf_add(text, part, (size_t)n);
 	if (n < 0)
-		return rf_fail(err, (int)n, "read %s", path);
+		return rf_fail(err, (int)n, "can't read it");
 	if (text->has_failed)
-		return rf_fail_say(err, -EFBIG, "%s is larger than %zu bytes", path, max);
+		return rf_fail_say(err, -EFBIG, "it is larger than %zu bytes", max);
 	rf_buf_add(text, "", 0);
 	return 0;
 }
@@ -114,7 +114,7 @@ static int read_env_file(const char *path, struct rf_policy *flags,
 	int number = 0;
 
 	if (slurp(path, RF_MAX_ENV_FILE, &text, err) < 0)
-		return err->code;
+		return rf_fail_in(err, "%s", path);
 	if (strlen(text.data) != text.len)
 		return rf_fail_say(err, -EINVAL, "%s holds a NUL byte", path);
 	for (char *line = text.data, *next; line && *line; line = next) {

@@ -35,7 +35,7 @@ enum rf_ns {
 enum rf_proof {
 	RF_PROOF_DESCRIPTORS,  /* 0, 1 and 2, and they are the launcher's own pipes */
 	RF_PROOF_DIRECTORY,    /* the working directory and the root are the box's */
-	RF_PROOF_IDENTITY,     /* uid, gid, no further groups */
+	RF_PROOF_IDENTITY,     /* uid and gid, all three of each */
 	RF_PROOF_CAPABILITIES, /* all five sets empty */
 	RF_PROOF_PRIVILEGES,   /* no_new_privs is set */
 	RF_PROOF_NAMESPACES,   /* each differs from the launcher's */

@@ -80,6 +80,27 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 	return x0;
 }
 
+static inline long sys_vfork(void (*fn)(void *), void *data, char *stack_top)
+{
+	register long nr __asm__("x8") = __NR_clone;
+	register long first __asm__("x0") = SYS_VFORK_FLAGS;
+	register char *second __asm__("x1") = stack_top;
+	register void (*call)(void *) __asm__("x20") = fn;
+	register void *argument __asm__("x21") = data;
+
+	__asm__ volatile("svc 0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, #0\n\t"
+			 "mov x0, x21\n\t"
+			 "blr x20\n\t"
+			 "brk #1\n"
+			 "1:"
+			 : "+r"(first)
+			 : "r"(nr), "r"(second), "r"(call), "r"(argument)
+			 : "memory", "x30");
+	return first;
+}
+
 #define SYS_ENTRY                                                                                  \
 	__asm__(".globl _start\n"                                                                  \
 		"_start:\n"                                                                        \

@@ -190,6 +190,7 @@ static void raise_walls(void *data)
 	if (rf_wall_raise_inside(&box, err) == 0 && take_descriptors(&box, err) == 0 &&
 	    rf_rlimit_files(&box, err) == 0)
 		become_init(&box, err);
+	box.shared->has_failed = true;
 	_exit(125);
 }
 
@@ -288,7 +289,7 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 	box->pid = (pid_t)pid;
 	/* The child's change of identity took our /proc/self away, which the pumps need. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	if (box->shared->err.code) {
+	if (box->shared->has_failed) {
 		*err = box->shared->err;
 		return err->code;
 	}

@@ -35,6 +35,7 @@ enum rf_grade {
 /* Written by the child that raises the walls, read by the launcher. */
 struct rf_box_shared {
 	struct rf_err err;
+	bool has_failed; /* `err` tells why no pid 1 came of the child */
 	char missing[RF_BOX_MISSING_MAX][96];
 	uint32_t missing_count;
 	uint32_t unprovable; /* enum rf_proof bits of walls that are missing, as the plan allows */
@@ -63,7 +64,6 @@ struct rf_box {
 	int *trees;         /* detached mounts by index into plan->places, or -1 */
 	bool has_owner_uid; /* host_uid is that of a tree which can't be mapped */
 	uint32_t facts;     /* enum rf_proof bits that must be proven */
-	uint32_t same_ns;   /* enum rf_ns bits that are the host's own */
 	enum rf_grade grades[RF_LIMIT_COUNT]; /* what is kept, and how well */
 	uint64_t outside_ns[RF_BOX_WALLS_MAX];
 	uint64_t started_ns;

@@ -23,48 +23,40 @@
 
 /* clang-format off */
 static const struct rf_call open_files[] = {
-	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(lseek), CALL(pread64), CALL(pwrite64),
-	CALL(readv), CALL(writev), CALL(preadv), CALL(pwritev), CALL(preadv2), CALL(pwritev2),
-	CALL(sendfile), CALL(splice), CALL(copy_file_range), CALL(fcntl), CALL(flock), CALL(fsync),
-	CALL(fdatasync), CALL(ftruncate), CALL(fallocate), CALL(fadvise64), CALL(dup), CALL(dup3),
-	CALL(pipe2), CALL(close_range), CALL(getdents64), CALL(fstatfs), CALL(memfd_create),
+	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(lseek), CALL(pread64),
+	CALL(pwrite64), CALL(readv), CALL(writev), CALL(sendfile), CALL(fcntl), CALL(flock),
+	CALL(fsync), CALL(fdatasync), CALL(ftruncate), CALL(fallocate), CALL(fadvise64), CALL(dup),
+	CALL(dup3), CALL(pipe2), CALL(close_range), CALL(getdents64), CALL(fstatfs),
 };
 
 static const struct rf_call named_files[] = {
-	CALL(truncate), CALL(getcwd), CALL(chdir), CALL(fchdir), CALL(fchown), CALL(fchownat),
-	CALL(umask), CALL(statfs), CALL(newfstatat), CALL(statx), CALL(unlinkat), CALL(linkat),
-	CALL(symlinkat), CALL(readlinkat), CALL(faccessat), CALL(faccessat2),
-	CALL(utimensat), CALL(getxattr), CALL(lgetxattr), CALL(fgetxattr), CALL(listxattr),
-	CALL(llistxattr), CALL(flistxattr), CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr),
-	CALL(removexattr), CALL(lremovexattr), CALL(fremovexattr),
+	CALL(truncate), CALL(getcwd), CALL(chdir), CALL(fchdir), CALL(umask), CALL(statfs),
+	CALL(newfstatat), CALL(statx), CALL(unlinkat), CALL(linkat), CALL(symlinkat),
+	CALL(readlinkat), CALL(faccessat), CALL(faccessat2), CALL(utimensat),
 };
 
 static const struct rf_call memory[] = {
-	CALL(mmap), CALL(mprotect), CALL(munmap), CALL(brk), CALL(mremap), CALL(msync), CALL(mincore),
-	CALL(madvise), CALL(mlock), CALL(munlock), CALL(pkey_mprotect), CALL(pkey_alloc),
-	CALL(pkey_free), CALL(membarrier), CALL_AT(mseal, 462),
+	CALL(mmap), CALL(mprotect), CALL(munmap), CALL(brk), CALL(mremap), CALL(madvise),
+	CALL(mlock), CALL(munlock), CALL(membarrier),
 };
 
 static const struct rf_call processes[] = {
 	CALL(execve), CALL(execveat), CALL(exit), CALL(exit_group), CALL(wait4), CALL(waitid),
 	CALL(kill), CALL(tkill), CALL(tgkill), CALL(getpid), CALL(gettid), CALL(getppid),
-	CALL(setpgid), CALL(getpgid), CALL(setsid), CALL(getsid), CALL(prctl), CALL(set_tid_address),
-	CALL(set_robust_list), CALL(get_robust_list), CALL(rseq), CALL(futex), CALL_AT(futex_waitv, 449),
-	CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455), CALL_AT(futex_requeue, 456),
-	CALL(getrusage), CALL(times), CALL(getpriority), CALL(setpriority),
-	CALL(sched_yield), CALL(sched_getaffinity), CALL(sched_setaffinity), CALL(sched_getparam),
-	CALL(sched_getscheduler), CALL(sched_get_priority_max), CALL(sched_get_priority_min),
-	CALL(sched_getattr), CALL(getcpu), CALL(pidfd_open), CALL(pidfd_send_signal),
+	CALL(setpgid), CALL(getpgid), CALL(setsid), CALL(getsid), CALL(prctl),
+	CALL(set_tid_address), CALL(set_robust_list), CALL(get_robust_list), CALL(rseq),
+	CALL(futex), CALL_AT(futex_waitv, 449), CALL(getrusage), CALL(sched_yield),
+	CALL(sched_getaffinity), CALL(sched_setaffinity), CALL(sched_getscheduler),
+	CALL(sched_get_priority_max), CALL(sched_get_priority_min), CALL(getcpu),
 };
 
 static const struct rf_call signals_and_time[] = {
-	CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(rt_sigpending),
-	CALL(rt_sigtimedwait), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo), CALL(rt_sigsuspend),
-	CALL(sigaltstack), CALL(restart_syscall), CALL(nanosleep), CALL(clock_nanosleep),
-	CALL(clock_gettime), CALL(clock_getres), CALL(gettimeofday), CALL(getitimer), CALL(setitimer),
-	CALL(timer_create), CALL(timer_settime), CALL(timer_gettime), CALL(timer_getoverrun),
-	CALL(timer_delete), CALL(timerfd_create), CALL(timerfd_settime), CALL(timerfd_gettime),
-	CALL(signalfd4), CALL(eventfd2), CALL(epoll_create1), CALL(epoll_ctl), CALL(epoll_pwait),
+	CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(rt_sigtimedwait),
+	CALL(rt_sigsuspend), CALL(sigaltstack), CALL(restart_syscall), CALL(nanosleep),
+	CALL(clock_nanosleep), CALL(clock_gettime), CALL(clock_getres), CALL(gettimeofday),
+	CALL(getitimer), CALL(setitimer), CALL(timer_create), CALL(timer_settime),
+	CALL(timer_delete), CALL(timerfd_create), CALL(timerfd_settime), CALL(signalfd4),
+	CALL(eventfd2), CALL(epoll_create1), CALL(epoll_ctl), CALL(epoll_pwait),
 	CALL(epoll_pwait2), CALL(pselect6), CALL(ppoll),
 };
 
@@ -74,9 +66,8 @@ static const struct rf_call identity[] = {
 };
 
 static const struct rf_call messages[] = {
-	CALL(sendto), CALL(recvfrom), CALL(sendmsg), CALL(recvmsg), CALL(shutdown), CALL(getsockname),
-	CALL(getpeername), CALL(setsockopt), CALL(getsockopt), CALL(connect), CALL(bind),
-	CALL(listen), CALL(accept4),
+	CALL(sendto), CALL(recvfrom), CALL(sendmsg), CALL(recvmsg), CALL(shutdown),
+	CALL(getsockname), CALL(setsockopt), CALL(getsockopt),
 };
 
 static const struct rf_call conveniences[] = {
@@ -92,9 +83,25 @@ static const struct rf_call conveniences[] = {
 	CALL(mq_timedreceive), CALL(mq_notify), CALL(mq_getsetattr), CALL(semget), CALL(semop),
 	CALL(semctl), CALL(semtimedop), CALL(msgget), CALL(msgsnd), CALL(msgrcv), CALL(msgctl),
 	CALL_AT(landlock_create_ruleset, 444), CALL_AT(landlock_add_rule, 445),
-	CALL_AT(landlock_restrict_self, 446),
-	CALL(seccomp), CALL(remap_file_pages),
+	CALL_AT(landlock_restrict_self, 446), CALL(seccomp), CALL(remap_file_pages),
 };
+
+/* What programs use now and then, and can do without where the list must be short. */
+static const struct rf_call now_and_then[] = {
+	CALL(preadv), CALL(pwritev), CALL(preadv2), CALL(pwritev2), CALL(splice),
+	CALL(copy_file_range), CALL(getxattr), CALL(lgetxattr), CALL(fgetxattr), CALL(listxattr),
+	CALL(llistxattr), CALL(flistxattr), CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr),
+	CALL(removexattr), CALL(lremovexattr), CALL(fremovexattr), CALL(mincore),
+	CALL(pkey_mprotect), CALL(pkey_alloc), CALL(pkey_free), CALL(times), CALL(getpriority),
+	CALL(setpriority), CALL(sched_getparam), CALL(sched_getattr), CALL(pidfd_open),
+	CALL(pidfd_send_signal), CALL(rt_sigpending), CALL(rt_sigqueueinfo),
+	CALL(rt_tgsigqueueinfo), CALL(timer_gettime), CALL(timer_getoverrun), CALL(connect),
+	CALL(bind), CALL(listen), CALL(accept4), CALL(getpeername), CALL(fchown), CALL(fchownat),
+	CALL(timerfd_gettime), CALL(msync), CALL_AT(mseal, 462),
+	CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455), CALL_AT(futex_requeue, 456),
+};
+
+static const struct rf_call memfds[] = { CALL(memfd_create) };
 
 static const struct rf_call shared_memory[] = {
 	CALL(shmget), CALL(shmat), CALL(shmctl), CALL(shmdt),
@@ -123,8 +130,9 @@ static const struct rf_call namespaces[] = {
 };
 
 static const struct rf_call others_memory[] = {
-	CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp), CALL(pidfd_getfd),
-	CALL(process_madvise), CALL_AT(process_mrelease, 448), CALL(migrate_pages), CALL(move_pages),
+	CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp),
+	CALL(pidfd_getfd), CALL(process_madvise), CALL_AT(process_mrelease, 448),
+	CALL(migrate_pages), CALL(move_pages),
 };
 
 static const struct rf_call kernel_surface[] = {
@@ -133,10 +141,10 @@ static const struct rf_call kernel_surface[] = {
 };
 
 static const struct rf_call whole_machine[] = {
-	CALL(reboot), CALL(kexec_load), CALL(init_module), CALL(finit_module),
-	CALL(delete_module), CALL(swapon), CALL(swapoff), CALL(acct), CALL(quotactl),
-	CALL_AT(quotactl_fd, 443), CALL(syslog), CALL(settimeofday), CALL(clock_settime), CALL(adjtimex),
-	CALL(clock_adjtime), CALL(sethostname), CALL(setdomainname), CALL(vhangup),
+	CALL(reboot), CALL(kexec_load), CALL(init_module), CALL(finit_module), CALL(delete_module),
+	CALL(swapon), CALL(swapoff), CALL(acct), CALL(quotactl), CALL_AT(quotactl_fd, 443),
+	CALL(syslog), CALL(settimeofday), CALL(clock_settime), CALL(adjtimex), CALL(clock_adjtime),
+	CALL(sethostname), CALL(setdomainname), CALL(vhangup),
 };
 
 static const struct rf_call ring_and_keys[] = {
@@ -149,20 +157,23 @@ static const struct rf_call ring_and_keys[] = {
 /* What only the older architectures still have. */
 static const struct rf_call legacy[] = {
 	CALL(stat), CALL(lstat), CALL(access), CALL(poll), CALL(select), CALL(pipe), CALL(dup2),
-	CALL(alarm), CALL(pause), CALL(fork), CALL(vfork), CALL(getdents), CALL(rename), CALL(rmdir),
-	CALL(link), CALL(unlink), CALL(symlink), CALL(readlink), CALL(chown), CALL(lchown),
-	CALL(getpgrp), CALL(utime), CALL(utimes), CALL(futimesat), CALL(renameat), CALL(time),
-	CALL(epoll_create), CALL(epoll_wait), CALL(signalfd), CALL(eventfd), CALL(arch_prctl),
-	CALL(inotify_init), CALL(get_thread_area), CALL(set_thread_area),
+	CALL(fork), CALL(vfork), CALL(rename), CALL(rmdir), CALL(link), CALL(unlink),
+	CALL(symlink), CALL(readlink), CALL(getpgrp), CALL(time), CALL(epoll_wait),
+	CALL(arch_prctl),
+};
+static const struct rf_call legacy_spare[] = {
+	CALL(futimesat), CALL(utime), CALL(utimes), CALL(signalfd), CALL(eventfd),
+	CALL(inotify_init), CALL(get_thread_area), CALL(set_thread_area), CALL(getdents),
+	CALL(alarm), CALL(pause), CALL(renameat), CALL(chown), CALL(lchown), CALL(epoll_create),
 };
 static const struct rf_call legacy_modes_1[] = { CALL(chmod), CALL(mkdir), CALL(creat) };
 static const struct rf_call legacy_opens[] = { CALL(open) };
 static const struct rf_call legacy_nodes[] = { CALL(mknod) };
 static const struct rf_call legacy_surface[] = {
-	CALL(modify_ldt), CALL(iopl), CALL(ioperm), CALL(kexec_file_load), CALL(ustat), CALL(sysfs),
-	CALL(uselib), CALL(_sysctl), CALL(create_module), CALL(get_kernel_syms), CALL(query_module),
-	CALL(getpmsg), CALL(putpmsg), CALL(afs_syscall), CALL(tuxcall), CALL(security),
-	CALL(vserver), CALL(epoll_ctl_old), CALL(epoll_wait_old),
+	CALL(modify_ldt), CALL(iopl), CALL(ioperm), CALL(kexec_file_load), CALL(ustat),
+	CALL(sysfs), CALL(uselib), CALL(_sysctl), CALL(create_module), CALL(get_kernel_syms),
+	CALL(query_module), CALL(getpmsg), CALL(putpmsg), CALL(afs_syscall), CALL(tuxcall),
+	CALL(security), CALL(vserver), CALL(epoll_ctl_old), CALL(epoll_wait_old),
 };
 #endif
 
@@ -182,6 +193,8 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("ask who and where one is",                 YES, YES, YES, RF_CHECK_NONE, identity),
 	ROW("use sockets that could be made",           YES, YES, YES, RF_CHECK_NONE, messages),
 	ROW("harmless without capabilities",            YES, NO,  YES, RF_CHECK_NONE, conveniences),
+	ROW("now and then, and not in a short list",    YES, NO,  YES, RF_CHECK_NONE, now_and_then),
+	ROW("memory without a name, which only a cgroup sees", YES, YES, OLD, RF_CHECK_NONE, memfds),
 	ROW("System V memory, which only a cgroup sees", YES, NO, NO,  RF_CHECK_NONE, shared_memory),
 	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_1, modes_1),
 	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_2, modes_2),
@@ -205,6 +218,7 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("kernel surface programs do without",       OLD, OLD, OLD, RF_CHECK_NONE, ring_and_keys),
 #ifdef __x86_64__
 	ROW("older spellings of allowed calls",         YES, YES, YES, RF_CHECK_NONE, legacy),
+	ROW("older spellings, rarely used",             YES, NO,  YES, RF_CHECK_NONE, legacy_spare),
 	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_1, legacy_modes_1),
 	ROW("no setuid or setgid file made",            YES, YES, YES, RF_CHECK_OPEN, legacy_opens),
 	ROW("no device, setuid or setgid node",         YES, NO,  YES, RF_CHECK_NODE_1, legacy_nodes),

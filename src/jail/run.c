@@ -369,7 +369,8 @@ static void judge(struct run *run)
 	bool is_outside = run->ending.end.kind == RF_REPORT_NO_EXEC &&
 			  find_outside(program, run->options->caller_path, found, sizeof(found));
 
-	run->ending.setup = run->box.shared->err;
+	if (run->box.shared->has_failed)
+		run->ending.setup = run->box.shared->err;
 	note_usage(run);
 	rf_verdict_judge(&run->ending, program, is_outside ? found : NULL, run->result);
 }

@@ -35,10 +35,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const size_t rooms[] = { 256, 64, 16, 1 };
 	enum rf_group group = size ? (enum rf_group)(data[0] % 8 % RF_GROUP_COUNT) : 0;
 	size_t room = rooms[size ? data[0] / 8 % RF_LEN(rooms) : 0];
-	char *text = strndup(size ? (const char *)data + 1 : "", size ? size - 1 : 0);
-	char *path = malloc(room);
+	char *text = calloc(1, size + 1), *path = malloc(room);
 
 	require(text && path);
+	if (size > 1)
+		memcpy(text, data + 1, size - 1); /* up to the first NUL, as a text is read */
 	is_unified = size && data[0] / 64 % 2;
 	if (own_path(text, group, path, room)) {
 		require(memchr(path, '\0', room));

@@ -358,8 +358,8 @@ RF_TEST(a_full_result_is_json_with_proof_grades_and_times)
 		"\"namespaces\": true", "\"landlock\": true", "\"seccomp\": true", "\"session\": true",
 		"\"namespace_ids\": {\"user\": 4026531840, \"mnt\": 4026531841, ",
 		"\"cgroup\": 4026531846}", "\"landlock_abi\": 6",
-		"\"limits\": {\"memory\": \"none\", \"cpu\": \"rlimit\", \"cpu_time\": \"sampled\", "
-		"\"time\": \"hard\", ",
+		"\"limits\": {\"memory\": \"none\", \"cpu\": \"rlimit\", ",
+		"\"cpu_time\": \"sampled\", \"time\": \"hard\", ",
 		"\"walls_us\": {\"cgroup\": 3.0, ", "\"warning 0\\t000", "\"warning 15\\t000",
 	};
 	/* clang-format on */
