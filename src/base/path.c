@@ -37,8 +37,6 @@ static int walk(int dir, const char *path, int flags)
 			return -ENAMETOOLONG;
 		memcpy(name, path, len);
 		name[len] = '\0';
-		if (strcmp(name, "..") == 0)
-			return -EXDEV;
 		next = openat(at, len ? name : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		rf_fd_done(&at);
 		at = next;
@@ -46,6 +44,8 @@ static int walk(int dir, const char *path, int flags)
 			return -errno;
 		if (S_ISLNK(st.st_mode))
 			return -ELOOP;
+		if (path[len] == '/' && !S_ISDIR(st.st_mode))
+			return -ENOTDIR;
 		if (is_last && flags & O_PATH)
 			return rf_fd_take(&at);
 		if (is_last)
@@ -55,20 +55,31 @@ static int walk(int dir, const char *path, int flags)
 	return -errno;
 }
 
+/* openat2 would follow a `..` that stays beneath; here a path is a list of names. */
+static bool has_dots(const char *path)
+{
+	for (; *path; path += strcspn(path, "/"), path += strspn(path, "/"))
+		if (strncmp(path, "..", 2) == 0 && (path[2] == '/' || path[2] == '\0'))
+			return true;
+	return false;
+}
+
 int rf_path_open_beneath(int dir, const char *path, int flags)
 {
 	struct rf_kernel_open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC),
+		.flags = (uint64_t)((flags & ~O_NOFOLLOW) | O_CLOEXEC),
 		.resolve = RF_RESOLVE_BENEATH | RF_RESOLVE_NO_SYMLINKS | RF_RESOLVE_NO_MAGICLINKS,
 	};
 	int fd;
 
 	path += strspn(path, "/");
+	if (has_dots(path))
+		return -EXDEV;
 	fd = rf_kernel_openat2(dir, *path ? path : ".", &how);
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOSYS || errno == EPERM)
-		return walk(dir, *path ? path : ".", flags);
+		return walk(dir, *path ? path : ".", flags & ~O_NOFOLLOW);
 	return -errno;
 }
 

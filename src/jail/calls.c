@@ -32,7 +32,8 @@ static const struct rf_call open_files[] = {
 static const struct rf_call named_files[] = {
 	CALL(truncate), CALL(getcwd), CALL(chdir), CALL(fchdir), CALL(umask), CALL(statfs),
 	CALL(newfstatat), CALL(statx), CALL(unlinkat), CALL(linkat), CALL(symlinkat),
-	CALL(readlinkat), CALL(faccessat), CALL(faccessat2), CALL(utimensat),
+	CALL(readlinkat), CALL(faccessat), CALL(faccessat2), CALL(utimensat), CALL(getxattr),
+	CALL(lgetxattr), CALL(fgetxattr), CALL(listxattr), CALL(llistxattr), CALL(flistxattr),
 };
 
 static const struct rf_call memory[] = {
@@ -89,16 +90,15 @@ static const struct rf_call conveniences[] = {
 /* What programs use now and then, and can do without where the list must be short. */
 static const struct rf_call now_and_then[] = {
 	CALL(preadv), CALL(pwritev), CALL(preadv2), CALL(pwritev2), CALL(splice),
-	CALL(copy_file_range), CALL(getxattr), CALL(lgetxattr), CALL(fgetxattr), CALL(listxattr),
-	CALL(llistxattr), CALL(flistxattr), CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr),
-	CALL(removexattr), CALL(lremovexattr), CALL(fremovexattr), CALL(mincore),
-	CALL(pkey_mprotect), CALL(pkey_alloc), CALL(pkey_free), CALL(times), CALL(getpriority),
-	CALL(setpriority), CALL(sched_getparam), CALL(sched_getattr), CALL(pidfd_open),
-	CALL(pidfd_send_signal), CALL(rt_sigpending), CALL(rt_sigqueueinfo),
-	CALL(rt_tgsigqueueinfo), CALL(timer_gettime), CALL(timer_getoverrun), CALL(connect),
-	CALL(bind), CALL(listen), CALL(accept4), CALL(getpeername), CALL(fchown), CALL(fchownat),
-	CALL(timerfd_gettime), CALL(msync), CALL_AT(mseal, 462),
-	CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455), CALL_AT(futex_requeue, 456),
+	CALL(copy_file_range), CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr), CALL(removexattr),
+	CALL(lremovexattr), CALL(fremovexattr), CALL(mincore), CALL(pkey_mprotect),
+	CALL(pkey_alloc), CALL(pkey_free), CALL(times), CALL(getpriority), CALL(setpriority),
+	CALL(sched_getparam), CALL(sched_getattr), CALL(pidfd_open), CALL(pidfd_send_signal),
+	CALL(rt_sigpending), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo), CALL(timer_gettime),
+	CALL(timer_getoverrun), CALL(connect), CALL(bind), CALL(listen), CALL(accept4),
+	CALL(getpeername), CALL(fchown), CALL(fchownat), CALL(timerfd_gettime), CALL(msync),
+	CALL_AT(mseal, 462), CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455),
+	CALL_AT(futex_requeue, 456),
 };
 
 static const struct rf_call memfds[] = { CALL(memfd_create) };
@@ -192,8 +192,8 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("signals, clocks, waiting",                 YES, YES, YES, RF_CHECK_NONE, signals_and_time),
 	ROW("ask who and where one is",                 YES, YES, YES, RF_CHECK_NONE, identity),
 	ROW("use sockets that could be made",           YES, YES, YES, RF_CHECK_NONE, messages),
-	ROW("harmless without capabilities",            YES, NO,  YES, RF_CHECK_NONE, conveniences),
-	ROW("now and then, and not in a short list",    YES, NO,  YES, RF_CHECK_NONE, now_and_then),
+	ROW("harmless without capabilities",            YES, OLD, YES, RF_CHECK_NONE, conveniences),
+	ROW("now and then, and not in a short list",    YES, OLD, YES, RF_CHECK_NONE, now_and_then),
 	ROW("memory without a name, which only a cgroup sees", YES, YES, OLD, RF_CHECK_NONE, memfds),
 	ROW("System V memory, which only a cgroup sees", YES, NO, NO,  RF_CHECK_NONE, shared_memory),
 	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_1, modes_1),
@@ -218,7 +218,7 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("kernel surface programs do without",       OLD, OLD, OLD, RF_CHECK_NONE, ring_and_keys),
 #ifdef __x86_64__
 	ROW("older spellings of allowed calls",         YES, YES, YES, RF_CHECK_NONE, legacy),
-	ROW("older spellings, rarely used",             YES, NO,  YES, RF_CHECK_NONE, legacy_spare),
+	ROW("older spellings, rarely used",             YES, OLD, YES, RF_CHECK_NONE, legacy_spare),
 	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_1, legacy_modes_1),
 	ROW("no setuid or setgid file made",            YES, YES, YES, RF_CHECK_OPEN, legacy_opens),
 	ROW("no device, setuid or setgid node",         YES, NO,  YES, RF_CHECK_NODE_1, legacy_nodes),

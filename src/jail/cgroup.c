@@ -103,7 +103,8 @@ static bool own_path(const char *text, enum rf_group group, char *path, size_t s
 		} else {
 			continue;
 		}
-		if (n <= 0 || (size_t)n >= size)
+		/* A group outside of the caller's cgroup namespace reads /.. and can't be reached. */
+		if (n <= 0 || (size_t)n >= size || strstr(path, "/.."))
 			return false;
 		if (path[n - 1] == '/')
 			path[n - 1] = '\0';
@@ -119,6 +120,10 @@ static bool can_hold_boxes(const char *path)
 	char has[256];
 
 	if (dir < 0 || faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) < 0)
+		return false;
+	/* On a mixed machine version 1 has the controllers, and there is nothing to be enabled. */
+	if (rf_fd_read_text(dir, "cgroup.controllers", has, sizeof(has)) < 0 ||
+	    !names(has, strlen(has), "memory") || !names(has, strlen(has), "pids"))
 		return false;
 	if (rf_fd_read_text(dir, "cgroup.subtree_control", has, sizeof(has)) < 0)
 		return false;

@@ -376,17 +376,14 @@ RF_TEST(sockets_are_those_of_the_plan_plain_tcp_and_udp_and_route_netlink)
 			uint32_t protocol = protocols[n / 6528 % RF_LEN(protocols)];
 			uint32_t got = fate(&filter, __NR_socket, above | family,
 					    above | type | with, above | protocol, 0);
-			bool is_inet = family == 2 || family == 10;
-			uint32_t want = NO_FAMILY;
+			bool is_inet = has_inet && (family == 2 || family == 10);
+			bool is_plain = (type == 1 || type == 2) &&
+					(protocol == 0 || protocol == 6 || protocol == 17);
+			uint32_t want = is_inet ? REFUSE : NO_FAMILY;
 
-			if ((has_unix && family == 1) ||
+			if ((has_unix && family == 1) || (is_inet && is_plain) ||
 			    (has_inet && family == 16 && protocol == 0))
 				want = ALLOW;
-			else if (has_inet && is_inet && (type == 1 || type == 2) &&
-				 (protocol == 0 || protocol == 6 || protocol == 17))
-				want = ALLOW;
-			else if (has_inet && is_inet)
-				want = REFUSE;
 			RF_CHECK(got == want, "socket(%u, %u|%#x, %u): %#x", family, type, with,
 				 protocol, got);
 		}

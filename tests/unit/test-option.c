@@ -167,7 +167,7 @@ RF_TEST(a_very_long_mistake_is_cut_and_not_fatal)
 	int at = 0;
 
 	memset(long_name, 'm', sizeof(long_name) - 1);
-	memcpy(long_name, "--", 2);
+	long_name[0] = long_name[1] = '-';
 	RF_CHECK(next(args, &at, &option, &value, &err) == -EINVAL, "%s", err.msg);
 	RF_CHECK(strlen(err.msg) < 120, "it takes %zu bytes to say", strlen(err.msg));
 }
@@ -216,7 +216,7 @@ RF_TEST(help_names_every_option_on_lines_that_fit)
 {
 	static const char *const words[] = { "--memory 64M", "-m --memory",   "--json",
 					     "--version",    "what it sees:", "what it may use:" };
-	char *text = NULL;
+	char *text = NULL, *rest = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
@@ -225,7 +225,7 @@ RF_TEST(help_names_every_option_on_lines_that_fit)
 	fclose(out);
 	for (size_t i = 0; i < RF_LEN(words); i++)
 		RF_CHECK(strstr(text, words[i]), "no '%s'", words[i]);
-	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		RF_CHECK(strlen(line) <= 100, "too long: %s", line);
 	free(text);
 }
