@@ -25,9 +25,9 @@
 static char ringfort[4096];
 
 /* clang-format off */
-static char *const bare[] = { "/bin/true", NULL };
-static char *const box[] = { ringfort, "run", "--", "/bin/true", NULL };
-static char *const bwrap[] = {
+static const char *const bare[] = { "/bin/true", NULL };
+static const char *const box[] = { ringfort, "run", "--", "/bin/true", NULL };
+static const char *const bwrap[] = {
 	"/usr/bin/bwrap", "--unshare-all", "--die-with-parent", "--new-session",
 	"--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
 	"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin",
@@ -39,7 +39,7 @@ static char *const bwrap[] = {
 	"--ro-bind", ".", "/work", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
 	"--tmpfs", "/home", "--tmpfs", "/run", "--chdir", "/work", "/bin/true", NULL,
 };
-static char *const bwrap_least[] = {
+static const char *const bwrap_least[] = {
 	"/usr/bin/bwrap", "--unshare-all", "--die-with-parent", "--new-session",
 	"--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
 	"--symlink", "usr/bin", "/bin", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
@@ -48,7 +48,7 @@ static char *const bwrap_least[] = {
 
 static struct contender {
 	const char *name;
-	char *const *argv;
+	const char *const *argv;
 	double ms[MAX_ROUNDS];
 	bool is_absent;
 } contenders[] = {
@@ -103,14 +103,21 @@ static void wait_quiet(double seconds)
 	}
 }
 
-static double run_once(char *const *argv)
+/* posix_spawn() wants pointers to char and changes nothing. */
+static char *const *unqualified(const char *const *words)
 {
-	static char *env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", NULL };
+	return (char *const *)(uintptr_t)words;
+}
+
+static double run_once(const char *const *argv)
+{
+	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
+					   NULL };
 	double began = now_ms();
 	int status;
 	pid_t pid;
 
-	if (posix_spawn(&pid, argv[0], NULL, NULL, argv, env) != 0)
+	if (posix_spawn(&pid, argv[0], NULL, NULL, unqualified(argv), unqualified(env)) != 0)
 		return -1;
 	if (waitpid(pid, &status, 0) != pid || status != 0)
 		return -1;
@@ -143,9 +150,9 @@ static const char *ask_box(void)
 	return text;
 }
 
-static const char *const facts[] = { "descriptors",  "directory",    "identity",
-				     "capabilities", "no_new_privs", "namespaces",
-				     "landlock",     "seccomp",      "session" };
+static const char *const facts[] = { "descriptors",  "directory",  "identity", "capabilities",
+				     "no_new_privs", "namespaces", "landlock", "seccomp",
+				     "session",      "limits" };
 static const char *const walls[] = { "cgroup", "namespaces", "mounts",   "network",
 				     "limits", "identity",   "landlock", "seccomp" };
 

@@ -187,28 +187,29 @@ static int put_host(struct builder *b, const struct rf_place *place, struct rf_e
 	return attach(b, rf_fd_take(&mnt), S_ISDIR(st.st_mode), place->path, err);
 }
 
-/* As the host has it: a link as a link, anything else bound. */
+/*
+ * As the host has it: a link as a link, anything else bound.  Asked before anything is cloned: to
+ * throw a clone away again makes the kernel wait for a grace period of RCU.
+ */
 static int put_system(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
 	static const struct rf_kernel_mount_attr attr = { .attr_set = RF_MOUNT_ATTR_RDONLY | SAFE };
-	RF_AUTO_FD int mnt = rf_kernel_open_tree(AT_FDCWD, place->source,
-						 RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC |
-							 RF_AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
+	RF_AUTO_FD int mnt = -1;
 	char target[4096];
 	struct stat st;
-	ssize_t len;
+	ssize_t len = readlink(place->source, target, sizeof(target) - 1);
 
-	if (mnt < 0 && errno == ENOENT && place->is_optional)
+	if (len < 0 && errno == ENOENT && place->is_optional)
 		return 0;
-	if (mnt < 0 || fstat(mnt, &st) < 0)
-		return rf_fail(err, -errno, "bind %s", place->source);
-	if (S_ISLNK(st.st_mode)) {
-		len = readlink(place->source, target, sizeof(target) - 1);
-		if (len < 0)
-			return rf_fail(err, -errno, "read the link %s", place->source);
+	if (len >= 0) {
 		target[len] = '\0';
 		return make_link(b, target, place->path, err);
 	}
+	mnt = rf_kernel_open_tree(AT_FDCWD, place->source,
+				  RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC | RF_AT_RECURSIVE |
+					  AT_SYMLINK_NOFOLLOW);
+	if (mnt < 0 || fstat(mnt, &st) < 0)
+		return rf_fail(err, -errno, "bind %s", place->source);
 	if (rf_kernel_mount_setattr(mnt, "", AT_EMPTY_PATH | RF_AT_RECURSIVE, &attr) < 0)
 		return rf_fail(err, -errno, "protect %s", place->source);
 	return attach(b, rf_fd_take(&mnt), S_ISDIR(st.st_mode), place->path, err);
@@ -316,16 +317,19 @@ static int put_lock(struct builder *b, const struct rf_place *place, struct rf_e
 
 /*
  * Hides a file behind /dev/null or a directory behind an empty one; what is absent is hidden.  Done
- * by name, in one call each, because it happens in the finished root, where every name on the way
+ * by name, because it happens in the finished root, where every name on the way
  * is ours and nobody else is there yet.
  */
 static int put_mask(const struct rf_place *place, struct rf_err *err)
 {
-	if (mount("/dev/null", place->path, NULL, MS_BIND, NULL) == 0 || errno == ENOENT)
-		return 0;
-	if (errno == ENOTDIR && mount(EMPTY_DIR, place->path, NULL, MS_BIND, NULL) == 0)
-		return 0;
-	return rf_fail(err, -errno, "mask %s", place->path);
+	struct stat st;
+
+	if (lstat(place->path, &st) < 0)
+		return errno == ENOENT ? 0 : rf_fail(err, -errno, "look at %s", place->path);
+	if (mount(S_ISDIR(st.st_mode) ? EMPTY_DIR : "/dev/null", place->path, NULL, MS_BIND, NULL) <
+	    0)
+		return rf_fail(err, -errno, "mask %s", place->path);
+	return 0;
 }
 
 typedef int put_fn(struct builder *b, const struct rf_place *place, struct rf_err *err);

@@ -2,8 +2,11 @@
 #include "second-opinion.h"
 
 #include <asm/unistd.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "base/fd.h"
+#include "harness.h"
 
 static bool has_setid(uint64_t mode)
 {
@@ -148,5 +151,42 @@ uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_
 	case RF_CALL_ABSENT:
 		return ABSENT;
 	}
+	return KILL;
+}
+
+uint32_t rf_opinion_run(const struct rf_filter *filter, const struct seccomp_data *data)
+{
+	uint32_t a = 0;
+
+	for (size_t pc = 0; pc < filter->len; pc++) {
+		const struct sock_filter *in = &filter->code[pc];
+
+		switch (in->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			RF_REQUIRE(in->k % 4 == 0 && in->k < sizeof(*data), "loads %u", in->k);
+			memcpy(&a, (const char *)data + in->k, sizeof(a));
+			break;
+		case BPF_ALU | BPF_AND | BPF_K:
+			a &= in->k;
+			break;
+		case BPF_JMP | BPF_JA:
+			pc += in->k;
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			pc += a == in->k ? in->jt : in->jf;
+			break;
+		case BPF_JMP | BPF_JGE | BPF_K:
+			pc += a >= in->k ? in->jt : in->jf;
+			break;
+		case BPF_JMP | BPF_JSET | BPF_K:
+			pc += a & in->k ? in->jt : in->jf;
+			break;
+		case BPF_RET | BPF_K:
+			return in->k;
+		default:
+			RF_REQUIRE(false, "instruction %zu is %#x", pc, in->code);
+		}
+	}
+	RF_REQUIRE(false, "ran past the end");
 	return KILL;
 }

@@ -30,4 +30,10 @@
 /* What the filter of these options must answer to a call. */
 uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_data *data);
 
+/*
+ * What the kernel would do with `data`, for the few instructions that the filter has a use for; any
+ * other, and a step past the end, ends the test.
+ */
+uint32_t rf_opinion_run(const struct rf_filter *filter, const struct seccomp_data *data);
+
 #endif

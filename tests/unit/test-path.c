@@ -286,13 +286,21 @@ RF_TEST(magic_links_are_not_followed_by_either_way)
 	}
 }
 
+static int count_open(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
 RF_TEST(a_directory_that_is_none_is_an_error_and_leaks_nothing)
 {
 	RF_AUTO_FD int top = make_tree();
 	RF_AUTO_FD int file = openat(top, "file", O_PATH | O_CLOEXEC);
-	int before = dup(0), after;
+	int before = count_open();
 
-	close(before);
 	for (int i = 0; i < 2; i++) {
 		if (i == 1)
 			take_openat2_away(ENOSYS);
@@ -301,10 +309,8 @@ RF_TEST(a_directory_that_is_none_is_an_error_and_leaks_nothing)
 		for (size_t k = 0; k < RF_LEN(openings); k++)
 			if (openings[k].want < 0)
 				rf_path_open_beneath(top, openings[k].path, openings[k].flags);
-		after = dup(0);
-		close(after);
-		RF_CHECK(before == after, "descriptors %d to %d are open, %d", before, after - 1,
-			 i);
+		RF_CHECK(count_open() == before, "%d descriptors are left, %d",
+			 count_open() - before, i);
 	}
 	remove_tree();
 }

@@ -442,17 +442,29 @@ RF_TEST(stats_print_what_is_known_and_nothing_else)
 	rf_result_done(&result);
 }
 
-/* A box that pid 1 refused has a time but was never ready. */
-RF_TEST(stats_of_a_box_that_was_never_ready_name_no_time_for_it)
+/* A box that pid 1 refused has a time but was never ready; one that we lost has it the other way. */
+RF_TEST(stats_name_each_time_only_if_it_is_known)
 {
+	/* clang-format off */
+	static const struct { uint64_t wall_ns, start_ns; const char *want; } cases[] = {
+		{ 5000000,    UINT64_MAX, "ringfort: ok\n  time     5.0 ms\n" },
+		{ 5000000,    2000000,    "ringfort: ok\n  time     5.0 ms (box ready after 2.0 ms)\n" },
+		{ UINT64_MAX, UINT64_MAX, "ringfort: ok\n" },
+		{ UINT64_MAX, 2000000,    "ringfort: ok\n" },
+	};
+	/* clang-format on */
 	RF_AUTO_BUF struct rf_buf out;
-	struct rf_result result;
 
 	rf_buf_init(&out, ROOM);
-	rf_result_init(&result, NULL);
-	result.usage.wall_ns = 5000000;
-	rf_result_stats(&result, &out);
-	check_has(out.data, "time     5.0 ms");
-	RF_CHECK(!strstr(out.data, "ready"), "%s", out.data);
-	rf_result_done(&result);
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_result result;
+
+		rf_buf_clear(&out);
+		rf_result_init(&result, NULL);
+		result.usage.wall_ns = cases[i].wall_ns;
+		result.usage.start_ns = cases[i].start_ns;
+		rf_result_stats(&result, &out);
+		RF_CHECK(strcmp(out.data, cases[i].want) == 0, "case %zu: %s", i, out.data);
+		rf_result_done(&result);
+	}
 }

@@ -173,7 +173,7 @@ def python(text):
 
 
 def grades(result):
-    return {name: result["isolation"]["limits"][name] for name in GROUPED}
+    return {name: result["isolation"]["limits"].get(name) for name in GROUPED}
 
 
 def story(result):
@@ -409,14 +409,17 @@ def group_holds(**who):
         seen = {name: read(f"{path}/{name}") for name in
                 ("memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.max")
                 if os.path.exists(f"{path}/{name}")}
-        pids = read(path + "/cgroup.procs").split()
-        names = sorted(read(f"/proc/{pid}/comm") for pid in pids)
+
+        def names():
+            return sorted(read(f"/proc/{pid}/comm") for pid in read(path + "/cgroup.procs").split())
+
+        wanted = ["ringfort-init", "sh", "sleep", "sleep"]
+        assert eventually(lambda: names() == wanted, 5), names()
     finally:
         process.terminate()
         process.communicate()
     assert seen == {"memory.max": str(64 << 20), "memory.swap.max": "0", "memory.oom.group": "1",
                     "pids.max": "10", "cpu.max": "50000 100000"}, seen
-    assert names == ["ringfort-init", "sh", "sleep", "sleep"], names
 
 
 @for_each("the box can't see where its group lies, nor write to it", HARD)
@@ -549,8 +552,7 @@ def _():
     expect(result["status"] in ("memory", "failed", "killed") and result["signal"] == 9, result)
 
 
-@case("a limit of a slice that kills a box is told as memory",
-      todo="the OOM is the slice's own: oom_kill counts, limits_hit may not")
+@case("a limit of a slice that kills a box is told as memory")
 def _():
     make_group("small.slice", ["memory", "pids", "cpu"])
     make_group("small.slice/test.service")
@@ -649,11 +651,10 @@ def _():
 
 @case("cgroup.kill of a box's group from outside ends the run and leaves nothing")
 def _():
-    process, path = living_box("--json")
+    process, path = living_box()
     write(path + "/cgroup.kill", 1)
-    out, _ = process.communicate(timeout=20)
-    result = json.loads(b"{" + out.split(b"{", 1)[1])
-    expect(result["signal"] == 9, result)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 137, (process.returncode, err)
     assert left_groups() == []
 
 
@@ -673,6 +674,39 @@ def net_host(**who):
     expect(result["status"] == "denied" and result["error"]["remedy"], result)
     result = box("--net", "host", "--weaker", "allow", "--", "true", **who)
     expect(result["status"] == "ok" and len(result["isolation"]["missing"]) == 1, result)
+
+
+NAME_SERVERS = "/etc/resolv.conf"
+
+
+@contextlib.contextmanager
+def name_servers(kind):
+    """/etc/resolv.conf as a file, as systemd-resolved's link, or not at all."""
+    os.unlink(NAME_SERVERS)
+    if kind == "link":
+        os.makedirs("/run/systemd/resolve", exist_ok=True)
+        write("/run/systemd/resolve/stub-resolv.conf", "nameserver 127.0.0.53\n")
+        os.symlink("../run/systemd/resolve/stub-resolv.conf", NAME_SERVERS)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(NAME_SERVERS)
+        write(NAME_SERVERS, "nameserver 192.0.2.1\n")
+
+
+@for_each("--net host on a host without /etc/resolv.conf runs", EVERYBODY)
+def no_name_servers(**who):
+    with name_servers("none"):
+        result = box("--net", "host", "--weaker", "allow", "--", "true", **who)
+    expect(result["status"] == "ok", result)
+
+
+@for_each("--net host where /etc/resolv.conf is systemd-resolved's link shows its text", EVERYBODY)
+def linked_name_servers(**who):
+    with name_servers("link"):
+        result = box("--net", "host", "--weaker", "allow", "--", "cat", NAME_SERVERS, **who)
+    expect(result["stdout"] == "nameserver 127.0.0.53\n", result)
 
 
 @for_each("Landlock: renames, truncation and terminals work in a box", EVERYBODY)
@@ -705,6 +739,23 @@ def _():
 
 
 # ------------------------------------------------------------- no memory controller
+
+@case("with 64 possible processors: the least memory is enough for a small program", "many-processors")
+def _():
+    for title, who in HARD:
+        code, out, err = call("run", "--json", "--memory", "4M", "--", "true", **who)
+        assert code == 0, (title, code, out, err)
+        code, out, err = call("run", "--json", "--memory", "16M", "--", "sh", "-c", "echo x | cat", **who)
+        assert code == 0, (title, code, out, err)
+
+
+@case("with 64 possible processors: memory beyond the limit never takes the launcher along", "many-processors")
+def _():
+    for title, who in HARD:
+        for memory in ("4M", "6M", "16M"):
+            code, out, err = call("run", "--json", "--memory", memory, *EAT, **who)
+            assert code == 137 and out.startswith("{"), (title, memory, code, out, err)
+
 
 @case("without a memory controller: the other limits are hard, memory is sampled", "no-memory")
 def _():
@@ -777,7 +828,7 @@ def folder(path, owner, mode=0o755):
 def mount_ext4():
     if not os.path.ismount("/mnt"):
         subprocess.run(["truncate", "-s", "16M", "/ext4"], check=True)
-        subprocess.run(["busybox", "mke2fs", "/ext4"], check=True, capture_output=True)
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "/ext4"], check=True)
         subprocess.run(["busybox", "mount", "-t", "ext4", "-o", "loop", "/ext4", "/mnt"], check=True)
 
 
@@ -852,7 +903,7 @@ def _():
     mount_ext4()
     mapped, plain = folder("/mnt/written", 0, 0o755), folder("/srv/written2", UID, 0o755)
     result = box("--current", "none", "--write", mapped, "--write", plain, "--", "sh", "-c",
-                 f"echo x >{mapped}/new; echo x >{plain}/new; ls -ln {mapped}")
+                 f"echo x >{plain}/new && echo x >{mapped}/new")
     expect(result["status"] == "ok", result)
     assert os.stat(mapped + "/new").st_uid == 0 and os.stat(plain + "/new").st_uid == UID
 
@@ -865,12 +916,13 @@ def say(text):
 
 def main():
     scene = (re.search(r"rf\.scene=(\S+)", read("/proc/cmdline")) or ["", "plain"])[1]
+    only = read("/opt/vm/only")
     lay_out()
     say(f"# scene {scene}: {os.uname().release}, lsm {read('/sys/kernel/security/lsm')}, "
         f"controllers {read(group('') + '/cgroup.controllers')}")
     failed = 0
     for name, scenes, todo, fn in CASES:
-        if scene not in scenes:
+        if scene not in scenes or only not in name:
             continue
         began = time.monotonic()
         wrong = ""
