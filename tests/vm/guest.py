@@ -562,31 +562,47 @@ def _():
 
 
 IN_CONTAINER = """
-import os, subprocess, sys, json
+import os, subprocess, sys
 subprocess.run(["umount", "/sys/fs/cgroup"], check=True)
 subprocess.run(["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"], check=True)
-print(subprocess.run(sys.argv[1:], capture_output=True, text=True).stdout)
+if sys.argv[1]:
+    os.makedirs("/sys/fs/cgroup/" + sys.argv[1], exist_ok=True)
+    for pid in open("/sys/fs/cgroup/cgroup.procs").read().split():
+        open(f"/sys/fs/cgroup/{sys.argv[1]}/cgroup.procs", "w").write(pid)
+print(subprocess.run(sys.argv[2:], capture_output=True, text=True).stdout)
 """
 
 
-@case("root in a container with a cgroup namespace: it runs, and its grades are true")
-def _():
+def in_container(leaf, *args):
+    """Runs ringfort in a cgroup namespace whose root holds it, or a `leaf` of that."""
     make_group("machine.slice", ["memory", "pids", "cpu"])
     make_group("machine.slice/one")
+    # The group's processes are counted from unshare on, which must itself be in there.
+    done = subprocess.run(
+        ["unshare", "--cgroup", "--mount", "--propagation", "private", "python3", "-c", IN_CONTAINER,
+         leaf, RINGFORT, *args], capture_output=True, text=True, timeout=60, check=False, cwd="/home",
+        preexec_fn=lambda: write(group("machine.slice/one/cgroup.procs"), 0))
+    assert done.stdout.startswith("{"), done
+    return json.loads(done.stdout)
 
-    def inside(*args):
-        done = subprocess.run(
-            ["unshare", "--cgroup", "--mount", "--propagation", "private", "python3", "-c", IN_CONTAINER,
-             RINGFORT, *args], capture_output=True, text=True, timeout=60, check=False, cwd="/home",
-            preexec_fn=lambda: write(group("machine.slice/one/cgroup.procs"), 0))
-        assert done.stdout.startswith("{"), done
-        return json.loads(done.stdout)
 
-    result = inside("run", "--json", "--memory", "64M", *EAT)
+@case("root in a container's own group: it runs, and its grades are true")
+def _():
+    result = in_container("", "run", "--json", "--memory", "64M", *EAT)
     expect(result["status"] == "memory", result)
-    print("# in a container:", grades(result))
-    remedy = {check["id"]: check for check in inside("doctor", "--json")["checks"]}["cgroup"]["remedy"]
-    print("# its remedy:", remedy)
+
+
+@case("root in a container's own group: doctor says that its processes are in the way")
+def _():
+    checks = {check["id"]: check for check in in_container("", "doctor", "--json")["checks"]}
+    check = checks["cgroup"]
+    assert "process" in check["detail"] or "leaf" in check["remedy"], (check["detail"], check["remedy"])
+
+
+@case("root in a leaf of a container's group: every limit is hard")
+def _():
+    result = in_container("leaf", "run", "--json", "--", "true")
+    expect(grades(result) == ALL_HARD, result)
 
 
 # ------------------------------------------------------------- nothing is left
