@@ -221,20 +221,29 @@ static int until_next(const struct rf_loop *loop)
 						   : (int)((next - now + 999999) / 1000000);
 }
 
+/* The timer that has been due for longest, or NULL. */
+static struct rf_event *due(const struct rf_loop *loop, uint64_t now)
+{
+	struct rf_event *first = NULL;
+
+	for (struct rf_event *event = loop->events; event; event = event->next)
+		if (event->fn && event->at_ns <= now && (!first || event->at_ns < first->at_ns))
+			first = event;
+	return first;
+}
+
 static void dispatch_others(struct rf_loop *loop)
 {
 	uint64_t now = rf_loop_now();
+	struct rf_event *timer;
 
-	for (struct rf_event *event = loop->events; event; event = event->next) {
-		if (!event->fn)
-			continue;
-		if (event->at_ns <= now) {
-			event->at_ns = UINT64_MAX;
-			event->fn(event->data, 0);
-		} else if (event->is_always_ready && event->want) {
-			event->fn(event->data, event->want);
-		}
+	while ((timer = due(loop, now))) {
+		timer->at_ns = UINT64_MAX;
+		timer->fn(timer->data, 0);
 	}
+	for (struct rf_event *event = loop->events; event; event = event->next)
+		if (event->fn && event->is_always_ready && event->want)
+			event->fn(event->data, event->want);
 }
 
 int rf_loop_run(struct rf_loop *loop, struct rf_err *err)

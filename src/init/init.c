@@ -149,7 +149,7 @@ static _Noreturn void watch(int program)
 		int status, pid;
 		long signal = SYS4(__NR_rt_sigtimedwait, &all, &info, 0, sizeof(all));
 
-		if (signal > 0 && signal != SIGCHLD && info.si_pid == 0)
+		if (signal > 0 && signal != SIGCHLD && info.si_pid == 0 && info.si_code == SI_USER)
 			SYS2(__NR_kill, program, signal);
 		while ((pid = (int)SYS4(__NR_wait4, -1, &status, 1 /* WNOHANG */, 0)) > 0)
 			if (pid == program) {

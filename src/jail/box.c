@@ -36,6 +36,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.channel = { -1, -1 },
 		.stdio = { { -1, -1 }, { -1, -1 }, { -1, -1 } },
 		.init = -1,
+		.seal = -1,
 		.uid_lock = -1,
 		.record = -1,
 		.proc_sys = -1,
@@ -332,6 +333,7 @@ void rf_box_done(struct rf_box *box)
 	box->trees = NULL;
 	rf_cgroup_done(&box->cgroup);
 	rf_record_done(box);
+	rf_fd_done(&box->seal);
 	rf_fd_done(&box->uid_lock);
 	rf_fd_done(&box->init);
 	free(box->shared);

@@ -55,6 +55,7 @@ struct rf_box {
 	int channel[2];           /* [0] the launcher's end, [1] the box's */
 	int stdio[3][2];          /* pipes: [0] the read end, [1] the write end */
 	int init;                 /* the program ringfort-init */
+	int seal;                 /* as root: the last user namespace */
 	int uid_lock;             /* holds host_uid */
 	bool has_dead_neighbours; /* records of killed launchers were seen */
 	int record;               /* the locked file in $RUN/boxes, or -1 */

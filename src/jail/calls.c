@@ -24,9 +24,9 @@
 /* clang-format off */
 static const struct rf_call open_files[] = {
 	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(lseek), CALL(pread64),
-	CALL(pwrite64), CALL(readv), CALL(writev), CALL(sendfile), CALL(fcntl), CALL(flock),
-	CALL(fsync), CALL(fdatasync), CALL(ftruncate), CALL(fallocate), CALL(fadvise64), CALL(dup),
-	CALL(dup3), CALL(pipe2), CALL(close_range), CALL(getdents64), CALL(fstatfs),
+	CALL(pwrite64), CALL(readv), CALL(writev), CALL(sendfile), CALL(flock), CALL(fsync),
+	CALL(fdatasync), CALL(ftruncate), CALL(fallocate), CALL(fadvise64), CALL(dup), CALL(dup3),
+	CALL(pipe2), CALL(close_range), CALL(getdents64), CALL(fstatfs),
 };
 
 static const struct rf_call named_files[] = {
@@ -76,13 +76,12 @@ static const struct rf_call conveniences[] = {
 	CALL(setregid), CALL(setresuid), CALL(setresgid), CALL(setfsuid), CALL(setfsgid),
 	CALL(setgroups), CALL(capset), CALL(getrlimit), CALL(sched_setparam),
 	CALL(sched_setscheduler), CALL(sched_setattr), CALL(sched_rr_get_interval), CALL(mlock2),
-	CALL(mlockall), CALL(munlockall), CALL(readahead), CALL(sync_file_range), CALL(syncfs),
-	CALL(tee), CALL(ioprio_get), CALL(ioprio_set), CALL(get_mempolicy), CALL(set_mempolicy),
-	CALL(mbind), CALL(inotify_init1), CALL(inotify_add_watch), CALL(inotify_rm_watch),
-	CALL(io_setup), CALL(io_destroy), CALL(io_getevents), CALL(io_submit), CALL(io_cancel),
-	CALL(io_pgetevents), CALL(mq_open), CALL(mq_unlink), CALL(mq_timedsend),
-	CALL(mq_timedreceive), CALL(mq_notify), CALL(mq_getsetattr), CALL(semget), CALL(semop),
-	CALL(semctl), CALL(semtimedop), CALL(msgget), CALL(msgsnd), CALL(msgrcv), CALL(msgctl),
+	CALL(mlockall), CALL(munlockall), CALL(readahead), CALL(sync_file_range), CALL(tee),
+	CALL(ioprio_get), CALL(ioprio_set), CALL(get_mempolicy), CALL(set_mempolicy), CALL(mbind),
+	CALL(inotify_init1), CALL(inotify_add_watch), CALL(inotify_rm_watch), CALL(mq_open),
+	CALL(mq_unlink), CALL(mq_timedsend), CALL(mq_timedreceive), CALL(mq_notify),
+	CALL(mq_getsetattr), CALL(semget), CALL(semop), CALL(semctl), CALL(semtimedop),
+	CALL(msgget), CALL(msgsnd), CALL(msgrcv), CALL(msgctl),
 	CALL_AT(landlock_create_ruleset, 444), CALL_AT(landlock_add_rule, 445),
 	CALL_AT(landlock_restrict_self, 446), CALL(seccomp), CALL(remap_file_pages),
 };
@@ -119,7 +118,8 @@ static const struct rf_call personalities[] = { CALL(personality) };
 static const struct rf_call renames[] = { CALL(renameat2) };
 static const struct rf_call setrlimits[] = { CALL(setrlimit) };
 static const struct rf_call prlimits[] = { CALL(prlimit64) };
-static const struct rf_call syncs[] = { CALL(sync) };
+static const struct rf_call syncs[] = { CALL(sync), CALL(syncfs) };
+static const struct rf_call fcntls[] = { CALL(fcntl) };
 static const struct rf_call opaque[] = { CALL(clone3), CALL(openat2) };
 
 static const struct rf_call namespaces[] = {
@@ -148,8 +148,9 @@ static const struct rf_call whole_machine[] = {
 };
 
 static const struct rf_call ring_and_keys[] = {
-	CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register), CALL(add_key),
-	CALL(request_key), CALL(keyctl), CALL(lookup_dcookie), CALL(nfsservctl),
+	CALL(io_setup), CALL(io_destroy), CALL(io_getevents), CALL(io_submit), CALL(io_cancel),
+	CALL(io_pgetevents), CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register),
+	CALL(add_key), CALL(request_key), CALL(keyctl), CALL(lookup_dcookie), CALL(nfsservctl),
 	CALL_AT(set_mempolicy_home_node, 450),
 };
 
@@ -205,6 +206,7 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("unix pairs only",                          YES, YES, YES, RF_CHECK_SOCKETPAIR, socketpairs),
 	ROW("nothing that types into a terminal",       YES, YES, YES, RF_CHECK_IOCTL, ioctls),
 	ROW("ordinary Linux personalities",             YES, NO,  YES, RF_CHECK_PERSONALITY, personalities),
+	ROW("no leases, which make others wait",        YES, YES, YES, RF_CHECK_FCNTL, fcntls),
 	ROW("no whiteout, which is a device node",      YES, YES, YES, RF_CHECK_RENAME, renames),
 	ROW("any limit but that of core files",         YES, YES, YES, RF_CHECK_SETRLIMIT, setrlimits),
 	ROW("any limit but that of core files",         YES, YES, YES, RF_CHECK_PRLIMIT, prlimits),

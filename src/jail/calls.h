@@ -23,12 +23,13 @@ enum rf_call_check {
 	RF_CHECK_NODE_2,     /* mknodat */
 	RF_CHECK_CLONE,      /* no new namespace */
 	RF_CHECK_SOCKET,     /* families and protocols of the plan */
-	RF_CHECK_SOCKETPAIR, /* unix only */
+	RF_CHECK_SOCKETPAIR, /* unix only, and not for datagrams where unix sockets are off */
 	RF_CHECK_IOCTL,      /* nothing that types into a terminal */
 	RF_CHECK_PERSONALITY,
 	RF_CHECK_RENAME,    /* leaves no whiteout, which is a device node */
 	RF_CHECK_SETRLIMIT, /* core limits are left alone: see rlimit.c */
 	RF_CHECK_PRLIMIT,
+	RF_CHECK_FCNTL, /* no leases, no directory signals */
 };
 
 enum rf_call_verdict {

@@ -210,7 +210,11 @@ static void limit_v1(struct rf_cgroup *cgroup, const struct rf_plan *plan)
 	uint64_t share = plan->limits[RF_LIMIT_CPU], bytes = plan->limits[RF_LIMIT_MEMORY];
 
 	if (memory >= 0) {
-		cgroup->has_memory = write_number(memory, "memory.limit_in_bytes", bytes);
+		/* Version 1 counts the buffers of TCP apart from everything else. */
+		cgroup->has_memory =
+			write_number(memory, "memory.limit_in_bytes", bytes) &&
+			(write_number(memory, "memory.kmem.tcp.limit_in_bytes", bytes) ||
+			 faccessat(memory, "memory.kmem.tcp.limit_in_bytes", F_OK, 0) < 0);
 		if (!write_number(memory, "memory.memsw.limit_in_bytes", bytes))
 			rf_fd_write_text(memory, "memory.swappiness", "0");
 	}
@@ -224,10 +228,23 @@ static void limit_v1(struct rf_cgroup *cgroup, const struct rf_plan *plan)
 }
 
 /*
- * cpu and cpuacct are one hierarchy almost everywhere, and one directory serves both.  Where they
- * are two, counting processor time would cost a box 80 µs more, so the sampler does it unless the
- * plan insists.
+ * Counting processor time in a hierarchy of its own costs a box 80 µs.  It is not needed where the
+ * time on the clock and the share of the processor keep the limit by themselves.
  */
+static bool needs_cputime(const struct rf_plan *plan)
+{
+	const uint64_t *limits = plan->limits;
+	uint64_t time = limits[RF_LIMIT_TIME], share = limits[RF_LIMIT_CPU];
+
+	if (plan->needs_hard)
+		return true;
+	if (limits[RF_LIMIT_CPU_TIME] == RF_LIMIT_NONE)
+		return false;
+	return time == RF_LIMIT_NONE || share == RF_LIMIT_NONE ||
+	       limits[RF_LIMIT_CPU_TIME] < time / 100 * share;
+}
+
+/* cpu and cpuacct are one hierarchy almost everywhere, and one directory serves both. */
 static bool shares_directory(const char *group, const char *parent)
 {
 	size_t len = strlen(parent);
@@ -253,7 +270,7 @@ int rf_cgroup_raise(struct rf_box *box, struct rf_err *err)
 			continue;
 		if (i == RF_GROUP_CPUACCT && shares_directory(cgroup->paths[RF_GROUP_CPU], path))
 			cgroup->dirs[i] = fcntl(cgroup->dirs[RF_GROUP_CPU], F_DUPFD_CLOEXEC, 3);
-		else if (i != RF_GROUP_CPUACCT || box->plan->needs_hard)
+		else if (i != RF_GROUP_CPUACCT || needs_cputime(box->plan))
 			make_group(box, (enum rf_group)i, path);
 	}
 	limit_v1(cgroup, box->plan);

@@ -174,11 +174,30 @@ static void check_socket(struct writer *w)
 	ret(w, REFUSE);
 }
 
+/* Pairs that stay pairs: a datagram one could be pointed at a path after all. */
 static void check_socketpair(struct writer *w)
 {
 	load_arg(w, 0);
-	ret_if(w, AF_UNIX, ALLOW);
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AF_UNIX);
 	ret(w, NO_FAMILY);
+	if (!w->options->has_unix) {
+		load_arg(w, 1);
+		mask_with(w, SOCKET_TYPE);
+		ret_if(w, SOCK_STREAM, ALLOW);
+		ret_if(w, SOCK_SEQPACKET, ALLOW);
+		ret(w, REFUSE);
+	} else {
+		ret(w, ALLOW);
+	}
+}
+
+/* A lease on a file that is only read would keep its writers outside waiting. */
+static void check_fcntl(struct writer *w)
+{
+	load_arg(w, 1);
+	ret_if(w, F_SETLEASE, REFUSE);
+	ret_if(w, F_NOTIFY, REFUSE);
+	ret(w, ALLOW);
 }
 
 static void check_ioctl(struct writer *w)
@@ -272,6 +291,9 @@ static void put_leaf(struct writer *w, const struct leaf *leaf)
 		break;
 	case RF_CHECK_RENAME:
 		check_rename(w);
+		break;
+	case RF_CHECK_FCNTL:
+		check_fcntl(w);
 		break;
 	case RF_CHECK_SETRLIMIT:
 		check_setrlimit(w);

@@ -20,35 +20,14 @@
 #include "base/fd.h"
 #include "jail/userns.h"
 
-/* Root becomes the box's own uid and keeps its capabilities until the user namespace is made. */
-static int leave_root(struct rf_box *box, struct rf_err *err)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct sets[2];
-
-	if (setgroups(0, NULL) < 0)
-		return rf_fail(err, -errno, "leave all groups");
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||
-	    setresgid(box->host_gid, box->host_gid, box->host_gid) < 0 ||
-	    setresuid(box->host_uid, box->host_uid, box->host_uid) < 0)
-		return rf_fail(err, -errno, "become uid %u", box->host_uid);
-	if (syscall(SYS_capget, &header, sets) < 0)
-		return rf_fail(err, -errno, "read capabilities");
-	for (size_t i = 0; i < RF_LEN(sets); i++)
-		sets[i].effective = sets[i].permitted;
-	if (syscall(SYS_capset, &header, sets) < 0)
-		return rf_fail(err, -errno, "keep capabilities");
-	/* The change of uid took our /proc/self away; nobody else has this uid. */
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
-		return rf_fail(err, -errno, "own /proc/self");
-	return 0;
-}
-
 /* Besides the filter, so that two walls stand before a nested namespace. */
 static int forbid_namespaces(struct rf_box *box, struct rf_err *err)
 {
 	int code = rf_fd_write_text(box->proc_sys, "user/max_user_namespaces", "0");
 
+	/* An ordinary user's programs outside draw on the same supply. */
+	rf_fd_write_text(box->proc_sys, "user/max_inotify_instances", "32");
+	rf_fd_write_text(box->proc_sys, "user/max_inotify_watches", "16384");
 	if (code == 0)
 		return 0;
 	return rf_box_lacks(box, "a limit of 0 on nested user namespaces",
@@ -82,8 +61,8 @@ int rf_identity_drop(struct rf_box *box, struct rf_err *err)
 			 "seccomp=unconfined",
 			 err) < 0)
 		return err->code;
-	if (box->is_root && leave_root(box, err) < 0)
-		return err->code;
+	if (box->is_root && setgroups(0, NULL) < 0)
+		return rf_fail(err, -errno, "leave all groups");
 	if (rf_userns_seal(box, err) < 0)
 		return err->code;
 	if (forbid_namespaces(box, err) < 0)

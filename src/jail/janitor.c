@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,6 +13,23 @@
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "jail/record.h"
+
+/* Closes every other descriptor, gap by gap. */
+static void keep_only(const int *kept, size_t count)
+{
+	for (int from = 0;;) {
+		int next = INT_MAX;
+
+		for (size_t i = 0; i < count; i++)
+			if (kept[i] >= from && kept[i] < next)
+				next = kept[i];
+		if (next > from)
+			rf_kernel_close_range((unsigned)from, (unsigned)next - 1, 0);
+		if (next == INT_MAX)
+			return;
+		from = next + 1;
+	}
+}
 
 /*
  * Waits for the launcher's end of the pipe to close, then for pid 1, and removes what is left.
@@ -29,9 +47,7 @@ static _Noreturn void wait_and_clean(const struct rf_box *launchers, int life)
 	setsid();
 	prctl(PR_SET_NAME, "ringfort-clean", 0, 0, 0);
 	/* Holds nothing of the caller's: a reader of its output must see the end. */
-	for (int fd = 0; fd < 1024; fd++)
-		if (fd != life && fd != box.pidfd && fd != box.record && fd != box.uid_lock)
-			close(fd);
+	keep_only((int[]){ life, box.pidfd, box.record, box.uid_lock }, 4);
 	while (read(life, &none, 1) < 0 && errno == EINTR)
 		;
 	rf_box_kill(&box);

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,52 @@ static int make_link(struct builder *b, const char *target, const char *path, st
 	return 0;
 }
 
+/* The innermost writable host tree that `place` lies in, or NULL. */
+static const struct rf_place *writable_around(const struct builder *b, const struct rf_place *place)
+{
+	const struct rf_place *found = NULL;
+
+	for (const struct rf_place *p = b->box->plan->places; p < place; p++)
+		if (p->kind == RF_PLACE_HOST && p->rights & RF_RIGHT_WRITE &&
+		    strcmp(p->path, place->path) != 0 && rf_path_is_beneath(place->path, p->path))
+			found = p;
+	return found;
+}
+
+/*
+ * Makes every directory between a writable tree and a place in it a mount point of its own.  A mount
+ * point can't be renamed; its parents could, and another directory put where the place was.
+ */
+static int pin_parents(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	const struct rf_place *around = writable_around(b, place);
+	char path[PATH_MAX];
+
+	if (!around || strlen(place->path) >= sizeof(path))
+		return 0;
+	for (const char *at = place->path + strlen(around->path) + 1; (at = strchr(at, '/'));
+	     at++) {
+		size_t len = (size_t)(at - place->path);
+		RF_AUTO_FD int dir = -1;
+		int mnt;
+
+		memcpy(path, place->path, len);
+		path[len] = '\0';
+		dir = rf_path_open_beneath(b->root, path, O_PATH | O_DIRECTORY);
+		if (dir < 0)
+			return rf_fail(err, dir, "pin %s", path);
+		mnt = rf_kernel_open_tree(
+			dir, "", RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+		if (mnt < 0)
+			return rf_fail(err, -errno, "pin %s", path);
+		b->parent_len = SIZE_MAX; /* what was opened before lies beneath the pin */
+		if (attach(b, mnt, true, path, err) < 0)
+			return err->code;
+		b->parent_len = SIZE_MAX;
+	}
+	return 0;
+}
+
 static int put_host(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
 	size_t index = (size_t)(place - b->box->plan->places);
@@ -184,6 +231,8 @@ static int put_host(struct builder *b, const struct rf_place *place, struct rf_e
 		return err->code;
 	if (fstat(mnt, &st) < 0)
 		return rf_fail(err, -errno, "look at %s", place->path);
+	if (pin_parents(b, place, err) < 0)
+		return err->code;
 	return attach(b, rf_fd_take(&mnt), S_ISDIR(st.st_mode), place->path, err);
 }
 
@@ -294,7 +343,9 @@ static int put_proc(struct builder *b, const struct rf_place *place, struct rf_e
 
 static int put_pts(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
-	static const char *const options[] = { "ptmxmode", "0666", "mode", "0620", NULL };
+	static const char *const options[] = {
+		"ptmxmode", "0666", "mode", "0620", "max", "64", NULL
+	};
 	int mnt = rf_mount_new("devpts", options, RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NOEXEC);
 
 	if (mnt < 0)

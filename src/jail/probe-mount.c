@@ -81,12 +81,13 @@ static int map_tree(struct rf_probe_stage *stage, const char *path)
 	struct rf_kernel_mount_attr attr = { .attr_set = SAFE | RF_MOUNT_ATTR_IDMAP };
 	RF_AUTO_FD int mnt = rf_kernel_open_tree(
 		AT_FDCWD, path, RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC | RF_AT_RECURSIVE);
+	RF_AUTO_FD int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	RF_AUTO_FD int ns = -1;
 	struct stat st;
 
-	if (mnt < 0 || fstat(mnt, &st) < 0)
+	if (mnt < 0 || proc < 0 || fstat(mnt, &st) < 0)
 		return -errno;
-	if (rf_userns_for_owner(&stage->box, st.st_uid, st.st_gid, &ns, &stage->err) < 0)
+	if (rf_userns_make(proc, st.st_uid, st.st_gid, &stage->box, &ns, &stage->err) < 0)
 		return stage->err.code;
 	attr.userns_fd = (uint64_t)ns;
 	return rf_kernel_mount_setattr(mnt, "", AT_EMPTY_PATH | RF_AT_RECURSIVE, &attr) < 0 ? -errno

@@ -20,6 +20,7 @@
 #include "jail/identity.h"
 #include "jail/mount.h"
 #include "jail/probe-check.h"
+#include "jail/userns.h"
 
 /* True, and nothing said, if /proc/self/ns/`name` is not the launcher's. */
 static bool is_elsewhere(struct rf_probe_trial *trial, const char *name)
@@ -92,7 +93,8 @@ void rf_probe_space_last(struct rf_probe_trial *trial)
 
 	rf_probe_stage_init(&stage);
 	stage.plan.may_be_weaker = true;
-	if (rf_identity_drop(&stage.box, &stage.err) < 0)
+	if (rf_userns_prepare(&stage.box, &stage.err) < 0 ||
+	    rf_identity_drop(&stage.box, &stage.err) < 0)
 		rf_probe_refused(trial, &stage.err);
 	else if (is_elsewhere(trial, trial->check->what))
 		rf_probe_present(trial, "no groups, no capabilities");
@@ -112,7 +114,10 @@ void rf_probe_space_limit(struct rf_probe_trial *trial)
 	stage.box.proc_sys = openat(proc, "sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (stage.box.proc_sys < 0)
 		rf_probe_failed(trial, -errno, "open /proc/sys");
-	else if (rf_identity_drop(&stage.box, &stage.err) < 0)
+	else if ((stage.box.is_root &&
+		  rf_userns_make(proc, stage.plan.uid, stage.plan.gid, &stage.box, &stage.box.seal,
+				 &stage.err) < 0) ||
+		 rf_identity_drop(&stage.box, &stage.err) < 0)
 		rf_probe_refused(trial, &stage.err);
 	else if (unshare(CLONE_NEWUSER) == 0)
 		rf_probe_absent(trial, "a limit of 0 does not hold");

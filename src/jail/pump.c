@@ -17,31 +17,46 @@ static void on_read(void *data, int what);
 static void on_write(void *data, int what);
 
 /*
- * O_NONBLOCK on the caller's standard output would be seen by everyone who shares it, the shell
- * included; a description of our own is opened through /proc instead.
+ * O_NONBLOCK on the caller's standard streams would be seen by everyone who shares them, the shell
+ * included; a description of our own is opened through /proc instead.  Returns -1 where that can't
+ * be: a file never blocks, a socket has its own way, and the rest is polled first.
  */
-static void open_anew(struct rf_pump *pump)
+static int open_anew(int fd, int flags, bool *ret_is_socket)
 {
 	char link[32];
 	struct stat st;
 
-	if (pump->to < 0 || fstat(pump->to, &st) < 0)
-		return;
-	pump->is_socket = S_ISSOCK(st.st_mode);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	*ret_is_socket = S_ISSOCK(st.st_mode);
 	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
-		return;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", pump->to);
-	pump->own_to = open(link, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	pump->is_small = pump->own_to < 0;
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return open(link, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static bool is_blocking(int fd)
+{
+	return !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+static int source(const struct rf_pump *pump)
+{
+	return pump->own_from >= 0 ? pump->own_from : pump->from;
 }
 
 int rf_pump_start(struct rf_pump *pump, struct rf_loop *loop, struct rf_err *err)
 {
 	pump->loop = loop;
-	pump->own_to = -1;
-	if (!pump->into && !(fcntl(pump->to, F_GETFL) & O_NONBLOCK))
-		open_anew(pump);
-	return rf_loop_watch(loop, pump->from, RF_LOOP_READ, on_read, pump, &pump->read_event, err);
+	pump->own_to = pump->own_from = -1;
+	if (is_blocking(pump->from))
+		pump->own_from = open_anew(pump->from, O_RDONLY, &pump->is_from_socket);
+	if (!pump->into && is_blocking(pump->to)) {
+		pump->own_to = open_anew(pump->to, O_WRONLY, &pump->is_socket);
+		pump->is_small = pump->own_to < 0;
+	}
+	return rf_loop_watch(loop, source(pump), RF_LOOP_READ, on_read, pump, &pump->read_event,
+			     err);
 }
 
 static int target(const struct rf_pump *pump)
@@ -114,8 +129,8 @@ static void flush(struct rf_pump *pump)
 	rf_event_cancel(pump->write_event);
 	pump->write_event = NULL;
 	if (pump->has_source_ended ||
-	    (!pump->read_event && rf_loop_watch(pump->loop, pump->from, RF_LOOP_READ, on_read, pump,
-						&pump->read_event, &err) < 0))
+	    (!pump->read_event && rf_loop_watch(pump->loop, source(pump), RF_LOOP_READ, on_read,
+						pump, &pump->read_event, &err) < 0))
 		finish(pump);
 }
 
@@ -123,6 +138,13 @@ static void on_write(void *data, int what)
 {
 	(void)what;
 	flush(data);
+}
+
+static ssize_t read_some(struct rf_pump *pump)
+{
+	if (pump->is_from_socket)
+		return recv(pump->from, pump->buffer, sizeof(pump->buffer), MSG_DONTWAIT);
+	return read(source(pump), pump->buffer, sizeof(pump->buffer));
 }
 
 static void on_read(void *data, int what)
@@ -133,8 +155,8 @@ static void on_read(void *data, int what)
 
 	if (!(what & (RF_LOOP_READ | RF_LOOP_HANGUP)) || pump->len > 0)
 		return;
-	n = read(pump->from, pump->buffer, sizeof(pump->buffer));
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+	n = read_some(pump);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN) && !pump->is_last_call)
 		return;
 	len = n > 0 ? (size_t)n : 0;
 	pump->total += len;
@@ -145,6 +167,13 @@ static void on_read(void *data, int what)
 	else
 		pump->len = len;
 	flush(pump);
+}
+
+void rf_pump_last_call(struct rf_pump *pump)
+{
+	pump->is_last_call = true;
+	while (!pump->is_done && !pump->has_source_ended && pump->len == 0)
+		on_read(pump, RF_LOOP_READ);
 }
 
 void rf_pump_end_source(struct rf_pump *pump)
@@ -159,5 +188,6 @@ void rf_pump_done(struct rf_pump *pump)
 	rf_event_cancel(pump->read_event);
 	rf_event_cancel(pump->write_event);
 	pump->read_event = pump->write_event = NULL;
+	rf_fd_done(&pump->own_from);
 	rf_fd_done(&pump->own_to);
 }

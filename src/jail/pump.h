@@ -18,10 +18,11 @@ struct rf_pump {
 	struct rf_loop *loop;
 	int from, to;        /* borrowed; -1 when done with */
 	struct rf_buf *into; /* instead of `to`; borrowed, or NULL */
+	int own_from;        /* `from` opened anew, or -1 */
 	int own_to;          /* `to` opened anew, or -1 */
-	bool is_socket;
+	bool is_socket, is_from_socket;
 	bool is_small; /* write no more than a pipe surely takes */
-	bool has_source_ended, is_done;
+	bool has_source_ended, is_last_call, is_done;
 	bool (*on_bytes)(void *data, struct rf_pump *pump, size_t *len); /* may cut; false: stop */
 	void (*on_done)(void *data, struct rf_pump *pump); /* all moved, or nobody reads */
 	void *data;
@@ -34,6 +35,9 @@ struct rf_pump {
 
 /* Begins to move bytes; callbacks and ends are set by the caller before. */
 int rf_pump_start(struct rf_pump *pump, struct rf_loop *loop, struct rf_err *err);
+
+/* Nothing more will come: reads what is there, and then ends. */
+void rf_pump_last_call(struct rf_pump *pump);
 
 /* Reads nothing more; what was read is still written. */
 void rf_pump_end_source(struct rf_pump *pump);

@@ -262,13 +262,13 @@ void rf_result_stats(const struct rf_result *result, struct rf_buf *out)
 	if (result->signal)
 		rf_buf_printf(out, ", signal %d (%s)", result->signal, strsignal(result->signal));
 	rf_buf_puts(out, "\n");
-	if (result->usage.wall_ns != UINT64_MAX)
+	if (result->usage.wall_ns != UINT64_MAX) {
 		rf_buf_printf(out, "  %-8s %.1f ms", "time", (double)result->usage.wall_ns / 1e6);
-	if (result->usage.start_ns != UINT64_MAX)
-		rf_buf_printf(out, " (box ready after %.1f ms)",
-			      (double)result->usage.start_ns / 1e6);
-	if (result->usage.wall_ns != UINT64_MAX)
+		if (result->usage.start_ns != UINT64_MAX)
+			rf_buf_printf(out, " (box ready after %.1f ms)",
+				      (double)result->usage.start_ns / 1e6);
 		rf_buf_puts(out, "\n");
+	}
 	if (result->usage.cpu_ns != UINT64_MAX)
 		rf_buf_printf(out, "  %-8s %.1f ms\n", "cpu", (double)result->usage.cpu_ns / 1e6);
 	put_size(out, "memory", result->usage.memory_peak);

@@ -106,6 +106,9 @@ static void on_exit_of_init(void *data, int what)
 	run->result->usage.wall_ns = rf_loop_now() - run->began_ns;
 	rf_event_cancel(run->exit_event);
 	rf_pump_done(&run->pumps[0]);
+	/* What the box wrote is in the pipes by now; who else may hold their ends is not waited for. */
+	rf_pump_last_call(&run->pumps[1]);
+	rf_pump_last_call(&run->pumps[2]);
 	stop_if_over(run);
 }
 
@@ -202,7 +205,10 @@ static int start_pumps(struct run *run, struct rf_err *err)
 {
 	struct rf_box *box = &run->box;
 
+	/* Ours to change, and needed: whoever else reads from a pipe may leave nothing to be read. */
 	fcntl(box->stdio[0][1], F_SETFL, O_NONBLOCK);
+	fcntl(box->stdio[1][0], F_SETFL, O_NONBLOCK);
+	fcntl(box->stdio[2][0], F_SETFL, O_NONBLOCK);
 	run->pumps[0].from = STDIN_FILENO;
 	run->pumps[0].to = box->stdio[0][1];
 	run->pumps[0].on_done = on_input_done;
@@ -416,7 +422,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	run->result = ret_result;
 	run->ending.killed_for = RF_LIMIT_COUNT;
 	for (int i = 0; i < 3; i++)
-		run->pumps[i].own_to = -1;
+		run->pumps[i].own_to = run->pumps[i].own_from = -1;
 	rf_box_init(&run->box, plan);
 
 	if (supervise(run, &err) < 0)

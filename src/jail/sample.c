@@ -8,20 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 
 #define MAX_PROCESSES 4096
-#define MAX_MEMFDS    256
 
 struct walk {
 	pid_t pids[MAX_PROCESSES]; /* found so far; those before `next` are done */
 	size_t count, next;
-	ino_t memfds[MAX_MEMFDS];
-	size_t memfd_count;
 	struct rf_sample *sample;
 	uint64_t resident;
 };
@@ -32,6 +28,42 @@ static int open_process(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool has_memory(int task)
+{
+	char text[64];
+
+	return rf_fd_read_text(task, "statm", text, sizeof(text)) > 0 && text[0] != '0';
+}
+
+/*
+ * A thread of the process that still has its memory: the process's own files read empty once its
+ * first thread has ended, while the others live on.  Gives the process itself if there is none.
+ */
+static int open_living(int process)
+{
+	RF_AUTO_FD int tasks = -1;
+	struct dirent *task;
+	int found = -1, copy;
+	DIR *dir;
+
+	if (has_memory(process))
+		return fcntl(process, F_DUPFD_CLOEXEC, 3);
+	tasks = openat(process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	copy = tasks < 0 ? -1 : fcntl(tasks, F_DUPFD_CLOEXEC, 3);
+	dir = copy < 0 ? NULL : fdopendir(copy);
+	if (!dir)
+		rf_fd_done(&copy);
+	while (dir && found < 0 && (task = readdir(dir))) {
+		if (task->d_name[0] != '.')
+			found = openat(tasks, task->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (found >= 0 && !has_memory(found))
+			rf_fd_done(&found);
+	}
+	if (dir)
+		closedir(dir);
+	return found >= 0 ? found : fcntl(process, F_DUPFD_CLOEXEC, 3);
 }
 
 /* The children of every thread; orphans belong to pid 1, so none is missed. */
@@ -109,39 +141,16 @@ static uint64_t exact_of(int process)
 	return bytes;
 }
 
-static bool is_new_memfd(struct walk *walk, ino_t ino)
+/* Page tables, in kilobytes behind "VmPTE:" of status. */
+static uint64_t tables_of(int process)
 {
-	for (size_t i = 0; i < walk->memfd_count; i++)
-		if (walk->memfds[i] == ino)
-			return false;
-	if (walk->memfd_count < MAX_MEMFDS)
-		walk->memfds[walk->memfd_count++] = ino;
-	return true;
-}
+	char text[2048];
+	const char *at;
 
-static uint64_t memfds_of(struct walk *walk, int process)
-{
-	RF_AUTO_FD int fds = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int copy = fds < 0 ? -1 : fcntl(fds, F_DUPFD_CLOEXEC, 3);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *fd;
-	uint64_t bytes = 0;
-
-	if (!dir) {
-		rf_fd_done(&copy);
+	if (rf_fd_read_text(process, "status", text, sizeof(text)) <= 0)
 		return 0;
-	}
-	while ((fd = readdir(dir))) {
-		char target[64];
-		struct stat st;
-		ssize_t len = readlinkat(fds, fd->d_name, target, sizeof(target));
-
-		if (len >= 7 && strncmp(target, "/memfd:", 7) == 0 &&
-		    fstatat(fds, fd->d_name, &st, 0) == 0 && is_new_memfd(walk, st.st_ino))
-			bytes += (uint64_t)st.st_blocks * 512;
-	}
-	closedir(dir);
-	return bytes;
+	at = strstr(text, "\nVmPTE:");
+	return at ? strtoull(at + strlen("\nVmPTE:"), NULL, 10) * 1024 : 0;
 }
 
 static uint64_t scratch_of(int process)
@@ -166,13 +175,14 @@ void rf_sample_take(pid_t init, uint64_t exact_above, struct rf_sample *ret_samp
 	walk->pids[walk->count++] = init;
 	for (; walk->next < walk->count; walk->next++) {
 		RF_AUTO_FD int process = open_process(walk->pids[walk->next]);
+		RF_AUTO_FD int living = process < 0 ? -1 : open_living(process);
 
-		if (process < 0)
+		if (living < 0)
 			continue;
 		add_children(walk, process);
 		ret_sample->cpu_ns += cpu_of(process);
-		walk->resident += resident_of(process);
-		ret_sample->memory_bytes += memfds_of(walk, process);
+		walk->resident += resident_of(living);
+		ret_sample->memory_bytes += tables_of(living);
 		if (walk->next == 0)
 			ret_sample->memory_bytes += scratch_of(process);
 	}
@@ -181,9 +191,10 @@ void rf_sample_take(pid_t init, uint64_t exact_above, struct rf_sample *ret_samp
 	for (size_t i = 0;
 	     walk->resident + ret_sample->memory_bytes > exact_above && i < walk->count; i++) {
 		RF_AUTO_FD int process = open_process(walk->pids[i]);
+		RF_AUTO_FD int living = process < 0 ? -1 : open_living(process);
 
-		if (process >= 0)
-			exact += exact_of(process);
+		if (living >= 0)
+			exact += exact_of(living);
 	}
 	ret_sample->memory_bytes += exact ? exact : walk->resident;
 	free(walk);

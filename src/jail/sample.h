@@ -3,8 +3,9 @@
  *
  * Walks the processes beneath pid 1 in /proc.  A look costs tens of microseconds for a handful of
  * processes.  Memory is what would be gone if the box were not there: private and shared anonymous
- * pages by their share (PSS), the scratch file system, and memfds; a scratch file or memfd that is
- * mapped counts twice.
+ * pages by their share (PSS), page tables, and the scratch file system, of which a mapped file counts
+ * twice.  What only the kernel sees (buffers of pipes and sockets) is missed; memory that could hide
+ * there altogether (memfds, System V) is refused by the filter of such a box.
  */
 #ifndef RF_JAIL_SAMPLE_H
 #define RF_JAIL_SAMPLE_H

@@ -131,6 +131,7 @@ struct owners {
 		int ns;
 	} of[8];
 	size_t count;
+	int proc;
 };
 
 static int owner_ns(struct owners *owners, const struct rf_box *box, const struct stat *st,
@@ -143,7 +144,7 @@ static int owner_ns(struct owners *owners, const struct rf_box *box, const struc
 			return owners->of[i].ns;
 	if (i == RF_LEN(owners->of))
 		return rf_fail_say(err, -E2BIG, "the plan's trees have more than %zu owners", i);
-	if (rf_userns_for_owner(box, st->st_uid, st->st_gid, &owners->of[i].ns, err) < 0)
+	if (rf_userns_make(owners->proc, st->st_uid, st->st_gid, box, &owners->of[i].ns, err) < 0)
 		return err->code;
 	owners->of[i].uid = st->st_uid;
 	owners->of[i].gid = st->st_gid;
@@ -200,8 +201,9 @@ static int open_owned(struct rf_box *box, size_t index, struct owners *owners, s
 
 int rf_source_open_owned(struct rf_box *box, struct rf_err *err)
 {
-	struct owners owners = { 0 };
-	int code = 0;
+	RF_AUTO_FD int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct owners owners = { .proc = proc };
+	int code = proc < 0 ? rf_fail(err, -errno, "open /proc") : 0;
 
 	for (size_t i = 0; code == 0 && i < box->plan->place_count; i++)
 		if (box->plan->places[i].kind == RF_PLACE_HOST && is_named(&box->plan->places[i]))

@@ -21,10 +21,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+
+#define HOLDERS 12 /* namespaces that one box may need: owners of trees, and the last */
 
 uint64_t rf_userns_flags(const struct rf_box *box)
 {
@@ -33,13 +34,14 @@ uint64_t rf_userns_flags(const struct rf_box *box)
 	return box->is_root ? flags : flags | CLONE_NEWUSER;
 }
 
-static int write_map(const char *file, unsigned inside, unsigned outside, struct rf_err *err)
+static int write_map(int proc, const char *file, unsigned inside, unsigned outside,
+		     struct rf_err *err)
 {
 	char map[48];
 	int code;
 
 	snprintf(map, sizeof(map), "%u %u 1", inside, outside);
-	code = rf_fd_write_text(AT_FDCWD, file, map);
+	code = rf_fd_write_text(proc, file, map);
 	return code < 0 ? rf_fail(err, code, "write %s", file) : 0;
 }
 
@@ -51,9 +53,9 @@ static int map_self(unsigned uid, unsigned gid, unsigned host_uid, unsigned host
 
 	if (code < 0 && code != -ENOENT)
 		return rf_fail(err, code, "write /proc/self/setgroups");
-	if (write_map("/proc/self/uid_map", uid, host_uid, err) < 0)
+	if (write_map(AT_FDCWD, "/proc/self/uid_map", uid, host_uid, err) < 0)
 		return err->code;
-	return write_map("/proc/self/gid_map", gid, host_gid, err);
+	return write_map(AT_FDCWD, "/proc/self/gid_map", gid, host_gid, err);
 }
 
 int rf_userns_enter(struct rf_box *box, struct rf_err *err)
@@ -71,20 +73,6 @@ int rf_userns_enter(struct rf_box *box, struct rf_err *err)
 	return 0;
 }
 
-int rf_userns_seal(struct rf_box *box, struct rf_err *err)
-{
-	const struct rf_plan *plan = box->plan;
-	unsigned host_uid = box->is_root ? box->host_uid : plan->uid;
-	unsigned host_gid = box->is_root ? box->host_gid : plan->gid;
-
-	if (unshare(CLONE_NEWUSER) < 0) {
-		rf_fail(err, -errno, "a user namespace");
-		return rf_fail_hint(err,
-				    "see `ringfort doctor`: user.max_user_namespaces may be 0");
-	}
-	return map_self(plan->uid, plan->gid, host_uid, host_gid, err);
-}
-
 /* Lives in the new namespace until the launcher has taken hold of it, or is gone itself. */
 static int hold_namespace(void *launcher)
 {
@@ -98,32 +86,73 @@ static int hold_namespace(void *launcher)
 
 /*
  * A namespace needs a process to be born, and only its parent may map ids that are not the child's
- * own.  The child shares our memory and touches none of it, so nothing is copied for it.
+ * own.  The child shares our memory and touches only its own stack, so nothing is copied for it.
  */
-int rf_userns_for_owner(const struct rf_box *box, uid_t uid, gid_t gid, int *ret_ns,
-			struct rf_err *err)
+int rf_userns_make(int proc, unsigned inside_uid, unsigned inside_gid, const struct rf_box *box,
+		   int *ret_ns, struct rf_err *err)
 {
-	static char stack[16384] __attribute__((aligned(16)));
-	char uid_map[48], gid_map[48], ns[48];
+	static char stacks[HOLDERS][8192] __attribute__((aligned(16)));
+	static pid_t launcher;
+	static int used;
+	char uid_map[32], gid_map[32], ns[32];
 	int code = 0;
-	pid_t launcher = getpid();
-	pid_t pid = clone(hold_namespace, stack + sizeof(stack),
-			  CLONE_NEWUSER | CLONE_VM | CLONE_FILES | SIGCHLD, &launcher);
+	pid_t pid;
 
+	if (used == HOLDERS)
+		return rf_fail_say(err, -E2BIG, "more than %d namespaces for one box", HOLDERS);
+	launcher = getpid();
+	pid = clone(hold_namespace, stacks[used++] + sizeof(stacks[0]),
+		    CLONE_NEWUSER | CLONE_VM | CLONE_FILES | SIGCHLD, &launcher);
 	if (pid < 0)
-		return rf_fail(err, -errno, "a user namespace for an idmapped mount");
-
-	snprintf(uid_map, sizeof(uid_map), "/proc/%d/uid_map", pid);
-	snprintf(gid_map, sizeof(gid_map), "/proc/%d/gid_map", pid);
-	snprintf(ns, sizeof(ns), "/proc/%d/ns/user", pid);
-	if (write_map(uid_map, uid, box->host_uid, err) < 0 ||
-	    write_map(gid_map, gid, box->host_gid, err) < 0)
+		return rf_fail(err, -errno, "a user namespace");
+	snprintf(uid_map, sizeof(uid_map), "%d/uid_map", pid);
+	snprintf(gid_map, sizeof(gid_map), "%d/gid_map", pid);
+	snprintf(ns, sizeof(ns), "%d/ns/user", pid);
+	if (write_map(proc, uid_map, inside_uid, box->host_uid, err) < 0 ||
+	    write_map(proc, gid_map, inside_gid, box->host_gid, err) < 0)
 		code = err->code;
 	if (code == 0) {
-		*ret_ns = open(ns, O_RDONLY | O_CLOEXEC);
+		*ret_ns = openat(proc, ns, O_RDONLY | O_CLOEXEC);
 		if (*ret_ns < 0)
 			code = rf_fail(err, -errno, "open %s", ns);
 	}
 	kill(pid, SIGKILL); /* reaped with everything else: see rf_box_done() */
 	return code;
+}
+
+/*
+ * As root, the last namespace is made by the launcher and belongs to root.  Made by the child, it
+ * would belong to the box's uid, and whoever else has that uid (the owner of a tree that can't be
+ * mapped) would have every right over the child, which still shares the launcher's memory.
+ */
+int rf_userns_prepare(struct rf_box *box, struct rf_err *err)
+{
+	RF_AUTO_FD int proc = -1;
+
+	if (!box->is_root)
+		return 0;
+	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return rf_fail(err, -errno, "open /proc");
+	return rf_userns_make(proc, box->plan->uid, box->plan->gid, box, &box->seal, err);
+}
+
+int rf_userns_seal(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_plan *plan = box->plan;
+
+	if (box->is_root) {
+		if (setns(box->seal, CLONE_NEWUSER) < 0)
+			return rf_fail(err, -errno, "enter the last user namespace");
+		if (setresgid(plan->gid, plan->gid, plan->gid) < 0 ||
+		    setresuid(plan->uid, plan->uid, plan->uid) < 0)
+			return rf_fail(err, -errno, "become uid %u", box->host_uid);
+		return 0;
+	}
+	if (unshare(CLONE_NEWUSER) < 0) {
+		rf_fail(err, -errno, "a user namespace");
+		return rf_fail_hint(err,
+				    "see `ringfort doctor`: user.max_user_namespaces may be 0");
+	}
+	return map_self(plan->uid, plan->gid, plan->uid, plan->gid, err);
 }

@@ -34,7 +34,7 @@ static const struct rf_wall {
 	{ "mounts",     rf_mount_open,   rf_mount_raise    },
 	{ "network",    NULL,            rf_netns_raise    },
 	{ "limits",     NULL,            rf_rlimit_raise   },
-	{ "identity",   NULL,            rf_identity_drop  }, /* ids, groups, capabilities */
+	{ "identity",   rf_userns_prepare, rf_identity_drop }, /* ids, groups, capabilities */
 	{ "landlock",   NULL,            rf_landlock_raise },
 	{ "seccomp",    NULL,            rf_seccomp_raise  }, /* last: the others need calls */
 };

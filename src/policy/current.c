@@ -45,6 +45,22 @@ bool rf_current_is_secret(const char *path)
 	return false;
 }
 
+/* True for ~/.config and the like: the folders of others' secrets lie right beneath. */
+static bool holds_secrets(const char *path)
+{
+	size_t path_len = strlen(path);
+
+	for (size_t i = 0; i < RF_LEN(secret_folders); i++) {
+		const char *slash = strrchr(secret_folders[i], '/');
+		size_t len = slash ? (size_t)(slash - secret_folders[i]) : 0;
+
+		if (slash && path_len > len && path[path_len - len - 1] == '/' &&
+		    strncmp(path + path_len - len, secret_folders[i], len) == 0)
+			return true;
+	}
+	return false;
+}
+
 static const char *home_refusal(const char *cwd, const char *home)
 {
 	static const char homes[] = "/home/";
@@ -72,6 +88,8 @@ const char *rf_current_refusal(const char *cwd, const char *home)
 		return why;
 	if (rf_current_is_secret(cwd))
 		return "is or lies in a folder of credentials";
+	if (holds_secrets(cwd))
+		return "holds folders of credentials";
 	for (size_t i = 0; i < RF_LEN(shared_folders); i++) {
 		if (strcmp(cwd, shared_folders[i]) == 0)
 			return "is shared by everyone";

@@ -99,6 +99,7 @@ const struct rf_place rf_place_table[] = {
 	MASK("/proc/driver",        "devices of the host"),
 	MASK("/proc/fs",            "file systems of the host"),
 	MASK("/proc/irq",           "acts on the host"),
+	MASK("/proc/pressure",      "activity of the host"),
 	MASK("/proc/scsi",          "acts on the host"),
 	DIR("/sys",                 "empty, for programs that look whether it is there"),
 

@@ -53,6 +53,14 @@ static uint32_t opinion_on_socket(const struct rf_call_options *options, uint32_
 	return protocol == 0 || protocol == 6 || protocol == 17 ? ALLOW : REFUSE;
 }
 
+static uint32_t opinion_on_pair(const struct rf_call_options *options, uint32_t family,
+				uint32_t type)
+{
+	if (family != 1)
+		return NO_FAMILY;
+	return options->has_unix || type % 16 == 1 || type % 16 == 5 ? ALLOW : REFUSE;
+}
+
 static uint32_t opinion_on_ioctl(uint32_t request)
 {
 	/* TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS */
@@ -71,6 +79,15 @@ static uint32_t opinion_on_personality(uint32_t persona)
 static uint32_t opinion_on_limit(uint32_t resource, bool is_set)
 {
 	return resource == 4 && is_set ? FAKE : ALLOW;
+}
+
+/* Streams and packets stay pairs; a datagram socket can be pointed elsewhere. */
+static uint32_t opinion_on_pair(const struct rf_call_options *options, uint32_t family,
+				uint32_t type)
+{
+	if (family != 1)
+		return NO_FAMILY;
+	return options->has_unix || (type & 15) == 1 || (type & 15) == 5 ? ALLOW : REFUSE;
 }
 
 static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_call_check check,
@@ -99,13 +116,15 @@ static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_ca
 		return opinion_on_socket(options, (uint32_t)args[0], (uint32_t)args[1],
 					 (uint32_t)args[2]);
 	case RF_CHECK_SOCKETPAIR:
-		return (uint32_t)args[0] == 1 ? ALLOW : NO_FAMILY;
+		return opinion_on_pair(options, (uint32_t)args[0], (uint32_t)args[1]);
 	case RF_CHECK_IOCTL:
 		return opinion_on_ioctl((uint32_t)args[1]);
 	case RF_CHECK_PERSONALITY:
 		return opinion_on_personality((uint32_t)args[0]);
 	case RF_CHECK_RENAME:
 		return args[4] >> 2 & 1 ? REFUSE : ALLOW;
+	case RF_CHECK_FCNTL: /* F_SETLEASE and F_NOTIFY */
+		return (uint32_t)args[1] == 1024 || (uint32_t)args[1] == 1026 ? REFUSE : ALLOW;
 	case RF_CHECK_SETRLIMIT:
 		return opinion_on_limit((uint32_t)args[0], true);
 	case RF_CHECK_PRLIMIT:

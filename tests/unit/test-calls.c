@@ -218,6 +218,7 @@ RF_TEST(exactly_the_calls_whose_arguments_matter_are_looked_at)
 		{ "unshare",   RF_CHECK_CLONE },      { "socket",      RF_CHECK_SOCKET },
 		{ "socketpair", RF_CHECK_SOCKETPAIR }, { "ioctl",      RF_CHECK_IOCTL },
 		{ "personality", RF_CHECK_PERSONALITY }, { "renameat2", RF_CHECK_RENAME },
+		{ "fcntl",     RF_CHECK_FCNTL },
 		{ "setrlimit", RF_CHECK_SETRLIMIT },  { "prlimit64",   RF_CHECK_PRLIMIT },
 	};
 	/* clang-format on */

@@ -456,6 +456,25 @@ def _():
     assert path.startswith(group(MANAGER + "/app.slice/ringfort-")), path
 
 
+@case("a group with processes stays as it is: no controllers for its children, not threaded")
+def _():
+    for path, who in (("system.slice/quiet.service", {}), ("system.slice/quiet-user.service", {"who": "user"})):
+        make_group(path, owner=UID if who else None)
+        box("--", "true", where=path, **who)
+        doctor(where=path, **who)
+        after = read(group(path) + "/cgroup.subtree_control"), read(group(path) + "/cgroup.type")
+        assert after == ("", "domain"), (path, *after)
+
+
+@case("a service that makes groups of its own still can after a run of ringfort in it")
+def _():
+    make_group("system.slice/pods.service", owner=UID)
+    box("--", "true", who="user", where="system.slice/pods.service")
+    make_group("system.slice/pods.service/leaf", owner=UID)
+    result = box("--", "true", who="user", where="system.slice/pods.service/leaf")
+    expect(grades(result) == ALL_HARD, result)
+
+
 @case("controllers that are only missing below are switched on: cpu beside memory and pids")
 def _():
     make_group("few.slice", ["memory", "pids"])
