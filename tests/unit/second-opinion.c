@@ -53,14 +53,6 @@ static uint32_t opinion_on_socket(const struct rf_call_options *options, uint32_
 	return protocol == 0 || protocol == 6 || protocol == 17 ? ALLOW : REFUSE;
 }
 
-static uint32_t opinion_on_pair(const struct rf_call_options *options, uint32_t family,
-				uint32_t type)
-{
-	if (family != 1)
-		return NO_FAMILY;
-	return options->has_unix || type % 16 == 1 || type % 16 == 5 ? ALLOW : REFUSE;
-}
-
 static uint32_t opinion_on_ioctl(uint32_t request)
 {
 	/* TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -371,6 +372,23 @@ RF_TEST(pairs_of_sockets_are_unix_only_and_stay_pairs)
 			RF_CHECK(fate(&filter, __NR_socketpair, above | family, above | type, 0,
 				      0) == want,
 				 "family %u, type %u", family, type);
+		}
+	}
+}
+
+RF_TEST(descriptors_take_no_leases_and_send_no_directory_signals)
+{
+	for (unsigned c = 0; c < COMBINATION; c++) {
+		struct rf_filter filter;
+
+		build(c, &filter);
+		for (uint32_t n = 0; n < 2 * 1100; n++) {
+			uint32_t command = n / 2; /* F_SETLEASE is 1024, F_NOTIFY 1026 */
+			uint32_t want = command == 1024 || command == 1026 ? REFUSE : ALLOW;
+			uint64_t above = n % 2 ? HIGH : 0;
+
+			RF_CHECK(fate(&filter, __NR_fcntl, 0, above | command, 0, 0) == want,
+				 "fcntl %u", command);
 		}
 	}
 }
