@@ -87,7 +87,7 @@ static struct rf_explain_call *call_rows(const struct rf_plan *plan, size_t *ret
 
 	for (size_t g = 0; g < rf_call_group_count; g++)
 		count += rf_call_groups[g].count;
-	rows = calloc(count, sizeof(*rows));
+	rows = calloc(count + 1, sizeof(*rows));
 	*ret_count = 0;
 	for (size_t g = 0; rows && g < rf_call_group_count; g++) {
 		const struct rf_call_group *group = &rf_call_groups[g];

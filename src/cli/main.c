@@ -69,9 +69,12 @@ static void print_help(FILE *out)
 /* Descriptors 0 to 2 are there, whatever the caller closed; else a pipe could take their place. */
 static int hold_stdio(void)
 {
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		int null = fcntl(fd, F_GETFD) < 0 ? open("/dev/null", O_RDWR) : fd;
+
+		if (null != fd) /* the lowest that is free, so it can only be this one */
 			return -EBADF;
+	}
 	return 0;
 }
 

@@ -116,6 +116,9 @@ static int fail_unknown(const char *arg, struct rf_err *err)
 	for (size_t i = 0; i < RF_LEN(options); i++) {
 		int distance = options[i].name ? rf_option_distance(name, options[i].name) : best;
 
+		/* The beginning of a name says more than a few letters in common. */
+		if (options[i].name && name[0] && strncmp(options[i].name, name, strlen(name)) == 0)
+			distance = 0;
 		if (distance < best) {
 			best = distance;
 			near = options[i].name;

@@ -75,7 +75,7 @@ static int slurp(const char *path, size_t max, struct rf_buf *text, struct rf_er
 	if (text->has_failed)
 		return rf_fail_say(err, -EFBIG, "it is larger than %zu bytes", max);
 	rf_buf_add(text, "", 0);
-	return 0;
+	return text->data ? 0 : rf_fail(err, -ENOMEM, "can't read it");
 }
 
 /* The folder of a path, absolute: relative paths in a policy count from there. */

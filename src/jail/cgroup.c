@@ -82,11 +82,12 @@ static bool names(const char *list, size_t len, const char *word)
 static bool own_path(const char *text, enum rf_group group, char *path, size_t size)
 {
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		const char *list = strchr(line, ':'), *at;
+		const char *end = line + strcspn(line, "\n"), *at;
+		const char *list = memchr(line, ':', (size_t)(end - line));
 		size_t len;
 		int n;
 
-		if (!list || !(at = strchr(list + 1, ':')))
+		if (!list || !(at = memchr(list + 1, ':', (size_t)(end - list) - 1)))
 			return false;
 		list++;
 		len = (size_t)(at - list);

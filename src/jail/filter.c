@@ -388,7 +388,7 @@ int rf_filter_build(const struct rf_call_options *options, struct rf_filter *ret
 		    struct rf_err *err)
 {
 	struct writer w = { .filter = ret_filter, .options = options };
-	struct leaf leaves[CALLS + 3];
+	struct leaf leaves[CALLS + 3] = { 0 };
 	size_t count = lay_out(options, leaves);
 
 	ret_filter->len = 0;

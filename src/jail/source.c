@@ -179,7 +179,7 @@ static int open_owned(struct rf_box *box, size_t index, struct owners *owners, s
 {
 	const struct rf_place *place = &box->plan->places[index];
 	struct rf_kernel_mount_attr attr = { .attr_set = attrs_of(place) | RF_MOUNT_ATTR_IDMAP };
-	struct stat st;
+	struct stat st = { 0 };
 	RF_AUTO_FD int mnt = clone_tree(place, &st, err);
 	int ns = mnt < 0 ? mnt : owner_ns(owners, box, &st, err);
 
