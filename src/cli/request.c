@@ -115,7 +115,7 @@ static int read_env_file(const char *path, struct rf_policy *flags,
 
 	if (slurp(path, RF_MAX_ENV_FILE, &text, err) < 0)
 		return rf_fail_in(err, "%s", path);
-	if (strlen(text.data) != text.len)
+	if (!text.data || strlen(text.data) != text.len)
 		return rf_fail_say(err, -EINVAL, "%s holds a NUL byte", path);
 	for (char *line = text.data, *next; line && *line; line = next) {
 		next = strchr(line, '\n');
