@@ -10,12 +10,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 
 #define STATE_OF_ROOT "/var/lib/ringfort"
+#define NEWBORN_S     2 /* seconds for which an empty record is left alone */
 #define RUN_OF_ROOT   "/run/ringfort"
 
 /* The path of $RUN, or false where an ordinary user has no runtime directory. */
@@ -84,7 +86,8 @@ int rf_record_make(struct rf_box *box, struct rf_err *err)
 	if (boxes < 0)
 		return fail_run(err, boxes);
 	record = openat(boxes, box->id, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (record < 0 || flock(record, LOCK_EX | LOCK_NB) < 0)
+	/* Somebody may be looking at it already; whoever looks is done at once. */
+	if (record < 0 || flock(record, LOCK_EX) < 0)
 		return rf_fail(err, -errno, "record the box");
 	box->record = rf_fd_take(&record);
 	return 0;
@@ -111,11 +114,14 @@ struct entry {
 static bool read_entry(int boxes, const char *name, struct entry *entry)
 {
 	RF_AUTO_FD int fd = openat(boxes, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
 	ssize_t len;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return false;
-	entry->is_dead = flock(fd, LOCK_EX | LOCK_NB) == 0;
+	/* Empty and unlocked it has just been made, and its maker is about to lock it. */
+	entry->is_dead = flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+			 (st.st_size > 0 || time(NULL) - st.st_mtime > NEWBORN_S);
 	len = rf_fd_read(fd, entry->text, sizeof(entry->text) - 1);
 	entry->text[len < 0 ? 0 : len] = '\0';
 	return true;

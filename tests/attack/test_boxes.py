@@ -79,7 +79,7 @@ def test_a_box_can_not_signal_another(scene):
         there = inside()
         for pid in there:
             assert scene.in_box("signal", str(pid)).word == "refused ESRCH"
-        assert inside() == there
+        assert set(there) <= set(inside())  # the launcher may have got a janitor meanwhile
 
 
 def test_time_out_ends_what_ignores_signals(scene):

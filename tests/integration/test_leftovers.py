@@ -101,10 +101,12 @@ def test_runs_and_a_killed_launcher_side_by_side_leave_nothing(scene, start):
     for _ in range(5):
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         doomed = start("--", "sleep", scene.token, **quiet)
-        other = start("--", "sh", "-c", f"sleep 0.05; : {scene.token}", **quiet)
+        other = start("--", "sh", "-c", f"sleep 0.05; : {scene.token}",
+                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         time.sleep(0.03)
         doomed.send_signal(signal.SIGKILL)
-        assert other.wait(10) == 0, "the neighbour is not disturbed"
+        said = other.communicate(timeout=10)[1]
+        assert other.returncode == 0, f"the neighbour is not disturbed: {said}"
     assert start("--", "true", **quiet).wait(10) == 0
     scene.assert_clean()
 
