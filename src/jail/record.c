@@ -10,14 +10,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/path.h"
 
 #define STATE_OF_ROOT "/var/lib/ringfort"
-#define NEWBORN_S     2 /* seconds for which an empty record is left alone */
 #define RUN_OF_ROOT   "/run/ringfort"
 
 /* The path of $RUN, or false where an ordinary user has no runtime directory. */
@@ -76,20 +74,36 @@ int rf_record_open_uids(struct rf_err *err)
 	return fd < 0 ? fail_run(err, -errno) : fd;
 }
 
+/* Makes the box's file and locks it.  Returns a descriptor or a negative errno. */
+static int make_locked(int boxes, const char *name)
+{
+	for (;;) {
+		RF_AUTO_FD int fd =
+			openat(boxes, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		struct stat st;
+
+		/* Whoever sweeps may have come first, and taken it for a dead launcher's. */
+		if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
+			return -errno;
+		if (st.st_nlink > 0)
+			return rf_fd_take(&fd);
+	}
+}
+
 int rf_record_make(struct rf_box *box, struct rf_err *err)
 {
 	RF_AUTO_FD int boxes = open_run("boxes");
-	RF_AUTO_FD int record = -1;
 
 	if (boxes == -ENOENT)
 		return 0;
 	if (boxes < 0)
 		return fail_run(err, boxes);
-	record = openat(boxes, box->id, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	/* Somebody may be looking at it already; whoever looks is done at once. */
-	if (record < 0 || flock(record, LOCK_EX) < 0)
-		return rf_fail(err, -errno, "record the box");
-	box->record = rf_fd_take(&record);
+	box->record = make_locked(boxes, box->id);
+	if (box->record < 0) {
+		rf_fail(err, box->record, "record the box");
+		box->record = -1;
+		return err->code;
+	}
 	return 0;
 }
 
@@ -105,24 +119,22 @@ int rf_record_cgroup(const struct rf_box *box, const char *path)
 
 /* ------------------------------------------------------------- other boxes */
 
-/* What a record says. */
+/* What a record says.  While it is looked at its lock is held, if nobody else has it. */
 struct entry {
+	int fd;
 	char text[4096];
 	bool is_dead; /* its launcher is gone */
 };
 
-static bool read_entry(int boxes, const char *name, struct entry *entry)
+static bool open_entry(int boxes, const char *name, struct entry *entry)
 {
-	RF_AUTO_FD int fd = openat(boxes, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
 	ssize_t len;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	entry->fd = openat(boxes, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (entry->fd < 0)
 		return false;
-	/* Empty and unlocked it has just been made, and its maker is about to lock it. */
-	entry->is_dead = flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-			 (st.st_size > 0 || time(NULL) - st.st_mtime > NEWBORN_S);
-	len = rf_fd_read(fd, entry->text, sizeof(entry->text) - 1);
+	entry->is_dead = flock(entry->fd, LOCK_EX | LOCK_NB) == 0;
+	len = rf_fd_read(entry->fd, entry->text, sizeof(entry->text) - 1);
 	entry->text[len < 0 ? 0 : len] = '\0';
 	return true;
 }
@@ -133,6 +145,7 @@ static void each_entry(const char *own, bool (*fn)(int, const char *, struct ent
 {
 	int boxes = open_run("boxes");
 	DIR *dir = boxes < 0 ? NULL : fdopendir(boxes);
+	bool goes_on = true;
 	struct dirent *found;
 	struct entry entry;
 
@@ -140,11 +153,13 @@ static void each_entry(const char *own, bool (*fn)(int, const char *, struct ent
 		rf_fd_done(&boxes);
 		return;
 	}
-	while ((found = readdir(dir)))
-		if (found->d_name[0] != '.' && strcmp(found->d_name, own) != 0 &&
-		    read_entry(boxes, found->d_name, &entry) &&
-		    !fn(boxes, found->d_name, &entry, data))
-			break;
+	while (goes_on && (found = readdir(dir))) {
+		if (found->d_name[0] == '.' || strcmp(found->d_name, own) == 0 ||
+		    !open_entry(boxes, found->d_name, &entry))
+			continue;
+		goes_on = fn(boxes, found->d_name, &entry, data);
+		rf_fd_done(&entry.fd);
+	}
 	closedir(dir);
 }
 
