@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import pytest
 
@@ -28,7 +29,11 @@ def runtime(public, who):
     if IS_ROOT and who == "user":
         os.chown(path, USER_ID, USER_ID)
     yield path
-    shutil.rmtree(path)
+    for _ in range(40):  # a janitor may be removing its record at this very moment
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            break
+        time.sleep(0.05)
 
 
 @pytest.fixture

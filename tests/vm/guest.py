@@ -36,7 +36,7 @@ def main():
             wrong = str(error) or traceback.format_exc()
         except Exception:  # a check that breaks is a check that fails
             wrong = traceback.format_exc()
-        say(f"{'not ' if wrong else ''}ok - {scene}: {name}" + (f" # TODO {todo}" if todo else ""))
+        say(f"{'not ' if wrong else ''}ok - {scene}: {name}" + (f" # KNOWN {todo}" if todo else ""))
         for line in wrong.split("\n") if wrong else []:
             say(f"#   {line}")
         if time.monotonic() - began > 10:
