@@ -213,15 +213,12 @@ static int read_namespaces(const char *folder, uint64_t *ns, struct rf_err *err)
 	return 0;
 }
 
-/*
- * Looks at the new namespaces from outside while pid 1 comes up, records the box, and only then
- * sends the orders without which nothing starts.
- */
-static int give_orders(struct rf_box *box, struct rf_err *err)
+/* Sends the orders without which nothing starts. */
+static int send_orders(struct rf_box *box, struct rf_err *err)
 {
 	struct rf_orders orders = {
 		.magic = RF_ORDERS_MAGIC,
-		.facts = box->facts & ~box->shared->unprovable & ~(1u << RF_PROOF_CGROUP),
+		.facts = box->facts & ~(1u << RF_PROOF_CGROUP),
 		.uid = box->plan->uid,
 		.gid = box->plan->gid,
 		.same_ns = box->plan->link == RF_LINK_HOST ? 1u << RF_NS_NET : 0,
@@ -230,19 +227,9 @@ static int give_orders(struct rf_box *box, struct rf_err *err)
 		.open_files = box->plan->limits[RF_LIMIT_OPEN_FILES],
 	};
 	const int ends[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
-	uint64_t theirs[RF_NS_COUNT];
 	struct stat st;
-	char folder[32];
 
-	snprintf(folder, sizeof(folder), "/proc/%d", box->pid);
-	if (read_namespaces("/proc/self", orders.host_ns, err) < 0 ||
-	    read_namespaces(folder, theirs, err) < 0)
-		return err->code;
-	if (box->plan->link == RF_LINK_HOST)
-		theirs[RF_NS_NET] = 0; /* not the box's own */
-	if (box->facts & 1u << RF_PROOF_CGROUP && rf_cgroup_prove(&box->cgroup, box->pid, err) < 0)
-		return rf_fail_in(err, "the proof failed: cgroup");
-	if (rf_record_start(box, theirs, err) < 0)
+	if (read_namespaces("/proc/self", orders.host_ns, err) < 0)
 		return err->code;
 	if (stat("/", &st) < 0)
 		return rf_fail(err, -errno, "look at /");
@@ -254,11 +241,28 @@ static int give_orders(struct rf_box *box, struct rf_err *err)
 		orders.stdio_dev[i] = st.st_dev;
 		orders.stdio_ino[i] = st.st_ino;
 	}
-	if (send(box->channel[0], &orders, sizeof(orders), MSG_NOSIGNAL) !=
-		    (ssize_t)sizeof(orders) &&
-	    errno != EPIPE && errno != ECONNRESET) /* a child that failed says why by itself */
+	if (send(box->channel[0], &orders, sizeof(orders), MSG_NOSIGNAL) != (ssize_t)sizeof(orders))
 		return rf_fail(err, -errno, "send orders to pid 1");
 	return 0;
+}
+
+/*
+ * Where other boxes live, looks at the new namespaces from outside before pid 1 gets its orders:
+ * none of them may be another box's.
+ */
+static int meet_neighbours(struct rf_box *box, struct rf_err *err)
+{
+	uint64_t ns[RF_NS_COUNT];
+	char folder[32];
+
+	snprintf(folder, sizeof(folder), "/proc/%d", box->pid);
+	if (read_namespaces(folder, ns, err) < 0)
+		return err->code;
+	if (box->plan->link == RF_LINK_HOST)
+		ns[RF_NS_NET] = 0; /* not the box's own */
+	if (rf_record_check(box, ns, err) < 0)
+		return err->code;
+	return send_orders(box, err);
 }
 
 int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
@@ -273,7 +277,7 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 	};
 	long pid;
 
-	if (prepare(box, init_path, err) < 0)
+	if (prepare(box, init_path, err) < 0 || (!box->has_neighbours && send_orders(box, err) < 0))
 		return err->code;
 	args.flags |= rf_userns_flags(box);
 	if (box->cgroup.dirs[RF_GROUP_UNIFIED] >= 0) {
@@ -294,7 +298,7 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 		*err = box->shared->err;
 		return err->code;
 	}
-	if (give_orders(box, err) < 0)
+	if (box->has_neighbours && meet_neighbours(box, err) < 0)
 		return err->code;
 	rf_fd_done(&box->channel[1]);
 	rf_fd_done(&box->stdio[0][0]);

@@ -38,7 +38,6 @@ struct rf_box_shared {
 	bool has_failed; /* `err` tells why no pid 1 came of the child */
 	char missing[RF_BOX_MISSING_MAX][96];
 	uint32_t missing_count;
-	uint32_t unprovable; /* enum rf_proof bits of walls that are missing, as the plan allows */
 	int32_t landlock_abi;
 	uint64_t wall_ns[RF_BOX_WALLS_MAX]; /* time that each wall took inside */
 	uint64_t ready_ns;                  /* all walls up, CLOCK_MONOTONIC */
@@ -57,6 +56,7 @@ struct rf_box {
 	int init;                 /* the program ringfort-init */
 	int seal;                 /* as root: the last user namespace */
 	int uid_lock;             /* holds host_uid */
+	bool has_neighbours;      /* other boxes of this owner live */
 	bool has_dead_neighbours; /* records of killed launchers were seen */
 	int record;               /* the locked file in $RUN/boxes, or -1 */
 	int proc_sys;             /* inside: the box's own /proc/sys, before it is locked */

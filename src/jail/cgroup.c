@@ -294,15 +294,16 @@ int rf_cgroup_enter(struct rf_box *box, struct rf_err *err)
 	return 0;
 }
 
-int rf_cgroup_prove(const struct rf_cgroup *cgroup, int pid, struct rf_err *err)
+int rf_cgroup_prove(const struct rf_cgroup *cgroup, struct rf_err *err)
 {
-	char file[32], text[4096];
+	char text[4096];
 	int code;
 
-	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
-	code = (int)rf_fd_read_text(AT_FDCWD, file, text, sizeof(text));
+	if (!rf_cgroup_is_used(cgroup))
+		return 0;
+	code = (int)rf_fd_read_text(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text));
 	if (code < 0)
-		return rf_fail(err, code, "read %s", file);
+		return rf_fail(err, code, "read /proc/self/cgroup");
 	for (int i = 0; i < RF_GROUP_COUNT; i++) {
 		const char *name = strrchr(cgroup->paths[i], '/');
 		char path[256];

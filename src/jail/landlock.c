@@ -199,6 +199,15 @@ static bool sentinel_opens(void)
 	return fd >= 0;
 }
 
+int rf_landlock_prepare(struct rf_box *box, struct rf_err *err)
+{
+	(void)err;
+	/* What is not there can't be proven; whether the plan can do without is decided inside. */
+	if (rf_landlock_abi() == 0)
+		box->facts &= ~(1u << RF_PROOF_LANDLOCK);
+	return 0;
+}
+
 int rf_landlock_raise(struct rf_box *box, struct rf_err *err)
 {
 	const struct rf_plan *plan = box->plan;
@@ -206,8 +215,6 @@ int rf_landlock_raise(struct rf_box *box, struct rf_err *err)
 	int abi = rf_landlock_abi();
 
 	box->shared->landlock_abi = abi;
-	if (abi == 0)
-		box->shared->unprovable |= 1u << RF_PROOF_LANDLOCK;
 	if (abi == 0)
 		return rf_box_lacks(box, "Landlock",
 				    "boot a kernel with CONFIG_SECURITY_LANDLOCK and landlock in "

@@ -74,39 +74,6 @@ int rf_record_open_uids(struct rf_err *err)
 	return fd < 0 ? fail_run(err, -errno) : fd;
 }
 
-/* Makes the box's file and locks it.  Returns a descriptor or a negative errno. */
-static int make_locked(int boxes, const char *name)
-{
-	for (;;) {
-		RF_AUTO_FD int fd =
-			openat(boxes, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-		struct stat st;
-
-		/* Whoever sweeps may have come first, and taken it for a dead launcher's. */
-		if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
-			return -errno;
-		if (st.st_nlink > 0)
-			return rf_fd_take(&fd);
-	}
-}
-
-int rf_record_make(struct rf_box *box, struct rf_err *err)
-{
-	RF_AUTO_FD int boxes = open_run("boxes");
-
-	if (boxes == -ENOENT)
-		return 0;
-	if (boxes < 0)
-		return fail_run(err, boxes);
-	box->record = make_locked(boxes, box->id);
-	if (box->record < 0) {
-		rf_fail(err, box->record, "record the box");
-		box->record = -1;
-		return err->code;
-	}
-	return 0;
-}
-
 int rf_record_cgroup(const struct rf_box *box, const char *path)
 {
 	char line[300];
@@ -163,11 +130,55 @@ static void each_entry(const char *own, bool (*fn)(int, const char *, struct ent
 	closedir(dir);
 }
 
+static bool count_neighbour(int boxes, const char *name, struct entry *entry, void *data)
+{
+	struct rf_box *box = data;
+
+	(void)boxes;
+	(void)name;
+	box->has_neighbours |= !entry->is_dead;
+	box->has_dead_neighbours |= entry->is_dead;
+	return true;
+}
+
+/* Makes the box's file and locks it.  Returns a descriptor or a negative errno. */
+static int make_locked(int boxes, const char *name)
+{
+	for (;;) {
+		RF_AUTO_FD int fd =
+			openat(boxes, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		struct stat st;
+
+		/* Whoever sweeps may have come first, and taken it for a dead launcher's. */
+		if (fd < 0 || flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
+			return -errno;
+		if (st.st_nlink > 0)
+			return rf_fd_take(&fd);
+	}
+}
+
+int rf_record_make(struct rf_box *box, struct rf_err *err)
+{
+	RF_AUTO_FD int boxes = open_run("boxes");
+
+	if (boxes == -ENOENT)
+		return 0;
+	if (boxes < 0)
+		return fail_run(err, boxes);
+	box->record = make_locked(boxes, box->id);
+	if (box->record < 0) {
+		rf_fail(err, box->record, "record the box");
+		box->record = -1;
+		return err->code;
+	}
+	each_entry(box->id, count_neighbour, box);
+	return 0;
+}
+
 struct conflict {
 	pid_t pid; /* of the new box */
 	const uint64_t *ns;
 	char box[17];
-	bool has_dead; /* there is something to sweep */
 };
 
 /*
@@ -192,7 +203,6 @@ static bool has_other_namespaces(int boxes, const char *name, struct entry *entr
 	long pid = pid_at ? strtol(pid_at + strlen("pid "), NULL, 10) : 0;
 
 	(void)boxes;
-	conflict->has_dead |= entry->is_dead;
 	if (entry->is_dead || !at || pid <= 0 || pid == conflict->pid)
 		return true;
 	at += strlen("ns ");
@@ -211,26 +221,28 @@ static bool has_other_namespaces(int boxes, const char *name, struct entry *entr
 	return true;
 }
 
-int rf_record_start(struct rf_box *box, const uint64_t *ns, struct rf_err *err)
+int rf_record_check(struct rf_box *box, const uint64_t *ns, struct rf_err *err)
 {
 	struct conflict conflict = { .pid = box->pid, .ns = ns };
-	char text[256];
-	int len;
 
-	if (box->record < 0)
-		return 0;
-	len = snprintf(text, sizeof(text), "pid %d\nns", box->pid);
-	for (int i = 0; i < RF_NS_COUNT; i++)
-		len += snprintf(text + len, sizeof(text) - (size_t)len, " %" PRIu64, ns[i]);
-	len += snprintf(text + len, sizeof(text) - (size_t)len, "\n");
-	if (write(box->record, text, (size_t)len) != len)
-		return rf_fail(err, -errno, "record the box");
 	each_entry(box->id, has_other_namespaces, &conflict);
-	box->has_dead_neighbours = conflict.has_dead;
 	if (conflict.box[0])
 		return rf_fail_say(err, -EPERM, "box %s has one of the new namespaces",
 				   conflict.box);
 	return 0;
+}
+
+void rf_record_started(const struct rf_box *box, const uint64_t *ns)
+{
+	char text[256];
+	int len = snprintf(text, sizeof(text), "pid %d\nns", box->pid);
+
+	if (box->record < 0)
+		return;
+	for (int i = 0; i < RF_NS_COUNT; i++)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, " %" PRIu64, ns[i]);
+	len += snprintf(text + len, sizeof(text) - (size_t)len, "\n");
+	rf_fd_write(box->record, text, (size_t)len);
 }
 
 void rf_record_done(struct rf_box *box)

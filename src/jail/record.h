@@ -17,18 +17,21 @@
 /* Opens the file whose bytes are the locks of root's uids.  Returns a descriptor. */
 int rf_record_open_uids(struct rf_err *err);
 
-/* Makes and locks the box's record. */
+/* Makes and locks the box's record, and looks whether other boxes live. */
 int rf_record_make(struct rf_box *box, struct rf_err *err);
 
 /* Adds a cgroup's path, before the group is made. */
 int rf_record_cgroup(const struct rf_box *box, const char *path);
 
-/* Adds pid and namespaces, and fails if another living box has one of these namespaces. */
-int rf_record_start(struct rf_box *box, const uint64_t *ns, struct rf_err *err);
+/* Fails if another living box has one of these namespaces. */
+int rf_record_check(struct rf_box *box, const uint64_t *ns, struct rf_err *err);
+
+/* Adds pid and namespaces. */
+void rf_record_started(const struct rf_box *box, const uint64_t *ns);
 
 void rf_record_done(struct rf_box *box);
 
-/* Takes away what killed launchers left behind, if rf_record_start() came across any. */
+/* Takes away what killed launchers left behind, if rf_record_make() came across any. */
 void rf_record_sweep(const struct rf_box *box);
 
 /* True if the opened file is Ringfort's state, lies in it or holds it. */

@@ -122,6 +122,7 @@ static void take_report(struct run *run, const struct rf_report *report)
 		if (run->box.facts & 1u << RF_PROOF_CGROUP && rf_cgroup_is_used(&run->box.cgroup))
 			run->ending.start.held |= 1u << RF_PROOF_CGROUP;
 		run->result->usage.start_ns = rf_loop_now() - run->began_ns;
+		rf_record_started(&run->box, report->ns);
 		break;
 	case RF_REPORT_REFUSED:
 		run->ending.start = *report;

@@ -35,7 +35,7 @@ static const struct rf_wall {
 	{ "network",    NULL,            rf_netns_raise    },
 	{ "limits",     NULL,            rf_rlimit_raise   },
 	{ "identity",   rf_userns_prepare, rf_identity_drop }, /* ids, groups, capabilities */
-	{ "landlock",   NULL,            rf_landlock_raise },
+	{ "landlock", rf_landlock_prepare, rf_landlock_raise },
 	{ "seccomp",    NULL,            rf_seccomp_raise  }, /* last: the others need calls */
 };
 /* clang-format on */
