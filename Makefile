@@ -11,7 +11,7 @@ CC_OF_BUILD := $(firstword $(notdir $(shell command -v musl-gcc)) $(CC))
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-check build run check bench fuzz lint format install clean
+.PHONY: help deps deps-check build run check check-vm bench fuzz lint format install clean
 
 # Each target's text stands beside it, after two number signs.
 help:
@@ -46,6 +46,9 @@ run: deps ## install, build, and show what a box holds back
 
 check: deps-check ## run every test; the last line counts them
 	@$(PYTHON) tests/check.py
+
+check-vm: build ## run boxes on a second kernel, with cgroup v2 only, in QEMU (minutes)
+	@tests/vm/run
 
 bench: build ## measure, and compare with what others need
 	@test -x bench/run || { echo 'there is no bench/run in this tree' >&2; exit 1; }

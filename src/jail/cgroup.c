@@ -114,39 +114,54 @@ static bool own_path(const char *text, enum rf_group group, char *path, size_t s
 	return false;
 }
 
-/* Enables what a child group needs; true if memory and pids are there for it afterwards. */
-static bool can_hold_boxes(const char *path)
+/*
+ * Enables what a child group needs.  True if memory and pids are there for it afterwards, or, where
+ * `takes_less`, any of them.
+ */
+static bool can_hold_boxes(const char *path, bool takes_less)
 {
+	static const char *const wanted[] = { "memory", "pids", "cpu" };
 	RF_AUTO_FD int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char has[256];
+	bool is_there[RF_LEN(wanted)];
+	char can[256], has[256], order[16];
 
 	if (dir < 0 || faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) < 0)
 		return false;
 	/* On a mixed machine version 1 has the controllers, and there is nothing to be enabled. */
-	if (rf_fd_read_text(dir, "cgroup.controllers", has, sizeof(has)) < 0 ||
-	    !names(has, strlen(has), "memory") || !names(has, strlen(has), "pids"))
+	if (rf_fd_read_text(dir, "cgroup.controllers", can, sizeof(can)) < 0 ||
+	    rf_fd_read_text(dir, "cgroup.subtree_control", has, sizeof(has)) < 0)
 		return false;
-	if (rf_fd_read_text(dir, "cgroup.subtree_control", has, sizeof(has)) < 0)
+	for (size_t i = 0; i < RF_LEN(wanted); i++)
+		is_there[i] = names(can, strlen(can), wanted[i]);
+	if (takes_less ? !is_there[0] && !is_there[1] && !is_there[2]
+		       : !is_there[0] || !is_there[1])
 		return false;
-	if (names(has, strlen(has), "memory") && names(has, strlen(has), "pids"))
-		return true;
-	/* Fails where processes live in the group itself, except in the root. */
-	rf_fd_write_text(dir, "cgroup.subtree_control", "+memory +pids");
-	rf_fd_write_text(dir, "cgroup.subtree_control", "+cpu");
-	if (rf_fd_read_text(dir, "cgroup.subtree_control", has, sizeof(has)) < 0)
+	/*
+	 * Where processes live in the group itself, children can't have any; the true root, which has
+	 * no type, excepted.  The kernel refuses only memory there.  It takes pids and cpu, and makes
+	 * the group a threaded one, so that nobody can use a child of it.
+	 */
+	if (faccessat(dir, "cgroup.type", F_OK, 0) == 0 &&
+	    rf_fd_read_text(dir, "cgroup.procs", order, sizeof(order)) != 0)
 		return false;
-	return names(has, strlen(has), "memory") && names(has, strlen(has), "pids");
+	for (size_t i = 0; i < RF_LEN(wanted); i++) {
+		if (!is_there[i] || names(has, strlen(has), wanted[i]))
+			continue;
+		snprintf(order, sizeof(order), "+%s", wanted[i]);
+		is_there[i] = rf_fd_write_text(dir, "cgroup.subtree_control", order) == 0;
+	}
+	return takes_less ? is_there[0] || is_there[1] || is_there[2] : is_there[0] && is_there[1];
 }
 
 /* Finds the nearest group at or above `path` whose children can have controllers. */
-static bool find_unified(char *path)
+static bool find_nearest(char *path, bool takes_less)
 {
 	size_t root = strlen(CGROUP_ROOT);
 
 	while (strlen(path) >= root) {
 		char *slash;
 
-		if (can_hold_boxes(path))
+		if (can_hold_boxes(path, takes_less))
 			return true;
 		slash = strrchr(path, '/');
 		if (!slash || (size_t)(slash - path) < root)
@@ -154,6 +169,18 @@ static bool find_unified(char *path)
 		*slash = '\0';
 	}
 	return false;
+}
+
+/* One that limits memory and processes is better than a nearer one that can't. */
+static bool find_unified(char *path)
+{
+	char whole[256];
+
+	snprintf(whole, sizeof(whole), "%s", path);
+	if (find_nearest(path, false))
+		return true;
+	memcpy(path, whole, sizeof(whole));
+	return find_nearest(path, true);
 }
 
 /* ------------------------------------------------------------- making and limiting */

@@ -84,11 +84,11 @@ const struct rf_probe_check rf_probe_checks[] = {
 	{ "idmap", RF_PROBE_MOUNTS, WANTED, BUILDING, 0, NULL, "mount_api", rf_probe_mount_idmap,
 	  "idmapped mounts", "Root's boxes write to a directory as its owner; where that can't be "
 	  "mapped they run as the owner, and are refused if that is root.",
-	  "keep directories for boxes on ext4, xfs, btrfs or tmpfs, or give them to a user" },
+	  "keep directories for boxes on ext4, xfs or btrfs (tmpfs: from Linux 6.3), or give them to a user" },
 	{ "overlay", RF_PROBE_MOUNTS, WANTED, OWNED, CLONE_NEWNS, NULL, "tmpfs",
 	  rf_probe_mount_overlay, "overlayfs in a user namespace",
 	  "Layered workspaces (checkpoint, undo, shadow) need it; plain boxes do not.",
-	  NEWER("5.11") ", with CONFIG_OVERLAY_FS (modprobe overlay)" },
+	  "modprobe overlay; keep layers on ext4, xfs or btrfs (tmpfs: from Linux 6.6)" },
 
 	{ "landlock", RF_PROBE_WALLS, REQUIRED, HERE, 0, NULL, NULL, rf_probe_wall_landlock,
 	  "Landlock", "A second wall around files, besides the mounts: it holds if one of them fails.",

@@ -22,11 +22,16 @@
 static bool run_path(char *path, size_t size)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char usual[32];
 	struct stat st;
 
 	if (geteuid() == 0)
 		return snprintf(path, size, RUN_OF_ROOT) > 0;
-	if (!runtime || runtime[0] != '/' || lstat(runtime, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	/* Not set by su, cron and services, though the directory is mostly there. */
+	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)geteuid());
+	if (!runtime)
+		runtime = usual;
+	if (runtime[0] != '/' || lstat(runtime, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	    st.st_uid != geteuid() || st.st_mode & 077)
 		return false;
 	return snprintf(path, size, "%s/ringfort", runtime) < (int)size;

@@ -25,7 +25,7 @@ static uint64_t attrs_of(const struct rf_place *place)
 /* True for what the policy or the current directory put there, and not every box has. */
 static bool is_named(const struct rf_place *place)
 {
-	return strcmp(place->rule, "default") != 0;
+	return strcmp(place->rule, "default") != 0 && strcmp(place->rule, "network.link") != 0;
 }
 
 static int open_named(const char *path)
@@ -41,14 +41,16 @@ static int open_named(const char *path)
  */
 static int open_source(const struct rf_place *place, struct rf_err *err)
 {
-	int file = is_named(place) ? open_named(place->source)
-				   : open(place->source, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	char real[PATH_MAX];
+	int file;
 
+	/* The host's own may be a link, as /etc/resolv.conf mostly is; no name of it is a stranger's. */
+	if (is_named(place))
+		file = open_named(place->source);
+	else
+		file = realpath(place->source, real) ? open_named(real) : -errno;
 	if (file >= 0)
 		return file;
-	if (!is_named(place))
-		file = -errno;
 	rf_fail(err, file, "%s: %s", place->rule, place->source);
 	if (file == -ENOENT)
 		return rf_fail_hint(err, "make it first, or take it out of %s", place->rule);
@@ -158,10 +160,10 @@ static int take_owner(struct rf_box *box, const struct rf_place *place, const st
 {
 	if (!(place->rights & RF_RIGHT_WRITE))
 		return 0;
-	if (st->st_uid == 0 &&
+	if (st->st_uid == 0 && !box->has_owner_uid &&
 	    rf_box_lacks(box, "idmapped mounts, on a file system whose files root owns",
-			 "give the directory to an ordinary user, or keep it on ext4, xfs, btrfs "
-			 "or tmpfs",
+			 "give the directory to an ordinary user, or keep it on ext4, xfs or btrfs "
+			 "(tmpfs: from Linux 6.3)",
 			 err) < 0)
 		return rf_fail_in(err, "%s: %s", place->rule, place->source);
 	if (box->has_owner_uid && box->host_uid != st->st_uid) {
@@ -199,7 +201,7 @@ static int open_owned(struct rf_box *box, size_t index, struct owners *owners, s
 	return 0;
 }
 
-int rf_source_open_owned(struct rf_box *box, struct rf_err *err)
+static int open_all_owned(struct rf_box *box, struct rf_err *err)
 {
 	RF_AUTO_FD int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct owners owners = { .proc = proc };
@@ -211,4 +213,17 @@ int rf_source_open_owned(struct rf_box *box, struct rf_err *err)
 	for (size_t i = 0; i < owners.count; i++)
 		close(owners.of[i].ns);
 	return code;
+}
+
+int rf_source_open_owned(struct rf_box *box, struct rf_err *err)
+{
+	uid_t uid = box->host_uid;
+	int code = open_all_owned(box, err);
+
+	if (code < 0 || box->host_uid == uid)
+		return code;
+	/* The box took an owner's uid on the way: what was mapped before was mapped to another. */
+	for (size_t i = 0; i < box->plan->place_count; i++)
+		rf_fd_done(&box->trees[i]);
+	return open_all_owned(box, err);
 }

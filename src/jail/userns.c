@@ -25,7 +25,7 @@
 
 #include "base/fd.h"
 
-#define HOLDERS 12 /* namespaces that one box may need: owners of trees, and the last */
+#define HOLDERS 20 /* namespaces that one box may need: owners of trees, and the last */
 
 uint64_t rf_userns_flags(const struct rf_box *box)
 {
@@ -107,8 +107,11 @@ int rf_userns_make(int proc, unsigned inside_uid, unsigned inside_gid, const str
 	launcher = getpid();
 	pid = clone(hold_namespace, stacks[used++] + sizeof(stacks[0]),
 		    CLONE_NEWUSER | CLONE_VM | CLONE_FILES | SIGCHLD, &launcher);
-	if (pid < 0)
-		return rf_fail(err, -errno, "a user namespace");
+	if (pid < 0) {
+		rf_fail(err, -errno, "a user namespace");
+		return rf_fail_hint(err,
+				    "see `ringfort doctor`: user.max_user_namespaces may be 0");
+	}
 	snprintf(uid_map, sizeof(uid_map), "%d/uid_map", pid);
 	snprintf(gid_map, sizeof(gid_map), "%d/gid_map", pid);
 	snprintf(ns, sizeof(ns), "%d/ns/user", pid);
