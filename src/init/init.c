@@ -58,6 +58,15 @@ static void set_mask(int how, uint64_t mask)
 	SYS4(__NR_rt_sigprocmask, how, &mask, 0, sizeof(mask));
 }
 
+/* What the caller ignores is not the program's business; a libc would hide some of its own. */
+static void forget_dispositions(void)
+{
+	static const long by_default[4]; /* the kernel's struct sigaction: SIG_DFL, nothing set */
+
+	for (long number = 1; number <= 64; number++)
+		SYS4(__NR_rt_sigaction, number, by_default, 0, sizeof(uint64_t));
+}
+
 static const char *variable(char *const *env, const char *name)
 {
 	for (; *env; env++)
@@ -110,6 +119,7 @@ static void become_program(void *data)
 	struct rf_report report = { .kind = RF_REPORT_STARTED };
 
 	SYS0(__NR_setsid);
+	forget_dispositions();
 	if (proof_check(&start->orders, &report) < 0) {
 		report.kind = RF_REPORT_REFUSED;
 		send_report(&report);

@@ -185,9 +185,6 @@ static void raise_walls(void *data)
 
 	/* Dead with the launcher, from the first moment on. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	/* What the caller ignores is not the program's business. */
-	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
 	if (rf_wall_raise_inside(&box, err) == 0 && take_descriptors(&box, err) == 0 &&
 	    rf_rlimit_files(&box, err) == 0)
 		become_init(&box, err);
