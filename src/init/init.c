@@ -106,6 +106,13 @@ static int exec_program(char *const *argv, char *const *env)
 	return err;
 }
 
+/* The box was built on one processor; from here on the scheduler chooses. */
+static void spread_out(const struct rf_orders *orders)
+{
+	if (orders->cpus_bytes && orders->cpus_bytes <= sizeof(orders->cpus))
+		SYS3(__NR_sched_setaffinity, 0, orders->cpus_bytes, orders->cpus);
+}
+
 /* What to start, and under which conditions. */
 struct start {
 	struct rf_orders orders;
@@ -120,6 +127,7 @@ static void become_program(void *data)
 
 	SYS0(__NR_setsid);
 	forget_dispositions();
+	spread_out(&start->orders);
 	if (proof_check(&start->orders, &report) < 0) {
 		report.kind = RF_REPORT_REFUSED;
 		send_report(&report);
@@ -194,6 +202,7 @@ void start(long *stack)
 	program = sys_vfork(become_program, &what, program_stack + sizeof(program_stack));
 	if (program < 0)
 		leave(125);
+	spread_out(&what.orders);
 	watch((int)program);
 }
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #define RF_ORDERS_MAGIC 0x52460001u
+#define RF_ORDERS_CPUS  16 /* words: 1024 processors */
 #define RF_ORDERS_FD    3
 
 /* The namespaces that a proof looks at, by their names in /proc/PID/ns. */
@@ -62,7 +63,9 @@ struct rf_orders {
 	uint64_t host_ns[RF_NS_COUNT]; /* the launcher's, by inode number */
 	uint32_t same_ns;              /* bit set of enum rf_ns that may be the launcher's */
 	uint32_t seccomp_nr, seccomp_errno;
-	uint64_t open_files; /* the most descriptors */
+	uint64_t open_files;           /* the most descriptors */
+	uint64_t cpus[RF_ORDERS_CPUS]; /* processors that the program may run on */
+	uint32_t cpus_bytes;           /* how much of them counts; 0: stay */
 	uint64_t stdio_dev[3], stdio_ino[3];
 	uint64_t host_root_dev, host_root_ino; /* the launcher's root directory */
 };

@@ -62,9 +62,11 @@ struct rf_box {
 	int proc_sys;             /* inside: the box's own /proc/sys, before it is locked */
 	struct rf_cgroup cgroup;
 	struct rf_box_shared *shared;
-	int *trees;         /* detached mounts by index into plan->places, or -1 */
-	bool has_owner_uid; /* host_uid is that of a tree which can't be mapped */
-	uint32_t facts;     /* enum rf_proof bits that must be proven */
+	int *trees;                    /* detached mounts by index into plan->places, or -1 */
+	bool has_owner_uid;            /* host_uid is that of a tree which can't be mapped */
+	uint64_t cpus[RF_ORDERS_CPUS]; /* the caller's processors, while we stay on one */
+	uint32_t cpus_bytes;           /* 0: we do not */
+	uint32_t facts;                /* enum rf_proof bits that must be proven */
 	enum rf_grade grades[RF_LIMIT_COUNT]; /* what is kept, and how well */
 	uint64_t outside_ns[RF_BOX_WALLS_MAX];
 	uint64_t started_ns;
@@ -78,6 +80,9 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan);
  * rf_box_done() cleans up.
  */
 int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err);
+
+/* Gives the launcher its processors back once the program has started. */
+void rf_box_spread_out(struct rf_box *box);
 
 /* Kills everything in the box.  Returns at once. */
 void rf_box_kill(const struct rf_box *box);

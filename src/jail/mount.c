@@ -371,12 +371,15 @@ static int put_lock(struct builder *b, const struct rf_place *place, struct rf_e
  * by name, because it happens in the finished root, where every name on the way
  * is ours and nobody else is there yet.
  */
-static int put_mask(const struct rf_place *place, struct rf_err *err)
+static int put_mask(const struct rf_place *place, uid_t host_uid, struct rf_err *err)
 {
 	struct stat st;
 
 	if (lstat(place->path, &st) < 0)
 		return errno == ENOENT ? 0 : rf_fail(err, -errno, "look at %s", place->path);
+	/* What only root may touch is closed to a box by its uid, unless that is root's (a weaker box). */
+	if (!(st.st_mode & S_IRWXO) && host_uid != 0)
+		return 0;
 	if (mount(S_ISDIR(st.st_mode) ? EMPTY_DIR : "/dev/null", place->path, NULL, MS_BIND, NULL) <
 	    0)
 		return rf_fail(err, -errno, "mask %s", place->path);
@@ -485,7 +488,8 @@ static int build(struct builder *b, struct rf_err *err)
 	if (move_in(b, err) < 0)
 		return err->code;
 	for (size_t i = 0; i < plan->place_count; i++)
-		if (plan->places[i].kind == RF_PLACE_MASK && put_mask(&plan->places[i], err) < 0)
+		if (plan->places[i].kind == RF_PLACE_MASK &&
+		    put_mask(&plan->places[i], b->box->host_uid, err) < 0)
 			return err->code;
 	return 0;
 }

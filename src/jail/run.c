@@ -42,7 +42,7 @@ struct run {
 	struct rf_sample peak;
 	uint64_t began_ns;
 	int interrupts; /* how often a person asked to stop */
-	bool has_exited;
+	bool has_exited, has_counted;
 };
 
 /* ------------------------------------------------------------- ends */
@@ -114,6 +114,14 @@ static void on_exit_of_init(void *data, int what)
 
 /* ------------------------------------------------------------- pid 1's reports */
 
+/* What the groups counted, once. */
+static void count(struct run *run)
+{
+	if (!run->has_counted)
+		rf_cgroup_usage(&run->box.cgroup, &run->ending.counts);
+	run->has_counted = true;
+}
+
 static void take_report(struct run *run, const struct rf_report *report)
 {
 	switch (report->kind) {
@@ -123,6 +131,7 @@ static void take_report(struct run *run, const struct rf_report *report)
 			run->ending.start.held |= 1u << RF_PROOF_CGROUP;
 		run->result->usage.start_ns = rf_loop_now() - run->began_ns;
 		rf_record_started(&run->box, report->ns);
+		rf_box_spread_out(&run->box);
 		break;
 	case RF_REPORT_REFUSED:
 		run->ending.start = *report;
@@ -132,6 +141,8 @@ static void take_report(struct run *run, const struct rf_report *report)
 		if (!run->ending.end
 			     .kind) /* the program's own end comes after why it did not start */
 			run->ending.end = *report;
+		/* Meanwhile the kernel takes the box down, on another processor if there is one. */
+		count(run);
 		break;
 	default:
 		break;
@@ -331,7 +342,7 @@ static void note_usage(struct run *run)
 	struct rf_result *result = run->result;
 	const struct timeval *user = &run->rusage.ru_utime, *system = &run->rusage.ru_stime;
 
-	rf_cgroup_usage(&run->box.cgroup, counts);
+	count(run);
 	result->usage.cpu_ns = counts->cpu_ns;
 	if (counts->cpu_ns == UINT64_MAX && run->has_exited)
 		result->usage.cpu_ns = (uint64_t)(user->tv_sec + system->tv_sec) * 1000000000u +
