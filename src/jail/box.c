@@ -192,7 +192,7 @@ static void raise_walls(void *data)
 	_exit(125);
 }
 
-/* ------------------------------------------------------------- after the child */
+/* ------------------------------------------------------------- orders */
 
 static int read_namespaces(const char *folder, uint64_t *ns, struct rf_err *err)
 {

@@ -138,8 +138,8 @@ static void take_report(struct run *run, const struct rf_report *report)
 		break;
 	case RF_REPORT_NO_EXEC:
 	case RF_REPORT_ENDED:
-		if (!run->ending.end
-			     .kind) /* the program's own end comes after why it did not start */
+		/* The program's own end comes after why it did not start: the first one counts. */
+		if (!run->ending.end.kind)
 			run->ending.end = *report;
 		/* Meanwhile the kernel takes the box down, on another processor if there is one. */
 		count(run);
