@@ -219,6 +219,9 @@ add("socket-read-only", "talk to a host's unix socket in a directory shown read-
     "refused EAFNOSUPPORT", HOST, "unix-path",
     lambda s: [s.unix(s.read_only().parent / "socket")], heard)
 
+add("lease-read-only", "hold a lease on a file in a directory shown read-only", "seccomp",
+    "refused EPERM", without("seccomp"), "lease", lambda s: [str(s.read_only())])
+
 # What may not be planted in a writable directory of the host
 add("device-node", "make a device node in a writable host directory",
     "seccomp, capabilities, landlock, nodev", "refused EPERM",
@@ -338,6 +341,9 @@ add("unix-path", "talk to a unix socket of the host", "seccomp", "refused EAFNOS
     lambda s: [s.unix(s.outside / "socket")], heard)
 add("unix-path-on", "the same where unix sockets are on (--unix on)", "mounts", "refused ENOENT",
     VIEW, "unix-path", lambda s: [s.unix(s.outside / "socket")], heard, ["--unix", "on"])
+for kind, name in ((2, "datagram"), (3, "raw")):
+    add(f"unix-pair-{name}", f"make a {name} pair, and point one end at a socket of the host",
+        "seccomp", "refused EPERM", without("seccomp"), "unix-pair", lambda s, k=kind: [str(k)])
 add("unix-abstract", "talk to an abstract unix socket of the host (--unix on)",
     "network namespace, landlock", "refused ECONNREFUSED|refused EPERM", HOST, None,
     lambda s: [s.unix("\0" + s.token)], heard, ["--unix", "on"])
@@ -387,6 +393,7 @@ for call, what, expect in (
         ("perf", "watch performance counters", "refused EPERM"),
         ("userfaultfd", "stop the kernel at a page fault", "refused EPERM"),
         ("io-uring", "make an io_uring", "refused ENOSYS"),
+        ("aio", "take the machine's kernel AIO", "refused ENOSYS"),
         ("fanotify", "watch a file system", "refused EPERM"),
         ("vmsplice", "give pages to a pipe", "refused EPERM"),
         ("modify-ldt", "read the local descriptor table", "refused EPERM"),

@@ -203,6 +203,14 @@ static int open_setting(char **args)
 	return S_ISREG(st.st_mode) ? 0 : -ENXIO; /* a mask is a device */
 }
 
+/* FILE: a lease keeps whoever opens the file for writing outside waiting */
+static int take_lease(char **args)
+{
+	int fd = open(args[0], O_RDONLY | O_CLOEXEC);
+
+	return attack_result(fd < 0 ? -1 : fcntl(fd, F_SETLEASE, F_RDLCK));
+}
+
 /* DIRECTORY: the first directory of cgroups whose release agent or members can be set */
 static int open_cgroup(char **args)
 {
@@ -262,5 +270,6 @@ const struct attack attack_files[] = {
 	{ "open-setting", open_setting },
 	{ "open-cgroup", open_cgroup },
 	{ "search-mounts", search_mounts },
+	{ "lease", take_lease },
 	{ NULL, NULL },
 };

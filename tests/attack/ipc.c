@@ -73,6 +73,14 @@ static int unix_path(char **args)
 	return talk(&to, sizeof(to));
 }
 
+/* KIND: a pair of sockets that is not bound to stay one */
+static int open_pair(char **args)
+{
+	int pair[2];
+
+	return attack_result(socketpair(AF_UNIX, atoi(args[0]), 0, pair));
+}
+
 /* NAME */
 static int unix_abstract(char **args)
 {
@@ -120,6 +128,7 @@ const struct attack attack_ipc[] = {
 	{ "posix-queue", open_queue },
 	{ "unix-path", unix_path },
 	{ "unix-abstract", unix_abstract },
+	{ "unix-pair", open_pair },
 	{ "read-key", read_key },
 	{ "add-key", add_key },
 	{ "hold-key", hold_key },

@@ -60,6 +60,15 @@ static int handle_faults(char **args)
 	return attack_result(syscall(SYS_userfaultfd, USER_MODE_ONLY));
 }
 
+/* Takes a share of the machine's kernel AIO. */
+static int take_aio(char **args)
+{
+	unsigned long context = 0;
+
+	(void)args;
+	return attack_result(syscall(SYS_io_setup, 128, &context));
+}
+
 static int make_ring(char **args)
 {
 	struct io_uring_params params = { 0 };
@@ -215,6 +224,7 @@ const struct attack attack_kernel[] = {
 	{ "perf", watch_counters },
 	{ "userfaultfd", handle_faults },
 	{ "io-uring", make_ring },
+	{ "aio", take_aio },
 	{ "fanotify", watch_files },
 	{ "vmsplice", gift_pages },
 	{ "int80", legacy_entry },

@@ -250,3 +250,22 @@ def test_programs_in_a_shown_folder_can_be_run(run_box, trees):
     os.chmod(f"{trees}/a/tool", 0o755)
     assert run_box("--read", f"{trees}/a:/a", "--", "/a/tool").out == b"ran\n"
     assert run_box("--read", f"{trees}/a:/a", "--", "/a/linked").code == 0
+
+
+def test_a_place_in_a_writable_tree_can_not_be_moved_away(run_box, workdir):
+    """Renaming a directory above it would let another one take its name."""
+    hooks = workdir / "tree/.git/hooks"
+    hooks.mkdir(parents=True)
+    for path in (hooks, hooks.parent, hooks.parent.parent):
+        os.chown(path, workdir.stat().st_uid, workdir.stat().st_gid)
+    code, _, err = run_box("--write", "tree", "--read", "tree/.git/hooks", "--", "sh", "-c",
+                           "cd tree && touch .git/fine && mv .git other")
+    assert code != 0 and b"busy" in err
+    assert (workdir / "tree/.git/fine").exists() and hooks.is_dir()
+    assert not (workdir / "tree/other").exists()
+
+
+def test_the_program_may_use_every_processor_of_its_caller(run_box):
+    """The box is built on one; what counts is what the program gets."""
+    code, out, _ = run_box("--", "python3", "-c", "import os; print(sorted(os.sched_getaffinity(0)))")
+    assert (code, out.decode().strip()) == (0, str(sorted(os.sched_getaffinity(0))))
