@@ -432,6 +432,19 @@ void rf_cgroup_remove(const char *path)
 
 /* ------------------------------------------------------------- for doctor */
 
+/* Why no group of version 2 can hold boxes; in a container its own processes are in the way. */
+static void explain_unified(const char *text, char *why, size_t size)
+{
+	char path[256], type[300];
+
+	if (own_path(text, RF_GROUP_UNIFIED, path, sizeof(path)) && access(path, W_OK) == 0 &&
+	    snprintf(type, sizeof(type), "%s/cgroup.type", path) > 0 && access(type, F_OK) == 0)
+		snprintf(why, size,
+			 "%.80s has processes of its own; move them into a leaf beneath it", path);
+	else
+		snprintf(why, size, "no group here or above may have children with controllers");
+}
+
 void rf_cgroup_probe(struct rf_cgroup_report *ret_report)
 {
 	char text[4096], path[256];
@@ -476,6 +489,5 @@ void rf_cgroup_probe(struct rf_cgroup_report *ret_report)
 			memcpy(ret_report->where, path, sizeof(ret_report->where));
 	}
 	if (!ret_report->version && !ret_report->why_not[0])
-		snprintf(ret_report->why_not, sizeof(ret_report->why_not),
-			 "no group here or above may have children with controllers");
+		explain_unified(text, ret_report->why_not, sizeof(ret_report->why_not));
 }
