@@ -183,6 +183,15 @@ static const struct rf_place *writable_around(const struct builder *b, const str
 	return found;
 }
 
+/* True if an earlier place lies at or beneath `path`, so that it is a mount point already. */
+static bool is_pinned(const struct builder *b, const struct rf_place *place, const char *path)
+{
+	for (const struct rf_place *p = b->box->plan->places; p < place; p++)
+		if (p->kind == RF_PLACE_HOST && rf_path_is_beneath(p->path, path))
+			return true;
+	return false;
+}
+
 /*
  * Makes every directory between a writable tree and a place in it a mount point of its own.  A mount
  * point can't be renamed; its parents could, and another directory put where the place was.
@@ -202,11 +211,14 @@ static int pin_parents(struct builder *b, const struct rf_place *place, struct r
 
 		memcpy(path, place->path, len);
 		path[len] = '\0';
+		if (is_pinned(b, place, path))
+			continue;
 		dir = rf_path_open_beneath(b->root, path, O_PATH | O_DIRECTORY);
 		if (dir < 0)
 			return rf_fail(err, dir, "pin %s", path);
-		mnt = rf_kernel_open_tree(
-			dir, "", RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+		mnt = rf_kernel_open_tree(dir, "",
+					  RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC |
+						  RF_AT_RECURSIVE | AT_EMPTY_PATH);
 		if (mnt < 0)
 			return rf_fail(err, -errno, "pin %s", path);
 		b->parent_len = SIZE_MAX; /* what was opened before lies beneath the pin */

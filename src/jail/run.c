@@ -99,7 +99,7 @@ static void on_exit_of_init(void *data, int what)
 	struct run *run = data;
 
 	(void)what;
-	if (wait4(run->box.pid, NULL, WNOHANG, &run->rusage) != run->box.pid)
+	if (wait4(run->box.pid, NULL, WNOHANG, &run->rusage) != run->box.pid && errno != ECHILD)
 		return;
 	run->box.pid = 0;
 	run->has_exited = true;
@@ -268,6 +268,8 @@ static int start_signals(struct run *run, struct rf_err *err)
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return rf_fail(err, -errno, "hold signals");
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD,
+	       SIG_DFL); /* a caller that ignores it would have pid 1 reaped behind our back */
 	return rf_loop_signals(run->loop, &set, on_signal, run, err);
 }
 

@@ -1,6 +1,7 @@
 """What a box sees of the host's files: the current directory, --read, --write, and where it starts."""
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -269,3 +270,24 @@ def test_the_program_may_use_every_processor_of_its_caller(run_box):
     """The box is built on one; what counts is what the program gets."""
     code, out, _ = run_box("--", "python3", "-c", "import os; print(sorted(os.sched_getaffinity(0)))")
     assert (code, out.decode().strip()) == (0, str(sorted(os.sched_getaffinity(0))))
+
+
+def test_neighbours_in_a_writable_tree_do_not_uncover_each_other(run_box, workdir):
+    """Two places beneath one directory: the second one's pin must not hide the first."""
+    hooks, config = workdir / "tree/.git/hooks", workdir / "tree/.git/config"
+    hooks.mkdir(parents=True)
+    config.write_text("as it was")
+    for path in (config, hooks, hooks.parent, hooks.parent.parent):
+        os.chown(path, workdir.stat().st_uid, workdir.stat().st_gid)
+    for order in ((hooks, config), (config, hooks)):
+        code, _, err = run_box("--write", "tree", "--read", str(order[0]), "--read", str(order[1]), "--",
+                               "sh", "-c", "echo evil > tree/.git/config; echo evil > tree/.git/hooks/x")
+        assert code != 0 and err.count(b"Read-only") == 2
+    assert config.read_text() == "as it was" and not list(hooks.iterdir())
+
+
+def test_a_caller_that_ignores_its_children_gets_its_result(command, workdir, environment):
+    done = subprocess.run(command("run", "--time", "5s", "--", "sh", "-c", "exit 7"), cwd=workdir, timeout=10,
+                          env=environment, check=False,
+                          preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert done.returncode == 7

@@ -144,6 +144,7 @@ def test_two_boxes_share_no_namespace_and_no_id(start):
     both = [start("--json", "--", "sleep", "0.5") for _ in range(2)]
     a, b = (json.loads(p.communicate(timeout=10)[0]) for p in both)
     assert a["id"] != b["id"]
+    assert a["status"] == b["status"] == "ok", (a, b)
     for name in a["isolation"]["proof"]["namespace_ids"]:
         assert (a["isolation"]["proof"]["namespace_ids"][name]
                 != b["isolation"]["proof"]["namespace_ids"][name]), name
