@@ -214,8 +214,11 @@ static int pin_parents(struct builder *b, const struct rf_place *place, struct r
 		if (is_pinned(b, place, path))
 			continue;
 		dir = rf_path_open_beneath(b->root, path, O_PATH | O_DIRECTORY);
-		if (dir < 0)
-			return rf_fail(err, dir, "pin %s", path);
+		if (dir < 0) {
+			rf_fail(err, dir, "pin %s", path);
+			return rf_fail_hint(err,
+					    "a place inside a host directory must exist there");
+		}
 		mnt = rf_kernel_open_tree(dir, "",
 					  RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC |
 						  RF_AT_RECURSIVE | AT_EMPTY_PATH);

@@ -136,8 +136,12 @@ static void flush(struct rf_pump *pump)
 
 static void on_write(void *data, int what)
 {
+	struct rf_pump *pump = data;
+
 	(void)what;
-	flush(data);
+	flush(pump);
+	if (pump->is_last_call) /* whoever else holds the source, nothing more is waited for */
+		rf_pump_last_call(pump);
 }
 
 static ssize_t read_some(struct rf_pump *pump)
@@ -156,7 +160,7 @@ static void on_read(void *data, int what)
 	if (!(what & (RF_LOOP_READ | RF_LOOP_HANGUP)) || pump->len > 0)
 		return;
 	n = read_some(pump);
-	if (n < 0 && (errno == EINTR || errno == EAGAIN) && !pump->is_last_call)
+	if (n < 0 && (errno == EINTR || (errno == EAGAIN && !pump->is_last_call)))
 		return;
 	len = n > 0 ? (size_t)n : 0;
 	pump->total += len;

@@ -70,6 +70,7 @@ static bool is_kernels_own(int file)
 		0x9fa0 /* proc */, 0x62656572 /* sysfs */, 0x27e0eb /* cgroup */, 0x63677270 /* cgroup2 */,
 		0x64626720 /* debugfs */, 0x74726163 /* tracefs */, 0x73636673 /* securityfs */,
 		0x1cd1 /* devpts */, 0xcafe4a11 /* bpf */, 0x62656570 /* configfs */,
+		0x6e736673 /* nsfs */,
 	};
 	/* clang-format on */
 	struct statfs fs;
