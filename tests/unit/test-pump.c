@@ -469,3 +469,48 @@ RF_TEST(a_regular_file_can_be_the_source)
 		 "%zu of %lld bytes", into.len, (long long)size);
 	end_scene(scene);
 }
+
+/* The source's other end stays open in both: somebody else may hold it for ever. */
+RF_TEST(a_last_call_takes_what_is_there_and_waits_for_nobody)
+{
+	struct scene *scene = make_scene();
+	char got[16] = "";
+
+	start(scene);
+	RF_REQUIRE(write(scene->in[1], "words", 5) == 5, "write");
+	rf_pump_last_call(&scene->pump);
+	RF_CHECK(scene->ends == 1 && scene->pump.total == 5, "%d ends", scene->ends);
+	RF_CHECK(read(scene->out[0], got, sizeof(got)) == 5 && strcmp(got, "words") == 0, "%s",
+		 got);
+	end_scene(scene);
+}
+
+RF_TEST(a_last_call_ends_behind_a_slow_reader_too)
+{
+	struct scene *scene = make_scene();
+	size_t before = block_target(scene);
+	pid_t reader;
+
+	start(scene);
+	RF_REQUIRE(write(scene->in[1], "words", 5) == 5, "write");
+	run_for(scene, 20 * MS); /* read, and stuck before a full pipe */
+	RF_REQUIRE(scene->pump.total == 5 && scene->ends == 0, "not stuck");
+	rf_pump_last_call(&scene->pump);
+	reader = fork();
+	if (reader == 0) {
+		char part[4096];
+
+		for (size_t seen = 0; seen < before + 5;) {
+			ssize_t n = read(scene->out[0], part, sizeof(part));
+
+			if (n <= 0)
+				_exit(1);
+			seen += (size_t)n;
+		}
+		_exit(0);
+	}
+	run_for(scene, 2000 * MS);
+	RF_CHECK(scene->ends == 1, "%d ends", scene->ends);
+	RF_CHECK(code_of(reader) == 0, "bytes are missing");
+	end_scene(scene);
+}
