@@ -2,17 +2,15 @@
 #include "cli/request.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "cli/option.h"
+#include "cli/slurp.h"
 
 /* The sources as they come in; merged at the end in their own order. */
 struct sources {
@@ -55,29 +53,6 @@ static char *find_home(uid_t uid)
 
 /* ------------------------------------------------------------- files */
 
-/* Reads a whole file of at most `max` bytes. */
-static int slurp(const char *path, size_t max, struct rf_buf *text, struct rf_err *err)
-{
-	RF_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char part[65536];
-	struct stat st;
-	ssize_t n;
-
-	if (fd < 0)
-		return rf_fail(err, -errno, "can't read it");
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return rf_fail(err, -EISDIR, "can't read it");
-	rf_buf_init(text, max);
-	while ((n = rf_fd_read(fd, part, sizeof(part))) > 0)
-		rf_buf_add(text, part, (size_t)n);
-	if (n < 0)
-		return rf_fail(err, (int)n, "can't read it");
-	if (text->has_failed)
-		return rf_fail_say(err, -EFBIG, "it is larger than %zu bytes", max);
-	rf_buf_add(text, "", 0);
-	return text->data ? 0 : rf_fail(err, -ENOMEM, "can't read it");
-}
-
 /* The folder of a path, absolute: relative paths in a policy count from there. */
 static char *folder_of(const char *path)
 {
@@ -97,7 +72,7 @@ int rf_request_read_policy(const char *path, const char *home, struct rf_policy 
 	char *folder;
 	int code;
 
-	if (slurp(path, RF_MAX_POLICY_BYTES, &text, err) < 0)
+	if (rf_slurp(path, RF_MAX_POLICY_BYTES, &text, err) < 0)
 		return err->code;
 	folder = folder_of(path);
 	if (!folder)
@@ -113,7 +88,7 @@ static int read_env_file(const char *path, struct rf_policy *flags,
 	RF_AUTO_BUF struct rf_buf text = { 0 };
 	int number = 0;
 
-	if (slurp(path, RF_MAX_ENV_FILE, &text, err) < 0)
+	if (rf_slurp(path, RF_MAX_ENV_FILE, &text, err) < 0)
 		return rf_fail_in(err, "%s", path);
 	if (!text.data || strlen(text.data) != text.len)
 		return rf_fail_say(err, -EINVAL, "%s holds a NUL byte", path);
