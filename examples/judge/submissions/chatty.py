@@ -1,0 +1,2 @@
+while True:
+    print("is it", 42, "?")

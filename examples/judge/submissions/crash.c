@@ -1,0 +1,9 @@
+#include <stdio.h>
+
+int main(void)
+{
+	int *numbers = NULL;
+
+	scanf("%d", numbers + 1);
+	printf("%d\n", numbers[1]);
+}

@@ -1,0 +1,1 @@
+module.exports = (text, width) => " ".repeat(Math.max(0, width - text.length)) + text;
