@@ -14,37 +14,14 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "cli/cmd.h"
+#include "cli/command.h"
+#include "cli/option.h"
 #include "jail/probe.h"
 #include "jail/result.h"
 
 #define EXIT_UNWALLED 1 /* a required wall can't be raised */
 #define MAX_OUTPUT    (256 * 1024)
 #define WIDTH         78 /* of paragraphs */
-
-static void print_help(FILE *out)
-{
-	fputs("usage: ringfort doctor [--json]\n\n"
-	      "Tries, one by one, what a box is made of on this machine and as this user, and\n"
-	      "says what is missing, what that means and how to get it.  It changes nothing\n"
-	      "and leaves nothing behind.  Root's boxes and an ordinary user's are made in\n"
-	      "different ways: run it as whoever will run boxes.\n\n"
-	      "marks:\n"
-	      "  ok    was tried, and works\n"
-	      "  part  works, and the line says what of it does not\n"
-	      "  no    does not work, or could not be tried\n"
-	      "  -     a box of this user does without\n\n"
-	      "options:\n"
-	      "  --json      one JSON object instead of text; its ids do not change\n"
-	      "  -h, --help  this text\n\n"
-	      "examples:\n"
-	      "  ringfort doctor                       a look at this machine\n"
-	      "  sudo ringfort doctor                  the same for root's boxes\n"
-	      "  ringfort doctor >/dev/null && ringfort run -- make\n"
-	      "  ringfort doctor --json | jq '.checks[] | select(.state == \"absent\").remedy'\n\n"
-	      "exit codes:\n"
-	      "  0 every required wall can be raised, 1 one can't, 125 Ringfort failed\n",
-	      out);
-}
 
 /* ------------------------------------------------------------- the table */
 
@@ -315,33 +292,30 @@ static int diagnose(bool is_json)
 		put_missing(&page, &report);
 		put_verdict(&page, &report);
 	}
-	code = out.has_failed ? -ENOMEM : rf_fd_write(STDOUT_FILENO, out.data, out.len);
-	if (code < 0) {
-		rf_fail(&err, code, "write the report");
-		rf_cmd_complain(NULL, &err);
-		return RF_EXIT_FAILED;
-	}
-	return report.missing ? EXIT_UNWALLED : 0;
+	code = rf_cmd_print(&out);
+	return code ? code : report.missing ? EXIT_UNWALLED : 0;
 }
 
 int rf_cmd_doctor(int argc, char **argv)
 {
+	const struct rf_option *option;
+	const char *value;
+	struct rf_err err = RF_ERR_INIT;
 	bool is_json = false;
+	int at = 1, got;
 
-	for (int i = 1; i < argc; i++) {
-		struct rf_err err;
-
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			print_help(stdout);
+	while ((got = rf_option_next(RF_CMD_DOCTOR, argc, argv, &at, &option, &value, &err)) > 0) {
+		if (option->id == RF_OPTION_HELP) {
+			rf_command_help(RF_CMD_DOCTOR, stdout);
 			return 0;
 		}
-		if (strcmp(argv[i], "--json") == 0) {
-			is_json = true;
-			continue;
-		}
-		rf_fail_say(&err, -EINVAL, "doctor has no %s `%.60s`",
-			    argv[i][0] == '-' ? "option" : "argument", argv[i]);
+		is_json = true;
+	}
+	if (got == 0 && at < argc) {
+		got = rf_fail_say(&err, -EINVAL, "doctor has no argument `%.60s`", argv[at]);
 		rf_fail_hint(&err, "there are `--json` and `--help`");
+	}
+	if (got < 0) {
 		rf_cmd_complain(NULL, &err);
 		return RF_EXIT_FAILED;
 	}

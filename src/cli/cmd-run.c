@@ -9,43 +9,20 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "cli/cmd.h"
-#include "cli/option.h"
+#include "cli/command.h"
 #include "cli/request.h"
 #include "jail/run.h"
-
-static void print_help(void)
-{
-	puts("usage: ringfort run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n\n"
-	     "Runs PROGRAM in a disposable box.  It sees /usr, a few settings, the current\n"
-	     "directory (read-only) and an empty home and /tmp, which are gone afterwards; no\n"
-	     "network, no variables of yours, no process but its own.");
-	rf_option_help(stdout);
-	puts("\nexamples:\n"
-	     "  ringfort run -- python3 script.py\n"
-	     "  ringfort run --write . -- make\n"
-	     "  ringfort run --memory 64M --time 1s --json -- python3 -c 'print(1)'\n"
-	     "  ringfort run --read ~/data:/data --profile python -- python3 report.py\n"
-	     "  echo 'print(6*7)' | ringfort run -- python3 -\n\n"
-	     "exit codes:\n"
-	     "  the program's own, or 128+N when signal N ended it; 124 time-out, 137 killed for\n"
-	     "  another limit, 125 Ringfort failed, 126 refused, 127 program not found");
-}
 
 /* Prints the result; the exit code is its own, or ours if it could not be printed. */
 static int print_json(const struct rf_result *result)
 {
 	RF_AUTO_BUF struct rf_buf out = { 0 };
-	struct rf_err err;
 	int code;
 
 	rf_buf_init(&out, RF_MAX_JSON);
 	rf_result_json(result, true, &out);
-	code = out.has_failed ? -ENOMEM : rf_fd_write(STDOUT_FILENO, out.data, out.len);
-	if (code == 0)
-		return result->code;
-	rf_fail(&err, code, "write the result");
-	rf_cmd_complain(NULL, &err);
-	return RF_EXIT_FAILED;
+	code = rf_cmd_print(&out);
+	return code ? code : result->code;
 }
 
 /* What a person should know besides the program's own output. */
@@ -117,10 +94,10 @@ int rf_cmd_run(int argc, char **argv)
 	char init_path[4096];
 	int code;
 
-	if (rf_request_read(argc, argv, true, &request, &err) < 0) {
+	if (rf_request_read(RF_CMD_RUN, argc, argv, true, &request, &err) < 0) {
 		code = fail(&request, &err);
 	} else if (request.wants_help) {
-		print_help();
+		rf_command_help(RF_CMD_RUN, stdout);
 		code = 0;
 	} else if (request.wants_version) {
 		puts("ringfort " RF_VERSION);

@@ -1,11 +1,12 @@
 /*
- * The commands: one file each, cmd-NAME.c, and one table of them in main.c.
+ * The commands: one file each, cmd-NAME.c, and one table of them in command.c.
  *
  * A command gets its own arguments (argv[0] is its name) and returns the exit code.
  */
 #ifndef RF_CLI_CMD_H
 #define RF_CLI_CMD_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 /* Exit codes of our own; see "The result" in the documentation. */
@@ -15,11 +16,16 @@ enum {
 };
 
 int rf_cmd_run(int argc, char **argv);
-int rf_cmd_policy(int argc, char **argv);
+int rf_cmd_policy_check(int argc, char **argv);
+int rf_cmd_policy_explain(int argc, char **argv);
 int rf_cmd_doctor(int argc, char **argv);
+int rf_cmd_help(int argc, char **argv);
 
 /* Prints an error for a person on standard error, with its place in `file` (or NULL) and its hint. */
 void rf_cmd_complain(const char *file, const struct rf_err *err);
+
+/* Writes what a command has to say; gives the exit code: 0, or that of a failure, which is told. */
+int rf_cmd_print(const struct rf_buf *out);
 
 /* Where ringfort-init is: beside this program, as built, or where it was installed. */
 void rf_cmd_find_init(char *path, size_t size);

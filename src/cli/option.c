@@ -8,26 +8,35 @@
 
 #define KEY(name, letter, arg, key, help)                                                          \
 	{                                                                                          \
-		name, letter, arg, RF_OPTION_KEY, key, help                                        \
+		name, letter, arg, RF_OPTION_KEY, key, help, POLICY                                \
 	}
-#define OWN(name, letter, arg, id, help)                                                           \
+#define OWN(name, letter, arg, id, commands, help)                                                 \
 	{                                                                                          \
-		name, letter, arg, id, NULL, help                                                  \
+		name, letter, arg, id, NULL, help, commands                                        \
+	}
+#define GROUP(help)                                                                                \
+	{                                                                                          \
+		NULL, 0, NULL, 0, NULL, help, 0                                                    \
 	}
 
+/* Who takes an option. */
+#define ONLY(id) RF_CMD_BIT(RF_CMD_##id)
+#define POLICY   (ONLY(RUN) | ONLY(POLICY_EXPLAIN)) /* whoever makes a plan */
+#define ALL      (RF_CMD_BIT(RF_CMD_COUNT) - 1)
+
 /* clang-format off */
-static const struct rf_option options[] = {
-	{ NULL, 0, NULL, 0, NULL, "what it sees" },
+const struct rf_option rf_option_table[] = {
+	GROUP("what it sees"),
 	KEY("read",       'r', "SRC[:DEST]", "files.read",       "show a file or directory, read-only"),
 	KEY("write",      'w', "SRC[:DEST]", "files.write",      "show a file or directory, writable"),
 	KEY("current",    0,   "read|none",  "files.current",    "the current directory (default: read)"),
 	KEY("workdir",    0,   "PATH",       "workdir",          "where the program starts, inside"),
 	KEY("env",        'e', "K=V",        "env.set",          "set a variable"),
 	KEY("pass",       0,   "K",          "env.pass",         "pass on a variable of yours"),
-	OWN("env-file",   0,   "FILE",       RF_OPTION_ENV_FILE, "set variables from lines of K=V"),
+	OWN("env-file",   0,   "FILE",       RF_OPTION_ENV_FILE, POLICY, "set variables from lines of K=V"),
 	KEY("hostname",   0,   "NAME",       "hostname",         "the host's name inside"),
 
-	{ NULL, 0, NULL, 0, NULL, "what it may use" },
+	GROUP("what it may use"),
 	KEY("memory",     'm', "64M",        "limits.memory",     "all processes together, swap off"),
 	KEY("cpu",        0,   "50%",        "limits.cpu",        "share of one processor; 200% is two"),
 	KEY("cpu-time",   0,   "10s",        "limits.cpu_time",   "processor time"),
@@ -40,23 +49,26 @@ static const struct rf_option options[] = {
 	KEY("output",     0,   "1M",         "limits.output",     "standard output and error together"),
 	KEY("require",    0,   "any|hard",   "limits.require",    "hard: refuse where a limit can't be kept exactly"),
 
-	{ NULL, 0, NULL, 0, NULL, "how it is walled" },
+	GROUP("how it is walled"),
 	KEY("net",        0,   "none|host",  "network.link",      "none: no network; host: all of this machine's"),
 	KEY("loopback",   0,   "on|off",     "network.loopback",  "inet sockets within the box"),
 	KEY("unix",       0,   "on|off",     "network.unix",      "unix sockets (default: off); host ones in shown places too"),
 	KEY("syscalls",   0,   "default|strict", "syscalls",      "which system calls there are"),
 	KEY("isolation",  0,   "process",    "isolation",         "what stands between"),
 	KEY("weaker",     0,   "refuse|allow", "weaker",          "allow: run even where a wall is missing"),
-	OWN("profile",    'p', "NAME[,NAME]", RF_OPTION_PROFILE,  "default, python, strict"),
-	OWN("policy",     0,   "FILE",       RF_OPTION_POLICY,    "read rules from a YAML or JSON file"),
+	OWN("profile",    'p', "NAME[,NAME]", RF_OPTION_PROFILE, POLICY, "default, python, strict"),
+	OWN("policy",     0,   "FILE",       RF_OPTION_POLICY, POLICY, "read rules from a YAML or JSON file"),
 
-	{ NULL, 0, NULL, 0, NULL, "what it tells" },
-	OWN("json",       0,   NULL,         RF_OPTION_JSON,      "one JSON object instead of text"),
-	OWN("stats",      0,   NULL,         RF_OPTION_STATS,     "what the run used, on standard error"),
-	OWN("help",       'h', NULL,         RF_OPTION_HELP,      "this text"),
-	OWN("version",    0,   NULL,         RF_OPTION_VERSION,   "the version"),
+	GROUP("what it tells"),
+	OWN("json",       0,   NULL,         RF_OPTION_JSON,
+	    POLICY | ONLY(DOCTOR) | ONLY(HELP), "one JSON object instead of text"),
+	OWN("stats",      0,   NULL,         RF_OPTION_STATS, ONLY(RUN), "what the run used, on standard error"),
+	OWN("help",       'h', NULL,         RF_OPTION_HELP, ALL, "this text"),
+	OWN("version",    0,   NULL,         RF_OPTION_VERSION, ONLY(RUN), "the version"),
 };
 /* clang-format on */
+
+const size_t rf_option_count = RF_LEN(rf_option_table);
 
 static int min3(int a, int b, int c)
 {
@@ -88,50 +100,77 @@ int rf_option_distance(const char *a, const char *b)
 	return row[len];
 }
 
-static const struct rf_option *by_name(const char *name, size_t len)
+/* Walks the options of one command, and `next` from NULL. */
+static const struct rf_option *next_of(enum rf_cmd_id id, const struct rf_option *option)
 {
-	for (size_t i = 0; i < RF_LEN(options); i++)
-		if (options[i].name && strlen(options[i].name) == len &&
-		    strncmp(options[i].name, name, len) == 0)
-			return &options[i];
+	const struct rf_option *end = rf_option_table + rf_option_count;
+
+	for (option = option ? option + 1 : rf_option_table; option < end; option++)
+		if (option->name && option->commands & RF_CMD_BIT(id))
+			return option;
 	return NULL;
 }
 
-static const struct rf_option *by_letter(char letter)
+static const struct rf_option *by_name(enum rf_cmd_id id, const char *name, size_t len)
 {
-	for (size_t i = 0; i < RF_LEN(options); i++)
-		if (letter && options[i].letter == letter)
-			return &options[i];
+	const struct rf_option *option = NULL;
+
+	while ((option = next_of(id, option)))
+		if (strlen(option->name) == len && strncmp(option->name, name, len) == 0)
+			break;
+	return option;
+}
+
+static const struct rf_option *by_letter(enum rf_cmd_id id, char letter)
+{
+	const struct rf_option *option = NULL;
+
+	while ((option = next_of(id, option)))
+		if (letter && option->letter == letter)
+			break;
+	return option;
+}
+
+/* The command that takes an option of this name, to say so to whoever gave it to another. */
+static const char *whose(const char *name)
+{
+	for (int id = 0; id < RF_CMD_COUNT; id++)
+		if (by_name((enum rf_cmd_id)id, name, strlen(name)))
+			return rf_cmd_table[id].name;
 	return NULL;
 }
 
-static int fail_unknown(const char *arg, struct rf_err *err)
+static int fail_unknown(enum rf_cmd_id id, const char *arg, struct rf_err *err)
 {
-	char name[48];
+	const struct rf_option *option = NULL;
 	const char *near = NULL;
+	char name[48];
 	int best = 3;
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg + strspn(arg, "-"), "="),
 		 arg + strspn(arg, "-"));
-	for (size_t i = 0; i < RF_LEN(options); i++) {
-		int distance = options[i].name ? rf_option_distance(name, options[i].name) : best;
+	while ((option = next_of(id, option))) {
+		int distance = rf_option_distance(name, option->name);
 
 		/* The beginning of a name says more than a few letters in common. */
-		if (options[i].name && name[0] && strncmp(options[i].name, name, strlen(name)) == 0)
+		if (name[0] && strncmp(option->name, name, strlen(name)) == 0)
 			distance = 0;
 		if (distance < best) {
 			best = distance;
-			near = options[i].name;
+			near = option->name;
 		}
 	}
 	rf_fail_say(err, -EINVAL, "there is no option `%.80s`", arg);
+	if (strncmp(arg, "--", 2) == 0 && whose(name))
+		return rf_fail_hint(err, "it belongs to `ringfort %s`", whose(name));
 	if (near)
 		return rf_fail_hint(err, "did you mean `--%s`?", near);
-	return rf_fail_hint(err, "`ringfort run --help` lists them; the program comes after `--`");
+	return rf_fail_hint(err, "`ringfort %s --help` lists them%s", rf_cmd_table[id].name,
+			    id == RF_CMD_RUN ? "; the program comes after `--`" : "");
 }
 
-int rf_option_next(int argc, char **argv, int *at, const struct rf_option **ret_option,
-		   const char **ret_value, struct rf_err *err)
+int rf_option_next(enum rf_cmd_id id, int argc, char **argv, int *at,
+		   const struct rf_option **ret_option, const char **ret_value, struct rf_err *err)
 {
 	const char *arg = *at < argc ? argv[*at] : NULL, *value = NULL;
 	const struct rf_option *option;
@@ -144,14 +183,14 @@ int rf_option_next(int argc, char **argv, int *at, const struct rf_option **ret_
 	if (arg[1] == '-') {
 		size_t len = strcspn(arg + 2, "=");
 
-		option = by_name(arg + 2, len);
+		option = by_name(id, arg + 2, len);
 		value = arg[2 + len] == '=' ? arg + 2 + len + 1 : NULL;
 	} else {
-		option = by_letter(arg[1]);
+		option = by_letter(id, arg[1]);
 		value = arg[2] ? arg + 2 : NULL;
 	}
 	if (!option)
-		return fail_unknown(arg, err);
+		return fail_unknown(id, arg, err);
 	if (!option->arg && value)
 		return rf_fail_say(err, -EINVAL, "`--%s` takes no value", option->name);
 	if (option->arg && !value && *at < argc)
@@ -165,16 +204,21 @@ int rf_option_next(int argc, char **argv, int *at, const struct rf_option **ret_
 	return 1;
 }
 
-void rf_option_help(FILE *out)
+void rf_option_help(enum rf_cmd_id id, FILE *out)
 {
-	for (size_t i = 0; i < RF_LEN(options); i++) {
-		const struct rf_option *option = &options[i];
+	const char *heading = NULL;
+
+	for (size_t i = 0; i < rf_option_count; i++) {
+		const struct rf_option *option = &rf_option_table[i];
 		char left[64];
 
-		if (!option->name) {
-			fprintf(out, "\n%s:\n", option->help);
+		if (!option->name)
+			heading = option->help;
+		if (!option->name || !(option->commands & RF_CMD_BIT(id)))
 			continue;
-		}
+		if (heading)
+			fprintf(out, "\n%s:\n", heading);
+		heading = NULL;
 		snprintf(left, sizeof(left), "%c%c --%s%s%s", option->letter ? '-' : ' ',
 			 option->letter ? option->letter : ' ', option->name,
 			 option->arg ? " " : "", option->arg ? option->arg : "");

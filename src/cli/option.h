@@ -1,5 +1,5 @@
 /*
- * Options: one table for every command that has to do with a policy.
+ * Options: one table for all commands.
  *
  * Most options are keys of the policy under a shorter name, so the flag, the file and the API mean
  * the same and report the same errors.  The rest are the command's own.
@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "cli/command.h"
 
 enum rf_option_id {
 	RF_OPTION_KEY, /* a key of the policy */
@@ -31,17 +32,22 @@ struct rf_option {
 	enum rf_option_id id;
 	const char *key; /* of the policy */
 	const char *help;
+	unsigned commands; /* RF_CMD_BIT of each that takes it */
 };
 
+/* A row without a name is the heading of those that follow. */
+extern const struct rf_option rf_option_table[];
+extern const size_t rf_option_count;
+
 /*
- * Reads the next option of argv.  Returns 1 with `*ret_option` and `*ret_value`, 0 at the first
+ * Reads the next option of argv among those of `id`.  Returns 1 with `*ret_option` and `*ret_value`, 0 at the first
  * argument that is no option (*at points to it; "--" is passed), or a negative errno.
  */
-int rf_option_next(int argc, char **argv, int *at, const struct rf_option **ret_option,
-		   const char **ret_value, struct rf_err *err);
+int rf_option_next(enum rf_cmd_id id, int argc, char **argv, int *at,
+		   const struct rf_option **ret_option, const char **ret_value, struct rf_err *err);
 
-/* Prints all options, grouped and aligned. */
-void rf_option_help(FILE *out);
+/* Prints the options of a command, grouped and aligned. */
+void rf_option_help(enum rf_cmd_id id, FILE *out);
 
 /* How many letters must change to turn one word into the other. */
 int rf_option_distance(const char *a, const char *b);

@@ -189,26 +189,26 @@ static int merge_all(struct sources *sources, struct rf_request *request, struct
 	return rf_policy_merge(request->policy, sources->flags, err);
 }
 
-static int read_line(int argc, char **argv, struct sources *sources, struct rf_request *request,
-		     struct rf_err *err)
+static int read_line(enum rf_cmd_id id, int argc, char **argv, struct sources *sources,
+		     struct rf_request *request, struct rf_err *err)
 {
 	const struct rf_option *option;
 	const char *value;
 	int at = 1, got;
 
 	/* Known before anything can go wrong, so that errors come in the form asked for. */
-	while ((got = rf_option_next(argc, argv, &at, &option, &value, err)) != 0)
+	while ((got = rf_option_next(id, argc, argv, &at, &option, &value, err)) != 0)
 		request->is_json |= got > 0 && option->id == RF_OPTION_JSON;
 	at = 1;
-	while ((got = rf_option_next(argc, argv, &at, &option, &value, err)) > 0)
+	while ((got = rf_option_next(id, argc, argv, &at, &option, &value, err)) > 0)
 		if (take_option(option, value, sources, request, err) < 0)
 			return err->code;
 	request->argv = argv + at;
 	return got;
 }
 
-int rf_request_read(int argc, char **argv, bool needs_program, struct rf_request *ret_request,
-		    struct rf_err *err)
+int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program,
+		    struct rf_request *ret_request, struct rf_err *err)
 {
 	static char any_name[] = "true";
 	char *any_program[] = { any_name, NULL };
@@ -220,7 +220,7 @@ int rf_request_read(int argc, char **argv, bool needs_program, struct rf_request
 	if (!sources.flags || !ret_request->home)
 		code = rf_fail(err, -ENOMEM, "read the command line");
 	else
-		code = read_line(argc, argv, &sources, ret_request, err);
+		code = read_line(id, argc, argv, &sources, ret_request, err);
 	if (code == 0 && !ret_request->wants_help && !ret_request->wants_version) {
 		if (needs_program && !ret_request->argv[0]) {
 			code = rf_fail_say(err, -EINVAL, "there is no program to run");

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "cli/command.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
 
@@ -23,11 +24,11 @@ struct rf_request {
 };
 
 /*
- * Reads argv[1...] and makes the plan.  `needs_program`: without one it is an error.  On failure
+ * Reads argv[1...] with the options of command `id` and makes the plan.  `needs_program`: without one it is an error.  On failure
  * `err` and ret_request->file tell the story; the request is to be freed in any case.
  */
-int rf_request_read(int argc, char **argv, bool needs_program, struct rf_request *ret_request,
-		    struct rf_err *err);
+int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program,
+		    struct rf_request *ret_request, struct rf_err *err);
 void rf_request_done(struct rf_request *request);
 
 /* Reads and parses a policy file; gives `*ret_policy`. */

@@ -35,7 +35,8 @@ static void read_all(int argc, char **argv)
 		const struct rf_option *option = NULL;
 		const char *value = NULL;
 		struct rf_err err = RF_ERR_INIT;
-		int before = at, code = rf_option_next(argc, argv, &at, &option, &value, &err);
+		int before = at,
+		    code = rf_option_next(RF_CMD_RUN, argc, argv, &at, &option, &value, &err);
 
 		require(at >= before && at <= argc);
 		if (code < 0) {

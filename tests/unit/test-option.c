@@ -28,7 +28,7 @@ static int next(const char *const *args, int *at, const struct rf_option **ret_o
 
 	for (int i = 0; i < argc; i++)
 		memcpy(&argv[i], &args[i], sizeof(argv[i]));
-	return rf_option_next(argc, argv, at, ret_option, ret_value, err);
+	return rf_option_next(RF_CMD_RUN, argc, argv, at, ret_option, ret_value, err);
 }
 
 RF_TEST(a_value_may_stand_apart_or_close_in_long_and_short_forms)
@@ -221,7 +221,7 @@ RF_TEST(help_names_every_option_on_lines_that_fit)
 	FILE *out = open_memstream(&text, &size);
 
 	RF_REQUIRE(out, "no memory");
-	rf_option_help(out);
+	rf_option_help(RF_CMD_RUN, out);
 	fclose(out);
 	for (size_t i = 0; i < RF_LEN(words); i++)
 		RF_CHECK(strstr(text, words[i]), "no '%s'", words[i]);

@@ -1,0 +1,308 @@
+/* The commands: see command.h.  Each one's code is in cmd-NAME.c. */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "cli/cmd.h"
+#include "cli/option.h"
+
+/* clang-format off */
+static const struct rf_cmd_example run_examples[] = {
+	{ "ringfort run -- python3 script.py",            "the current directory is read-only" },
+	{ "ringfort run --write . -- make",               "let it change the current directory" },
+	{ "ringfort run --memory 64M --time 1s --json -- python3 -c 'print(1)'", NULL },
+	{ "ringfort run --read ~/data:/data --profile python -- python3 report.py", NULL },
+	{ "echo 'print(6*7)' | ringfort run -- python3 -", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example policy_examples[] = {
+	{ "ringfort policy check agent.yaml", NULL },
+	{ "ringfort policy explain --profile strict", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example check_examples[] = {
+	{ "ringfort policy check agent.yaml", NULL },
+	{ "ringfort policy check policies/*.yaml", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example explain_examples[] = {
+	{ "ringfort policy explain --policy agent.yaml --write ./out", NULL },
+	{ "ringfort policy explain --profile strict --json", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example doctor_examples[] = {
+	{ "ringfort doctor",      "a look at this machine" },
+	{ "sudo ringfort doctor", "the same for root's boxes" },
+	{ "ringfort doctor >/dev/null && ringfort run -- make", NULL },
+	{ "ringfort doctor --json | jq '.checks[] | select(.state == \"absent\").remedy'", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example help_examples[] = {
+	{ "ringfort help run",            NULL },
+	{ "ringfort help policy explain", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example all_examples[] = {
+	{ "ringfort run -- python3 script.py",        "the current directory is read-only" },
+	{ "ringfort run --write . -- make",           "let it change the current directory" },
+	{ "ringfort run --memory 64M --time 1s --json -- node app.js", NULL },
+	{ "ringfort policy explain --profile strict", "what that box would be" },
+	{ NULL, NULL },
+};
+
+#define RUN_EXITS \
+	"the program's own, or 128+N when signal N ended it; 124 time-out, 137 killed for\n" \
+	"another limit, 125 Ringfort failed, 126 refused, 127 program not found"
+
+const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
+	[RF_CMD_RUN] = {
+		"run", rf_cmd_run, "run a program in a box of its own",
+		"[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+		"Runs PROGRAM in a disposable box.  It sees /usr, a few settings, the current\n"
+		"directory (read-only) and an empty home and /tmp, which are gone afterwards; no\n"
+		"network, no variables of yours, no process but its own.",
+		run_examples, RUN_EXITS,
+	},
+	[RF_CMD_POLICY] = {
+		"policy", NULL, "check a policy, or explain what it comes to",
+		"COMMAND [OPTIONS]",
+		"A policy says what a box may see, use and do.  It is written as YAML or JSON; every\n"
+		"key is also an option of `ringfort run`.",
+		policy_examples, NULL,
+	},
+	[RF_CMD_POLICY_CHECK] = {
+		"policy check", rf_cmd_policy_check, "say what is wrong in policies, by line and column",
+		"FILE...",
+		"Reads policies and says what is wrong, with line and column.",
+		check_examples, "0 all are right, 1 one is not, 125 Ringfort failed",
+	},
+	[RF_CMD_POLICY_EXPLAIN] = {
+		"policy explain", rf_cmd_policy_explain, "print the plan that options and policy come to",
+		"[OPTIONS] [--] [PROGRAM]",
+		"Prints the plan: every file, right, limit and system call rule of the box that\n"
+		"`ringfort run` with the same options would make.",
+		explain_examples, NULL,
+	},
+	[RF_CMD_DOCTOR] = {
+		"doctor", rf_cmd_doctor, "tell what this machine can enforce, and how to fix what it can't",
+		"[--json]",
+		"Tries, one by one, what a box is made of on this machine and as this user, and\n"
+		"says what is missing, what that means and how to get it.  It changes nothing\n"
+		"and leaves nothing behind.  Root's boxes and an ordinary user's are made in\n"
+		"different ways: run it as whoever will run boxes.\n"
+		"\n"
+		"marks:\n"
+		"  ok    was tried, and works\n"
+		"  part  works, and the line says what of it does not\n"
+		"  no    does not work, or could not be tried\n"
+		"  -     a box of this user does without",
+		doctor_examples, "0 every required wall can be raised, 1 one can't, 125 Ringfort failed",
+	},
+	[RF_CMD_HELP] = {
+		"help", rf_cmd_help, "tell about a command",
+		"[COMMAND]",
+		"Prints what `ringfort COMMAND --help` prints.  `--json` gives every command and\n"
+		"option as one object, from which man pages and completions are made.",
+		help_examples, NULL,
+	},
+};
+/* clang-format on */
+
+/* ------------------------------------------------------------- help */
+
+static void put_examples(const struct rf_cmd_example *examples, FILE *out)
+{
+	size_t width = 0;
+
+	for (const struct rf_cmd_example *e = examples; e->line; e++)
+		if (e->about && strlen(e->line) > width)
+			width = strlen(e->line);
+	fputs("\nexamples:\n", out);
+	for (const struct rf_cmd_example *e = examples; e->line; e++)
+		if (e->about)
+			fprintf(out, "  %-*s  %s\n", (int)width, e->line, e->about);
+		else
+			fprintf(out, "  %s\n", e->line);
+}
+
+/* Prints each line of `text` behind `indent`. */
+static void put_lines(const char *indent, const char *text, FILE *out)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		fprintf(out, "%s%.*s\n", indent, (int)len, text);
+		text += len + (text[len] == '\n');
+	}
+}
+
+/* True if `id` is one of the commands that `parent` holds. */
+static bool is_beneath(enum rf_cmd_id id, enum rf_cmd_id parent)
+{
+	const char *name = rf_cmd_table[id].name;
+	size_t len = strlen(rf_cmd_table[parent].name);
+
+	return strncmp(name, rf_cmd_table[parent].name, len) == 0 && name[len] == ' ';
+}
+
+/* The commands beneath `parent`, or those of one word for RF_CMD_COUNT. */
+static void put_list(enum rf_cmd_id parent, FILE *out)
+{
+	size_t width = 0;
+
+	fputs("\ncommands:\n", out);
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < RF_CMD_COUNT; i++) {
+			const char *name = rf_cmd_table[i].name, *space = strchr(name, ' ');
+
+			if (parent == RF_CMD_COUNT ? space != NULL
+						   : !is_beneath((enum rf_cmd_id)i, parent))
+				continue;
+			name = space ? space + 1 : name;
+			if (pass == 0)
+				width = strlen(name) > width ? strlen(name) : width;
+			else
+				fprintf(out, "  %-*s  %s\n", (int)width, name,
+					rf_cmd_table[i].summary);
+		}
+}
+
+void rf_command_help(enum rf_cmd_id id, FILE *out)
+{
+	const struct rf_cmd *cmd = &rf_cmd_table[id];
+	const char *lead = "usage:", *line = cmd->synopsis;
+
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		fprintf(out, "%s ringfort %s %.*s\n", lead, cmd->name, (int)len, line);
+		lead = "      ";
+		line += len + (line[len] == '\n');
+	}
+	fprintf(out, "\n%s\n", cmd->about);
+	if (!cmd->main)
+		put_list(id, out);
+	else
+		rf_option_help(id, out);
+	if (cmd->examples)
+		put_examples(cmd->examples, out);
+	if (cmd->exits) {
+		fputs("\nexit codes:\n", out);
+		put_lines("  ", cmd->exits, out);
+	}
+}
+
+void rf_command_help_all(FILE *out)
+{
+	fputs("usage: ringfort COMMAND [OPTIONS]\n\n"
+	      "Runs what nobody reviewed in a disposable box: no files, processes, secrets,\n"
+	      "network or time beyond the policy.\n",
+	      out);
+	put_list(RF_CMD_COUNT, out);
+	put_examples(all_examples, out);
+	fputs("\n`ringfort COMMAND --help` tells more.  `--version` prints the version.\n", out);
+}
+
+/* ------------------------------------------------------------- dispatch */
+
+enum rf_cmd_id rf_command_find(const char *first, const char *second)
+{
+	size_t len = strlen(first);
+
+	for (int i = 0; i < RF_CMD_COUNT; i++) {
+		const char *name = rf_cmd_table[i].name;
+
+		if (strncmp(name, first, len) != 0)
+			continue;
+		if (second ? name[len] == ' ' && strcmp(name + len + 1, second) == 0
+			   : name[len] == '\0')
+			return (enum rf_cmd_id)i;
+	}
+	return RF_CMD_COUNT;
+}
+
+/* Finds the last word of a command that is nearest to `word`, among those beneath `parent`. */
+static const char *nearest(const char *word, enum rf_cmd_id parent)
+{
+	const char *near = NULL;
+	int best = 3;
+
+	for (int i = 0; i < RF_CMD_COUNT; i++) {
+		const char *name = rf_cmd_table[i].name, *space = strchr(name, ' ');
+		int distance;
+
+		if (parent == RF_CMD_COUNT ? space != NULL : !is_beneath((enum rf_cmd_id)i, parent))
+			continue;
+		name = space ? space + 1 : name;
+		distance = rf_option_distance(word, name);
+		if (distance < best) {
+			best = distance;
+			near = name;
+		}
+	}
+	return near;
+}
+
+int rf_command_unknown(const char *word, enum rf_cmd_id parent)
+{
+	const char *near = nearest(word, parent);
+	bool is_top = parent == RF_CMD_COUNT;
+	struct rf_err err;
+
+	if (is_top)
+		rf_fail_say(&err, -EINVAL, "there is no command `%.60s`", word);
+	else
+		rf_fail_say(&err, -EINVAL, "%s has no command `%.60s`", rf_cmd_table[parent].name,
+			    word);
+	if (near)
+		rf_fail_hint(&err, "did you mean `%s`?", near);
+	else if (is_top)
+		rf_fail_hint(
+			&err,
+			"`ringfort --help` lists them; to run a program: ringfort run -- %.60s",
+			word);
+	else
+		rf_fail_hint(&err, "`ringfort %s --help` lists them", rf_cmd_table[parent].name);
+	rf_cmd_complain(NULL, &err);
+	return RF_EXIT_FAILED;
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+int rf_command_run(int argc, char **argv)
+{
+	enum rf_cmd_id id, sub;
+
+	if (argc < 2) {
+		rf_command_help_all(stderr);
+		return RF_EXIT_FAILED;
+	}
+	if (is_help(argv[1])) {
+		rf_command_help_all(stdout);
+		return 0;
+	}
+	id = rf_command_find(argv[1], NULL);
+	if (id == RF_CMD_COUNT)
+		return rf_command_unknown(argv[1], RF_CMD_COUNT);
+	if (rf_cmd_table[id].main)
+		return rf_cmd_table[id].main(argc - 1, argv + 1);
+	if (argc < 3 || is_help(argv[2])) {
+		rf_command_help(id, argc < 3 ? stderr : stdout);
+		return argc < 3 ? RF_EXIT_FAILED : 0;
+	}
+	sub = rf_command_find(argv[1], argv[2]);
+	if (sub == RF_CMD_COUNT || !rf_cmd_table[sub].main)
+		return rf_command_unknown(argv[2], id);
+	return rf_cmd_table[sub].main(argc - 2, argv + 2);
+}

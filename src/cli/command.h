@@ -1,0 +1,58 @@
+/*
+ * The commands: one table, from which dispatch, `--help`, the man pages, the reference and the
+ * completions of the shells are made.
+ *
+ * A command of two words ("policy check") belongs to the one of its first word.
+ */
+#ifndef RF_CLI_COMMAND_H
+#define RF_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+enum rf_cmd_id {
+	RF_CMD_RUN,
+	RF_CMD_POLICY,
+	RF_CMD_POLICY_CHECK,
+	RF_CMD_POLICY_EXPLAIN,
+	RF_CMD_DOCTOR,
+	RF_CMD_HELP,
+	RF_CMD_COUNT
+};
+
+#define RF_CMD_BIT(id) (1u << (id))
+
+struct rf_cmd_example {
+	const char *line;  /* as it would be typed; NULL ends the list */
+	const char *about; /* what it does, or NULL */
+};
+
+struct rf_cmd {
+	const char *name;                      /* "run", "policy check" */
+	int (*main)(int argc, char **argv);    /* argv[0] is the last word; NULL: holds others */
+	const char *summary;                   /* one line, without a full stop */
+	const char *synopsis;                  /* what follows the name; a line each */
+	const char *about;                     /* a few lines, broken as they shall be printed */
+	const struct rf_cmd_example *examples; /* or NULL */
+	const char *exits;                     /* what its exit codes mean, or NULL */
+};
+
+/* By enum rf_cmd_id. */
+extern const struct rf_cmd rf_cmd_table[RF_CMD_COUNT];
+
+/* The command of one word (`second` is NULL) or of two; RF_CMD_COUNT if there is none. */
+enum rf_cmd_id rf_command_find(const char *first, const char *second);
+
+/* Complains that `parent` (RF_CMD_COUNT: ringfort itself) has no such command; gives the exit code. */
+int rf_command_unknown(const char *word, enum rf_cmd_id parent);
+
+/* Finds and runs the command that argv[1...] names; gives the exit code. */
+int rf_command_run(int argc, char **argv);
+
+/* The help of one command, or of all of them together. */
+void rf_command_help(enum rf_cmd_id id, FILE *out);
+void rf_command_help_all(FILE *out);
+
+#endif
