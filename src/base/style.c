@@ -13,17 +13,19 @@
 /* The eight colours of every terminal, as its user has set them: readable on light and on dark. */
 /* clang-format off */
 static const char *const codes[] = {
-	[RF_STYLE_PLAIN]   = NULL,
-	[RF_STYLE_HEADING] = "1",
-	[RF_STYLE_NAME]    = "36",
-	[RF_STYLE_GOOD]    = "32",
-	[RF_STYLE_WARNING] = "33",
-	[RF_STYLE_BAD]     = "31",
-	[RF_STYLE_ERROR]   = "1;31",
-	[RF_STYLE_QUIET]   = "2",
+	[RF_STYLE_PLAIN]   = "",
+	[RF_STYLE_HEADING] = "\033[1m",
+	[RF_STYLE_NAME]    = "\033[36m",
+	[RF_STYLE_GOOD]    = "\033[32m",
+	[RF_STYLE_WARNING] = "\033[33m",
+	[RF_STYLE_BAD]     = "\033[31m",
+	[RF_STYLE_ERROR]   = "\033[1;31m",
+	[RF_STYLE_QUIET]   = "\033[2m",
 };
 /* clang-format on */
 static_assert(RF_LEN(codes) == RF_STYLE_ROLE_COUNT, "a code for every role");
+
+#define RESET "\033[0m"
 
 static enum rf_style_wish wished; /* RF_STYLE_AUTO until somebody says otherwise */
 
@@ -66,6 +68,16 @@ struct rf_style rf_style_of(int fd)
 	return rf_style_decide(&facts);
 }
 
+const char *rf_style_begin(struct rf_style style, enum rf_style_role role)
+{
+	return style.has_colour ? codes[role] : "";
+}
+
+const char *rf_style_end(struct rf_style style)
+{
+	return style.has_colour ? RESET : "";
+}
+
 /*
  * Control characters: C0 with newline (a name must not forge a line of ours) but without tab, DEL,
  * and C1 in UTF-8 (C2 80 to C2 9F), which some terminals obey.  Gives how many bytes one takes, or 0.
@@ -80,11 +92,12 @@ static size_t control_len(const char *text)
 }
 
 /* Puts text with its control characters shown; gives how many columns it took. */
-static int put_shown(const char *text, struct rf_buf *out)
+static int put_shown(const char *text, size_t length, struct rf_buf *out)
 {
+	const char *end = text + length;
 	int columns = 0;
 
-	while (*text) {
+	while (text < end) {
 		size_t len = control_len(text);
 
 		if (len > 0) {
@@ -102,14 +115,12 @@ static int put_shown(const char *text, struct rf_buf *out)
 void rf_style_put(struct rf_style style, enum rf_style_role role, const char *text, int width,
 		  struct rf_buf *out)
 {
-	bool is_styled = style.has_colour && codes[role] && *text;
+	bool is_styled = style.has_colour && role != RF_STYLE_PLAIN && *text;
 	int columns;
 
-	if (is_styled)
-		rf_buf_printf(out, "\033[%sm", codes[role]);
-	columns = put_shown(text, out);
-	if (is_styled)
-		rf_buf_puts(out, "\033[0m");
+	rf_buf_puts(out, is_styled ? codes[role] : "");
+	columns = put_shown(text, strlen(text), out);
+	rf_buf_puts(out, is_styled ? RESET : "");
 	if (columns < width)
 		rf_buf_printf(out, "%*s", width - columns, "");
 }
@@ -124,4 +135,56 @@ void rf_style_printf(struct rf_style style, enum rf_style_role role, struct rf_b
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	rf_style_put(style, role, text, 0, out);
+}
+
+/* The bracket that opens at the end of a line, or NULL. */
+static const char *bracket_of(const char *line, size_t len)
+{
+	const char *open = len > 0 && line[len - 1] == ']' ? memrchr(line, '[', len) : NULL;
+
+	return open && open > line && open[-1] == ' ' ? open : NULL;
+}
+
+void rf_style_page(struct rf_style style, const char *text, struct rf_buf *out)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+		const char *bracket = bracket_of(text, len);
+		size_t head = bracket ? (size_t)(bracket - text) : len;
+		bool is_heading = len > 0 && *text != ' ';
+
+		rf_buf_puts(out, is_heading ? rf_style_begin(style, RF_STYLE_HEADING) : "");
+		put_shown(text, head, out);
+		rf_buf_puts(out, is_heading ? rf_style_end(style) : "");
+		if (bracket) {
+			rf_buf_puts(out, rf_style_begin(style, RF_STYLE_QUIET));
+			put_shown(bracket, len - head, out);
+			rf_buf_puts(out, rf_style_end(style));
+		}
+		text += len;
+		if (*text == '\n')
+			rf_buf_add(out, text++, 1);
+	}
+}
+
+void rf_style_paragraph(const char *text, int indent, struct rf_buf *out)
+{
+	int at = indent;
+
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+
+		if (at > indent && at + 1 + len > RF_STYLE_WIDTH) {
+			rf_buf_printf(out, "\n%*s", indent, "");
+			at = indent;
+		} else if (at > indent) {
+			rf_buf_puts(out, " ");
+			at++;
+		}
+		rf_buf_add(out, text, (size_t)len);
+		at += len;
+		text += len;
+		text += strspn(text, " ");
+	}
+	rf_buf_puts(out, "\n");
 }

@@ -58,6 +58,10 @@ void rf_style_set_wish(enum rf_style_wish wish);
 /* The style for what is written to `fd`. */
 struct rf_style rf_style_of(int fd);
 
+/* What to write before and after fixed words of ours, such as the headings of help: "" if plain. */
+const char *rf_style_begin(struct rf_style style, enum rf_style_role role);
+const char *rf_style_end(struct rf_style style);
+
 /* Puts text in a role, then spaces up to `width` columns (0: none). */
 void rf_style_put(struct rf_style style, enum rf_style_role role, const char *text, int width,
 		  struct rf_buf *out);
@@ -65,5 +69,16 @@ void rf_style_put(struct rf_style style, enum rf_style_role role, const char *te
 /* The same for text made by printf, at most some kilobytes of it. */
 void rf_style_printf(struct rf_style style, enum rf_style_role role, struct rf_buf *out,
 		     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/*
+ * Puts a page of lines.  The page's own shape says what is what: a line that begins at the margin
+ * is a heading, and what stands in brackets at the end of a line is quiet.
+ */
+void rf_style_page(struct rf_style style, const char *text, struct rf_buf *out);
+
+#define RF_STYLE_WIDTH 79 /* of text that is broken into lines, whatever the terminal */
+
+/* Puts one paragraph that begins at column `indent`, and its further lines there, too. */
+void rf_style_paragraph(const char *text, int indent, struct rf_buf *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/command.h"
 #include "cli/option.h"
@@ -21,23 +22,23 @@
 
 #define EXIT_UNWALLED 1 /* a required wall can't be raised */
 #define MAX_OUTPUT    (256 * 1024)
-#define WIDTH         78 /* of paragraphs */
 
 /* ------------------------------------------------------------- the table */
 
 struct page {
 	struct rf_buf *out;
-	bool has_colour;
+	struct rf_style style;
 };
 
 /* clang-format off */
 static const struct {
-	const char *text, *colour;
+	const char *text;
+	enum rf_style_role role;
 } marks[] = {
-	[RF_PROBE_ABSENT]   = { "no",   "31" },
-	[RF_PROBE_PARTIAL]  = { "part", "33" },
-	[RF_PROBE_PRESENT]  = { "ok",   "32" },
-	[RF_PROBE_UNNEEDED] = { "-",    "2"  },
+	[RF_PROBE_ABSENT]   = { "no",   RF_STYLE_BAD },
+	[RF_PROBE_PARTIAL]  = { "part", RF_STYLE_WARNING },
+	[RF_PROBE_PRESENT]  = { "ok",   RF_STYLE_GOOD },
+	[RF_PROBE_UNNEEDED] = { "-",    RF_STYLE_QUIET },
 };
 
 static const char *const headings[RF_PROBE_GROUP_COUNT] = {
@@ -51,29 +52,17 @@ static const char *const headings[RF_PROBE_GROUP_COUNT] = {
 };
 /* clang-format on */
 
-static void put_styled(const struct page *page, const char *style, const char *text, int width)
-{
-	int pad = width - (int)strlen(text);
-
-	if (page->has_colour)
-		rf_buf_printf(page->out, "\033[%sm%s\033[0m", style, text);
-	else
-		rf_buf_puts(page->out, text);
-	if (pad > 0)
-		rf_buf_printf(page->out, "%*s", pad, "");
-}
-
 static bool is_lacking(const struct rf_probe_result *result)
 {
 	return result->state == RF_PROBE_ABSENT || result->state == RF_PROBE_PARTIAL;
 }
 
 /* What is wrong with a hint is nothing to be alarmed about. */
-static const char *style_of(const struct rf_probe_result *result)
+static enum rf_style_role role_of(const struct rf_probe_result *result)
 {
 	if (result->state == RF_PROBE_ABSENT && result->need != RF_PROBE_REQUIRED)
-		return marks[RF_PROBE_PARTIAL].colour;
-	return marks[result->state].colour;
+		return marks[RF_PROBE_PARTIAL].role;
+	return marks[result->state].role;
 }
 
 static void put_table(const struct page *page, const struct rf_probe_report *report)
@@ -90,11 +79,12 @@ static void put_table(const struct page *page, const struct rf_probe_report *rep
 
 		if (i == 0 || result->group != report->results[i - 1].group) {
 			rf_buf_puts(page->out, i == 0 ? "" : "\n");
-			put_styled(page, "1", headings[result->group], 0);
+			rf_style_put(page->style, RF_STYLE_HEADING, headings[result->group], 0,
+				     page->out);
 			rf_buf_puts(page->out, "\n");
 		}
 		rf_buf_puts(page->out, "  ");
-		put_styled(page, style_of(result), marks[result->state].text, 6);
+		rf_style_put(page->style, role_of(result), marks[result->state].text, 6, page->out);
 		if (result->detail[0])
 			rf_buf_printf(page->out, "%-*s  %s\n", width, result->title,
 				      result->detail);
@@ -104,29 +94,6 @@ static void put_table(const struct page *page, const struct rf_probe_report *rep
 }
 
 /* ------------------------------------------------------------- what is missing */
-
-/* Breaks `text` into lines of at most WIDTH, each after `indent` spaces but the first. */
-static void put_paragraph(struct rf_buf *out, const char *text, int indent)
-{
-	int at = indent;
-
-	while (*text) {
-		int len = (int)strcspn(text, " ");
-
-		if (at > indent && at + 1 + len > WIDTH) {
-			rf_buf_printf(out, "\n%*s", indent, "");
-			at = indent;
-		} else if (at > indent) {
-			rf_buf_puts(out, " ");
-			at++;
-		}
-		rf_buf_add(out, text, (size_t)len);
-		at += len;
-		text += len;
-		text += strspn(text, " ");
-	}
-	rf_buf_puts(out, "\n");
-}
 
 /*
  * The next result that has a paragraph, from `i` on; report->count past the last.  What falls only
@@ -150,15 +117,15 @@ static void put_missing(const struct page *page, const struct rf_probe_report *r
 
 		next = next_told(report, i + 1);
 		rf_buf_puts(page->out, begins ? "\n" : "");
-		put_styled(page, style_of(result), result->title, 0);
+		rf_style_put(page->style, role_of(result), result->title, 0, page->out);
 		rf_buf_printf(page->out, " (%s)\n  ", rf_probe_need_name(result->need));
-		put_paragraph(page->out, result->meaning, 2);
+		rf_style_paragraph(result->meaning, 2, page->out);
 		begins = next == report->count ||
 			 strcmp(result->remedy, report->results[next].remedy) != 0;
 		if (!begins || !result->remedy[0])
 			continue;
 		rf_buf_puts(page->out, "  fix: ");
-		put_paragraph(page->out, result->remedy, 7);
+		rf_style_paragraph(result->remedy, 7, page->out);
 	}
 }
 
@@ -211,7 +178,7 @@ static void put_verdict(const struct page *page, const struct rf_probe_report *r
 		      report->waivable == report->missing
 			      ? "would run boxes without, and say so in each result."
 			      : "would not help, because boxes can't be made without.");
-	put_styled(page, "31", line.data ? line.data : "", 0);
+	rf_style_put(page->style, RF_STYLE_BAD, line.data ? line.data : "", 0, page->out);
 	rf_buf_puts(page->out, "\n");
 }
 
@@ -263,17 +230,10 @@ static void put_json(struct rf_buf *out, const struct rf_probe_report *report)
 
 /* ------------------------------------------------------------- the command */
 
-static bool wants_colour(void)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
-}
-
 static int diagnose(bool is_json)
 {
 	RF_AUTO_BUF struct rf_buf out = { 0 };
-	const struct page page = { .out = &out, .has_colour = wants_colour() };
+	const struct page page = { .out = &out, .style = rf_style_of(STDOUT_FILENO) };
 	struct rf_probe_report report;
 	struct rf_err err = RF_ERR_INIT;
 	char init_path[4096];

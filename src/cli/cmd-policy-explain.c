@@ -77,7 +77,7 @@ int rf_cmd_policy_explain(int argc, char **argv)
 			rf_explain_json(request.plan, &calls, &out);
 		else
 			rf_explain_text(request.plan, &calls, &out);
-		code = rf_cmd_print(&out);
+		code = request.is_json ? rf_cmd_print(&out) : rf_cmd_print_page(&out);
 		free(rows);
 	}
 	rf_request_done(&request);

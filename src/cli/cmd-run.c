@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/command.h"
 #include "cli/request.h"
@@ -33,9 +34,9 @@ static void print_remarks(const struct rf_result *result, bool wants_stats)
 	if (result->error.code)
 		rf_cmd_complain(NULL, &result->error);
 	for (size_t i = 0; i < result->warning_count; i++)
-		fprintf(stderr, "ringfort: %s\n", result->warnings[i]);
+		rf_cmd_remark("%s", result->warnings[i]);
 	for (uint32_t i = 0; i < result->walls.missing_count && !result->error.code; i++)
-		fprintf(stderr, "ringfort: weaker: this box lacks %s\n", result->walls.missing[i]);
+		rf_cmd_remark("weaker: this box lacks %s", result->walls.missing[i]);
 	switch (result->status) {
 	case RF_STATUS_TIMEOUT:
 	case RF_STATUS_CPU:
@@ -43,18 +44,18 @@ static void print_remarks(const struct rf_result *result, bool wants_stats)
 	case RF_STATUS_PIDS:
 	case RF_STATUS_DISK:
 	case RF_STATUS_OUTPUT:
-		fprintf(stderr, "ringfort: stopped at the limit: %s (see --%s)\n",
-			rf_result_status(result->status),
-			result->status == RF_STATUS_TIMEOUT ? "time"
-			: result->status == RF_STATUS_CPU   ? "cpu-time"
-							    : rf_result_status(result->status));
+		rf_cmd_remark("stopped at the limit: %s (see --%s)",
+			      rf_result_status(result->status),
+			      result->status == RF_STATUS_TIMEOUT ? "time"
+			      : result->status == RF_STATUS_CPU   ? "cpu-time"
+								: rf_result_status(result->status));
 		break;
 	default:
 		break;
 	}
 	if (wants_stats) {
 		rf_buf_init(&out, 4096);
-		rf_result_stats(result, &out);
+		rf_result_stats(result, rf_style_of(STDERR_FILENO), &out);
 		fputs(out.data ? out.data : "", stderr);
 	}
 }

@@ -2,22 +2,61 @@
 #include "cli/cmd.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/style.h"
+
+#define MAX_COMPLAINT 8192
+
+/* Writes what is for a person to standard error, at once, so that lines stay whole. */
+static void tell(const struct rf_buf *out)
+{
+	if (out->data)
+		rf_fd_write(STDERR_FILENO, out->data, out->len);
+}
 
 void rf_cmd_complain(const char *file, const struct rf_err *err)
 {
-	fputs("ringfort: ", stderr);
+	const struct rf_style style = rf_style_of(STDERR_FILENO);
+	RF_AUTO_BUF struct rf_buf out;
+
+	rf_buf_init(&out, MAX_COMPLAINT);
+	rf_style_put(style, RF_STYLE_ERROR, "ringfort:", 0, &out);
+	rf_buf_puts(&out, " ");
 	if (file && err->line)
-		fprintf(stderr, "%s:%d:%d: ", file, err->line, err->column);
+		rf_style_printf(style, RF_STYLE_PLAIN, &out, "%s:%d:%d: ", file, err->line,
+				err->column);
 	else if (file)
-		fprintf(stderr, "%s: ", file);
-	fprintf(stderr, "%s\n", err->msg);
-	if (err->hint[0])
-		fprintf(stderr, "  hint: %s\n", err->hint);
+		rf_style_printf(style, RF_STYLE_PLAIN, &out, "%s: ", file);
+	rf_style_put(style, RF_STYLE_PLAIN, err->msg, 0, &out);
+	rf_buf_puts(&out, "\n");
+	if (err->hint[0]) {
+		rf_style_printf(style, RF_STYLE_QUIET, &out, "  hint: %s", err->hint);
+		rf_buf_puts(&out, "\n");
+	}
+	tell(&out);
+}
+
+void rf_cmd_remark(const char *fmt, ...)
+{
+	const struct rf_style style = rf_style_of(STDERR_FILENO);
+	RF_AUTO_BUF struct rf_buf out;
+	char text[4096];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	rf_buf_init(&out, MAX_COMPLAINT);
+	rf_style_put(style, RF_STYLE_WARNING, "ringfort:", 0, &out);
+	rf_buf_puts(&out, " ");
+	rf_style_put(style, RF_STYLE_PLAIN, text, 0, &out);
+	rf_buf_puts(&out, "\n");
+	tell(&out);
 }
 
 void rf_cmd_find_init(char *path, size_t size)
@@ -45,4 +84,15 @@ int rf_cmd_print(const struct rf_buf *out)
 	rf_fail(&err, code, "write to standard output");
 	rf_cmd_complain(NULL, &err);
 	return RF_EXIT_FAILED;
+}
+
+int rf_cmd_print_page(const struct rf_buf *page)
+{
+	RF_AUTO_BUF struct rf_buf out;
+
+	if (page->has_failed || !page->data)
+		return rf_cmd_print(page);
+	rf_buf_init(&out, page->max * 2);
+	rf_style_page(rf_style_of(STDOUT_FILENO), page->data, &out);
+	return rf_cmd_print(&out);
 }

@@ -24,8 +24,14 @@ int rf_cmd_help(int argc, char **argv);
 /* Prints an error for a person on standard error, with its place in `file` (or NULL) and its hint. */
 void rf_cmd_complain(const char *file, const struct rf_err *err);
 
+/* Prints a line that a person should know of, though nothing failed, on standard error. */
+void rf_cmd_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* Writes what a command has to say; gives the exit code: 0, or that of a failure, which is told. */
 int rf_cmd_print(const struct rf_buf *out);
+
+/* The same for a page that a person reads: see rf_style_page(). */
+int rf_cmd_print_page(const struct rf_buf *page);
 
 /* Where ringfort-init is: beside this program, as built, or where it was installed. */
 void rf_cmd_find_init(char *path, size_t size);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/option.h"
 
@@ -118,6 +119,13 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 
 /* ------------------------------------------------------------- help */
 
+static void put_heading(const char *text, FILE *out)
+{
+	const struct rf_style style = rf_style_of(fileno(out));
+
+	fprintf(out, "%s%s%s", rf_style_begin(style, RF_STYLE_HEADING), text, rf_style_end(style));
+}
+
 static void put_examples(const struct rf_cmd_example *examples, FILE *out)
 {
 	size_t width = 0;
@@ -125,7 +133,7 @@ static void put_examples(const struct rf_cmd_example *examples, FILE *out)
 	for (const struct rf_cmd_example *e = examples; e->line; e++)
 		if (e->about && strlen(e->line) > width)
 			width = strlen(e->line);
-	fputs("\nexamples:\n", out);
+	put_heading("\nexamples:\n", out);
 	for (const struct rf_cmd_example *e = examples; e->line; e++)
 		if (e->about)
 			fprintf(out, "  %-*s  %s\n", (int)width, e->line, e->about);
@@ -158,7 +166,7 @@ static void put_list(enum rf_cmd_id parent, FILE *out)
 {
 	size_t width = 0;
 
-	fputs("\ncommands:\n", out);
+	put_heading("\ncommands:\n", out);
 	for (int pass = 0; pass < 2; pass++)
 		for (int i = 0; i < RF_CMD_COUNT; i++) {
 			const char *name = rf_cmd_table[i].name, *space = strchr(name, ' ');
@@ -183,7 +191,8 @@ void rf_command_help(enum rf_cmd_id id, FILE *out)
 	while (*line) {
 		size_t len = strcspn(line, "\n");
 
-		fprintf(out, "%s ringfort %s %.*s\n", lead, cmd->name, (int)len, line);
+		put_heading(lead, out);
+		fprintf(out, " ringfort %s %.*s\n", cmd->name, (int)len, line);
 		lead = "      ";
 		line += len + (line[len] == '\n');
 	}
@@ -195,14 +204,15 @@ void rf_command_help(enum rf_cmd_id id, FILE *out)
 	if (cmd->examples)
 		put_examples(cmd->examples, out);
 	if (cmd->exits) {
-		fputs("\nexit codes:\n", out);
+		put_heading("\nexit codes:\n", out);
 		put_lines("  ", cmd->exits, out);
 	}
 }
 
 void rf_command_help_all(FILE *out)
 {
-	fputs("usage: ringfort COMMAND [OPTIONS]\n\n"
+	put_heading("usage:", out);
+	fputs(" ringfort COMMAND [OPTIONS]\n\n"
 	      "Runs what nobody reviewed in a disposable box: no files, processes, secrets,\n"
 	      "network or time beyond the policy.\n",
 	      out);

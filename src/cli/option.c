@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
+#include "base/style.h"
+
+#define MAX_HELP (64 * 1024)
 
 #define KEY(name, letter, arg, key, help)                                                          \
 	{                                                                                          \
@@ -206,8 +210,11 @@ int rf_option_next(enum rf_cmd_id id, int argc, char **argv, int *at,
 
 void rf_option_help(enum rf_cmd_id id, FILE *out)
 {
+	const struct rf_style style = rf_style_of(fileno(out));
+	RF_AUTO_BUF struct rf_buf text;
 	const char *heading = NULL;
 
+	rf_buf_init(&text, MAX_HELP);
 	for (size_t i = 0; i < rf_option_count; i++) {
 		const struct rf_option *option = &rf_option_table[i];
 		char left[64];
@@ -217,11 +224,14 @@ void rf_option_help(enum rf_cmd_id id, FILE *out)
 		if (!option->name || !(option->commands & RF_CMD_BIT(id)))
 			continue;
 		if (heading)
-			fprintf(out, "\n%s:\n", heading);
+			rf_buf_printf(&text, "\n%s%s:%s\n", rf_style_begin(style, RF_STYLE_HEADING),
+				      heading, rf_style_end(style));
 		heading = NULL;
 		snprintf(left, sizeof(left), "%c%c --%s%s%s", option->letter ? '-' : ' ',
 			 option->letter ? option->letter : ' ', option->name,
 			 option->arg ? " " : "", option->arg ? option->arg : "");
-		fprintf(out, "  %-28s %s\n", left, option->help);
+		rf_buf_printf(&text, "  %-28s ", left);
+		rf_style_paragraph(option->help, 31, &text);
 	}
+	fputs(text.data ? text.data : "", out);
 }

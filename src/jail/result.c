@@ -248,34 +248,58 @@ void rf_result_json(const struct rf_result *result, bool is_pretty, struct rf_bu
 
 /* ------------------------------------------------------------- for people */
 
-static void put_size(struct rf_buf *out, const char *label, uint64_t bytes)
+/* A row of the statistics; its label stands in a column of its own. */
+static void put_stat(struct rf_style style, const char *label, struct rf_buf *out)
 {
-	if (bytes != UINT64_MAX)
-		rf_buf_printf(out, "  %-8s %.1f MiB\n", label, (double)bytes / (1024 * 1024));
+	rf_buf_puts(out, "  ");
+	rf_style_put(style, RF_STYLE_NAME, label, 9, out);
 }
 
-void rf_result_stats(const struct rf_result *result, struct rf_buf *out)
+static void put_size(struct rf_style style, const char *label, uint64_t bytes, struct rf_buf *out)
 {
-	rf_buf_printf(out, "ringfort: %s", statuses[result->status]);
-	if (result->exit_code >= 0)
-		rf_buf_printf(out, ", exit code %d", result->exit_code);
-	if (result->signal)
-		rf_buf_printf(out, ", signal %d (%s)", result->signal, strsignal(result->signal));
-	rf_buf_puts(out, "\n");
+	if (bytes == UINT64_MAX)
+		return;
+	put_stat(style, label, out);
+	rf_buf_printf(out, "%.1f MiB\n", (double)bytes / (1024 * 1024));
+}
+
+static void put_times(struct rf_style style, const struct rf_result *result, struct rf_buf *out)
+{
 	if (result->usage.wall_ns != UINT64_MAX) {
-		rf_buf_printf(out, "  %-8s %.1f ms", "time", (double)result->usage.wall_ns / 1e6);
+		put_stat(style, "time", out);
+		rf_buf_printf(out, "%.1f ms", (double)result->usage.wall_ns / 1e6);
 		if (result->usage.start_ns != UINT64_MAX)
 			rf_buf_printf(out, " (box ready after %.1f ms)",
 				      (double)result->usage.start_ns / 1e6);
 		rf_buf_puts(out, "\n");
 	}
-	if (result->usage.cpu_ns != UINT64_MAX)
-		rf_buf_printf(out, "  %-8s %.1f ms\n", "cpu", (double)result->usage.cpu_ns / 1e6);
-	put_size(out, "memory", result->usage.memory_peak);
-	put_size(out, "disk", result->usage.disk_bytes);
-	if (result->usage.pids_peak != UINT64_MAX)
-		rf_buf_printf(out, "  %-8s %llu\n", "pids",
-			      (unsigned long long)result->usage.pids_peak);
-	for (uint32_t i = 0; i < result->walls.missing_count; i++)
-		rf_buf_printf(out, "  missing  %s\n", result->walls.missing[i]);
+	if (result->usage.cpu_ns != UINT64_MAX) {
+		put_stat(style, "cpu", out);
+		rf_buf_printf(out, "%.1f ms\n", (double)result->usage.cpu_ns / 1e6);
+	}
+}
+
+void rf_result_stats(const struct rf_result *result, struct rf_style style, struct rf_buf *out)
+{
+	bool is_well = result->status == RF_STATUS_OK;
+
+	rf_buf_puts(out, "ringfort: ");
+	rf_style_put(style, is_well ? RF_STYLE_GOOD : RF_STYLE_BAD, statuses[result->status], 0,
+		     out);
+	if (result->exit_code >= 0)
+		rf_buf_printf(out, ", exit code %d", result->exit_code);
+	if (result->signal)
+		rf_buf_printf(out, ", signal %d (%s)", result->signal, strsignal(result->signal));
+	rf_buf_puts(out, "\n");
+	put_times(style, result, out);
+	put_size(style, "memory", result->usage.memory_peak, out);
+	put_size(style, "disk", result->usage.disk_bytes, out);
+	if (result->usage.pids_peak != UINT64_MAX) {
+		put_stat(style, "pids", out);
+		rf_buf_printf(out, "%llu\n", (unsigned long long)result->usage.pids_peak);
+	}
+	for (uint32_t i = 0; i < result->walls.missing_count; i++) {
+		put_stat(style, "missing", out);
+		rf_buf_printf(out, "%s\n", result->walls.missing[i]);
+	}
 }

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/style.h"
 #include "jail/box.h"
 
 enum rf_status {
@@ -70,6 +71,6 @@ const char *rf_result_grade(enum rf_grade grade);
 
 /* The whole object as JSON, and the few lines of --stats. */
 void rf_result_json(const struct rf_result *result, bool is_pretty, struct rf_buf *out);
-void rf_result_stats(const struct rf_result *result, struct rf_buf *out);
+void rf_result_stats(const struct rf_result *result, struct rf_style style, struct rf_buf *out);
 
 #endif

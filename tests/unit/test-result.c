@@ -428,13 +428,13 @@ RF_TEST(stats_print_what_is_known_and_nothing_else)
 	rf_buf_init(&out, ROOM);
 	rf_result_init(&result, NULL);
 	result.status = RF_STATUS_ERROR;
-	rf_result_stats(&result, &out);
+	rf_result_stats(&result, RF_STYLE_NONE, &out);
 	RF_CHECK(strcmp(out.data, "ringfort: error\n") == 0, "%s", out.data);
 
 	rf_buf_clear(&out);
 	fill(&result);
 	result.exit_code = -1;
-	rf_result_stats(&result, &out);
+	rf_result_stats(&result, RF_STYLE_NONE, &out);
 	check_has(out.data, "ringfort: error, signal 9 (Killed)\n");
 	check_has(out.data, "time     1234.6 ms (box ready after 2.0 ms)\n");
 	check_has(out.data, "memory   1048576.0 MiB\n");
@@ -463,7 +463,7 @@ RF_TEST(stats_name_each_time_only_if_it_is_known)
 		rf_result_init(&result, NULL);
 		result.usage.wall_ns = cases[i].wall_ns;
 		result.usage.start_ns = cases[i].start_ns;
-		rf_result_stats(&result, &out);
+		rf_result_stats(&result, RF_STYLE_NONE, &out);
 		RF_CHECK(strcmp(out.data, cases[i].want) == 0, "case %zu: %s", i, out.data);
 		rf_result_done(&result);
 	}

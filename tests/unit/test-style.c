@@ -52,6 +52,25 @@ RF_TEST(a_pipe_is_plain_and_the_users_wish_is_heard)
 	RF_CHECK(!rf_style_of(ends[1]).has_colour, "the wish for none");
 }
 
+RF_TEST(a_page_shows_its_shape)
+{
+	static const char *const page =
+		"Files\n  /usr  r-x [default]\n\n  a\033b [x] y\nx [1]\n  []";
+	RF_AUTO_BUF struct rf_buf out;
+
+	rf_buf_init(&out, 4096);
+	rf_style_page(RF_STYLE_NONE, page, &out);
+	RF_CHECK(strcmp(out.data, "Files\n  /usr  r-x [default]\n\n  a\\x1bb [x] y\nx [1]\n  []") ==
+			 0,
+		 "plain, it is '%s'", out.data);
+	rf_buf_clear(&out);
+	rf_style_page(coloured, page, &out);
+	RF_CHECK(strcmp(out.data, "\033[1mFiles\033[0m\n  /usr  r-x \033[2m[default]\033[0m\n\n"
+				  "  a\\x1bb [x] y\n\033[1mx \033[0m\033[2m[1]\033[0m\n"
+				  "  \033[2m[]\033[0m") == 0,
+		 "with colour, it is '%s'", out.data);
+}
+
 RF_TEST(text_is_padded_by_columns_and_can_not_steer_a_terminal)
 {
 	/* clang-format off */
