@@ -7,7 +7,7 @@
 #include "base/style.h"
 #include "harness.h"
 
-static const struct rf_style coloured = { true };
+#define COLOURED ((struct rf_style){ true })
 
 RF_TEST(colour_is_for_terminals_unless_somebody_says_otherwise)
 {
@@ -64,7 +64,7 @@ RF_TEST(a_page_shows_its_shape)
 			 0,
 		 "plain, it is '%s'", out.data);
 	rf_buf_clear(&out);
-	rf_style_page(coloured, page, &out);
+	rf_style_page(COLOURED, page, &out);
 	RF_CHECK(strcmp(out.data, "\033[1mFiles\033[0m\n  /usr  r-x \033[2m[default]\033[0m\n\n"
 				  "  a\\x1bb [x] y\n\033[1mx \033[0m\033[2m[1]\033[0m\n"
 				  "  \033[2m[]\033[0m") == 0,
@@ -82,13 +82,13 @@ RF_TEST(text_is_padded_by_columns_and_can_not_steer_a_terminal)
 		const char *want;
 	} cases[] = {
 		{ RF_STYLE_NONE, RF_STYLE_ERROR,   "no",              4, "no  " },
-		{ coloured,      RF_STYLE_ERROR,   "no",              4, "\033[1;31mno\033[0m  " },
-		{ coloured,      RF_STYLE_PLAIN,   "no",              0, "no" },
-		{ coloured,      RF_STYLE_GOOD,    "",                2, "  " },
+		{ COLOURED,      RF_STYLE_ERROR,   "no",              4, "\033[1;31mno\033[0m  " },
+		{ COLOURED,      RF_STYLE_PLAIN,   "no",              0, "no" },
+		{ COLOURED,      RF_STYLE_GOOD,    "",                2, "  " },
 		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "gr\xc3\xbc\xc3\x9f", 5, "gr\xc3\xbc\xc3\x9f " },
 		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "longer",          3, "longer" },
 		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "a\033[2Jb",       0, "a\\x1b[2Jb" },
-		{ coloured,      RF_STYLE_QUIET,   "\r\b\x7f",        0, "\033[2m\\x0d\\x08\\x7f\033[0m" },
+		{ COLOURED,      RF_STYLE_QUIET,   "\r\b\x7f",        0, "\033[2m\\x0d\\x08\\x7f\033[0m" },
 		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "\xc2\x9b" "31m",  0, "\\x9b31m" },
 		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "\xc2\xa0",        2, "\xc2\xa0 " },
 		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "\xc2",            2, "\xc2 " },
@@ -106,6 +106,6 @@ RF_TEST(text_is_padded_by_columns_and_can_not_steer_a_terminal)
 			 out.data, cases[i].want);
 	}
 	rf_buf_clear(&out);
-	rf_style_printf(coloured, RF_STYLE_HEADING, &out, "%s-%d", "\a", 7);
+	rf_style_printf(COLOURED, RF_STYLE_HEADING, &out, "%s-%d", "\a", 7);
 	RF_CHECK(strcmp(out.data, "\033[1m\\x07-7\033[0m") == 0, "printf gave '%s'", out.data);
 }
