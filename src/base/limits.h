@@ -5,6 +5,9 @@
 #define RF_MAX_POLICY_BYTES (1024 * 1024) /* one policy file */
 #define RF_MAX_POLICY_DEPTH 16            /* nesting in one policy file */
 #define RF_MAX_LIST         1024          /* elements in one list of a policy */
+#define RF_MAX_EXTENDS      16            /* elements of one `extends` */
+#define RF_MAX_CHAIN        64            /* sources that one policy is built from */
+#define RF_MAX_CHAIN_DEPTH  8             /* a profile that extends one that extends one ... */
 #define RF_MAX_ENV_FILE     (1024 * 1024)
 #define RF_MAX_CAPTURE      (128 * 1024 * 1024)  /* output kept for a result */
 #define RF_MAX_JSON         (1024 * 1024 * 1024) /* one JSON document that we write */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "policy/near.h"
 
 /* clang-format off */
 static const struct rf_key_choice versions[] = { { "1", 1 }, { NULL } };
@@ -52,6 +53,8 @@ static const struct rf_key_choice switches[] = {
 const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_VERSION] = CHOICE("version", versions, NEITHER, "1",
 		"the version of this language"),
+	[RF_KEY_EXTENDS] = LISTS("extends", SOURCES,
+		"profiles and policy files that this one builds on"),
 	[RF_KEY_ISOLATION] = CHOICE("isolation", isolations, MORE, "auto",
 		"what stands between the code and the host"),
 	[RF_KEY_WEAKER] = CHOICE("weaker", weakers, LESS, "refuse",
@@ -118,7 +121,6 @@ static const struct {
 	{ "network.mode",        "remove it; every rule is enforced" },
 	{ "credentials",         "remove it, or hand a variable over in env.pass" },
 	{ "breaker",             "remove it; limits.time and limits.cpu_time bound a run" },
-	{ "extends",             "name profiles on the command line, in order" },
 	{ "audit",               "remove it" },
 	{ "seccomp",             "use `syscalls: default` or `syscalls: strict`" },
 };
@@ -147,52 +149,6 @@ const char *rf_key_name(enum rf_key key)
 	return dot ? dot + 1 : rf_key_table[key].path;
 }
 
-#define LONGEST 24 /* no name is longer; a longer word is like none of them */
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* How many letters to add, drop, replace or swap with a neighbour to get from `a` to `b`. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t rows[LONGEST + 1][LONGEST + 1], m = strlen(a), n = strlen(b);
-
-	if (m > LONGEST || n > LONGEST)
-		return LONGEST;
-	for (size_t i = 0; i <= m; i++)
-		rows[i][0] = i;
-	for (size_t j = 0; j <= n; j++)
-		rows[0][j] = j;
-	for (size_t i = 1; i <= m; i++)
-		for (size_t j = 1; j <= n; j++) {
-			size_t cost = rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-
-			cost = least(cost, least(rows[i - 1][j], rows[i][j - 1]) + 1);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				cost = least(cost, rows[i - 2][j - 2] + 1);
-			rows[i][j] = cost;
-		}
-	return rows[m][n];
-}
-
-/* The best name seen so far for a word that is none. */
-struct guess {
-	const char *name;
-	size_t distance;
-};
-
-static void consider(struct guess *best, const char *word, const char *name, const char *answer)
-{
-	size_t len = least(strlen(word), strlen(name)), d = distance(word, name);
-
-	if (len >= 3 && strncmp(name, word, len) == 0)
-		d = least(d, 2); /* one abbreviates the other; a mere slip is nearer */
-	if (d < best->distance)
-		*best = (struct guess){ answer, d };
-}
-
 /*
  * Looks among the neighbours of an unknown key first, then for the same name in another section
  * (`memory` at the top is limits.memory).  NULL if nothing is near.
@@ -201,20 +157,20 @@ static const char *nearest(const char *path)
 {
 	const char *dot = strchr(path, '.'), *name = dot ? dot + 1 : path;
 	size_t prefix = (size_t)(name - path);
-	struct guess best = { NULL, strlen(name) < 3 ? 2 : 3 };
+	struct rf_near best = rf_near_init(name);
 
 	for (int i = 0; i < RF_KEY_COUNT; i++) {
 		const char *key = rf_key_table[i].path;
 		bool is_top = !strchr(key, '.');
 
 		if (prefix ? strncmp(key, path, prefix) == 0 : is_top)
-			consider(&best, name, rf_key_name((enum rf_key)i), key + prefix);
+			rf_near_consider(&best, name, rf_key_name((enum rf_key)i), key + prefix);
 	}
 	for (int i = 0; i < RF_KEY_SECTIONS && prefix == 0; i++)
-		consider(&best, name, rf_key_sections[i].name, rf_key_sections[i].name);
+		rf_near_consider(&best, name, rf_key_sections[i].name, rf_key_sections[i].name);
 	for (int i = 0; i < RF_KEY_COUNT; i++)
 		if (strcmp(rf_key_name((enum rf_key)i), name) == 0 && best.distance > 0)
-			best = (struct guess){ rf_key_table[i].path, 0 };
+			best = (struct rf_near){ rf_key_table[i].path, 0 };
 	return best.name;
 }
 

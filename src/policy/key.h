@@ -12,11 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/limits.h"
 #include "policy/list.h"
 #include "policy/policy.h"
 
 enum rf_key {
 	RF_KEY_VERSION,
+	RF_KEY_EXTENDS,
 	RF_KEY_ISOLATION,
 	RF_KEY_WEAKER,
 	RF_KEY_HOSTNAME,
@@ -39,14 +41,15 @@ enum rf_key {
 #define RF_KEY_BIT(key) (UINT64_C(1) << (key))
 
 enum rf_key_type {
-	RF_KEY_TYPE_CHOICE, /* number: one of `choices` */
-	RF_KEY_TYPE_LIMIT,  /* number: a row of rf_limit_table */
-	RF_KEY_TYPE_HOST,   /* text: a host name */
-	RF_KEY_TYPE_PATH,   /* text: an absolute path inside the box */
-	RF_KEY_TYPE_FILES,  /* list: source on the host, place in the box */
-	RF_KEY_TYPE_NAMES,  /* list: names of variables */
-	RF_KEY_TYPE_MAP,    /* list: names of variables and their content */
-	RF_KEY_TYPE_KEYS,   /* bits: other keys */
+	RF_KEY_TYPE_CHOICE,  /* number: one of `choices` */
+	RF_KEY_TYPE_LIMIT,   /* number: a row of rf_limit_table */
+	RF_KEY_TYPE_HOST,    /* text: a host name */
+	RF_KEY_TYPE_PATH,    /* text: an absolute path inside the box */
+	RF_KEY_TYPE_FILES,   /* list: source on the host, place in the box */
+	RF_KEY_TYPE_NAMES,   /* list: names of variables */
+	RF_KEY_TYPE_MAP,     /* list: names of variables and their content */
+	RF_KEY_TYPE_KEYS,    /* bits: other keys */
+	RF_KEY_TYPE_SOURCES, /* list: names of profiles and files; one may stand without brackets */
 };
 
 /* Which of two values is the stricter one, for meet() and for keys that are final. */
@@ -95,6 +98,10 @@ struct rf_policy {
 	uint64_t set;    /* RF_KEY_BIT of every key that has a value */
 	uint64_t finals; /* the content of `final` */
 	struct rf_key_value values[RF_KEY_COUNT];
+	/* Where each element of `extends` stands in the text. */
+	struct {
+		int line, column;
+	} extends_at[RF_MAX_EXTENDS];
 };
 
 /* The index of a key by its path, or -1. */

@@ -181,6 +181,10 @@ int rf_policy_meet(const struct rf_policy *ceiling, const struct rf_policy *requ
 	struct rf_policy *out = rf_policy_new_empty(), *a = NULL, *b = NULL;
 	int r = out ? 0 : -ENOMEM;
 
+	if ((ceiling->set | request->set) & RF_KEY_BIT(RF_KEY_EXTENDS)) {
+		rf_policy_free(out);
+		return rf_fail_say(err, -EINVAL, "extends: must be resolved before a meet");
+	}
 	if (r >= 0)
 		r = complete(ceiling, &a);
 	if (r >= 0)

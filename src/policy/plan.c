@@ -477,7 +477,10 @@ int rf_plan_make(const struct rf_policy *policy, const struct rf_facts *facts,
 		rf_arena_free(m.arena);
 		return fail_memory(&m);
 	}
-	r = rf_policy_merge(whole, policy, err);
+	if (policy->set & RF_KEY_BIT(RF_KEY_EXTENDS)) /* or rules would be missing unnoticed */
+		r = rf_fail_say(err, -EINVAL, "extends: must be resolved before a plan is made");
+	else
+		r = rf_policy_merge(whole, policy, err);
 	if (r >= 0)
 		r = make(&m);
 	rf_policy_free(whole);

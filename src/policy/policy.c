@@ -93,6 +93,7 @@ static bool keeps_final(const struct rf_policy *base, const struct rf_policy *ov
 	case RF_KEY_TYPE_FILES:
 	case RF_KEY_TYPE_NAMES:
 	case RF_KEY_TYPE_MAP:
+	case RF_KEY_TYPE_SOURCES:
 		for (size_t i = 0; i < b->list.count; i++)
 			if (!rf_list_has(&a->list, b->list.items[i].name, b->list.items[i].value))
 				return false;

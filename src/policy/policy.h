@@ -36,11 +36,12 @@ void rf_policy_free(struct rf_policy *policy);
  * Reads YAML or JSON from `len` bytes of `text` (borrows).  Relative paths count from `folder`
  * (absolute), `~` is `home`.  On success gives `*ret_policy`, which holds only the keys that the
  * text set.  On failure err->line and err->column say where and err->hint what was meant.
+ * `extends` is kept as names, for policy/chain.h to follow; no plan is made while it is there.
  */
 int rf_policy_parse(const char *text, size_t len, const char *folder, const char *home,
 		    struct rf_policy **ret_policy, struct rf_err *err);
 
-/* A built-in profile by name ("default", "python", "strict"), as rf_policy_parse() gives it. */
+/* A built-in profile by name ("python", "strict") with all that it extends. */
 int rf_policy_profile(const char *name, struct rf_policy **ret_policy, struct rf_err *err);
 
 /*

@@ -60,6 +60,27 @@ static int check_files(struct reader *r, enum rf_key key)
 	return 0;
 }
 
+/* Takes the current scalar as one element of a list, or as the whole of one. */
+static int read_element(struct reader *r, enum rf_key key)
+{
+	const struct rf_list *list = &r->policy->values[key].list;
+
+	if (!rf_markup_is(&r->yaml, YAML_SCALAR_EVENT))
+		return rf_markup_fail(&r->yaml, "%s: plain text is needed here, not %s",
+				      rf_key_table[key].path, rf_markup_kind(&r->yaml));
+	if (rf_value_set(r->policy, key, rf_markup_scalar(&r->yaml), &r->base, r->err) < 0)
+		return rf_markup_at(&r->yaml);
+	if (rf_key_table[key].type == RF_KEY_TYPE_FILES)
+		return check_files(r, key);
+	if (rf_key_table[key].type == RF_KEY_TYPE_SOURCES) {
+		r->policy->extends_at[list->count - 1].line =
+			(int)r->yaml.event.start_mark.line + 1;
+		r->policy->extends_at[list->count - 1].column =
+			(int)r->yaml.event.start_mark.column + 1;
+	}
+	return 0;
+}
+
 /* Reads a list of scalars up to its end. */
 static int read_list(struct reader *r, enum rf_key key)
 {
@@ -76,12 +97,7 @@ static int read_list(struct reader *r, enum rf_key key)
 			return r->err->code;
 		if (rf_markup_is(&r->yaml, YAML_SEQUENCE_END_EVENT))
 			return 0;
-		if (!rf_markup_is(&r->yaml, YAML_SCALAR_EVENT))
-			return rf_markup_fail(&r->yaml, "%s: plain text is needed here, not %s",
-					      path, rf_markup_kind(&r->yaml));
-		if (rf_value_set(r->policy, key, rf_markup_scalar(&r->yaml), &r->base, r->err) < 0)
-			return rf_markup_at(&r->yaml);
-		if (rf_key_table[key].type == RF_KEY_TYPE_FILES && check_files(r, key) < 0)
+		if (read_element(r, key) < 0)
 			return r->err->code;
 	}
 }
@@ -136,6 +152,9 @@ static int read_value(struct reader *r, enum rf_key key)
 	case RF_KEY_TYPE_NAMES:
 	case RF_KEY_TYPE_KEYS:
 		return read_list(r, key);
+	case RF_KEY_TYPE_SOURCES:
+		return rf_markup_is(&r->yaml, YAML_SCALAR_EVENT) ? read_element(r, key)
+								 : read_list(r, key);
 	case RF_KEY_TYPE_MAP:
 		return read_map(r, key);
 	default:

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "policy/chain.h"
 
 static int fail_list(int code, struct rf_err *err)
 {
@@ -152,6 +153,19 @@ static int set_assignment(struct rf_key_value *value, const char *text, struct r
 	return r;
 }
 
+/* A profile by its name, or a file by its path. */
+static int set_source(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	int r;
+
+	if (!rf_chain_is_path(text) && rf_chain_check_name(text, err) < 0)
+		return err->code;
+	if (value->list.count == RF_MAX_EXTENDS && !rf_list_has(&value->list, text, NULL))
+		return rf_fail_say(err, -E2BIG, "more than %d elements", RF_MAX_EXTENDS);
+	r = rf_list_unite(&value->list, text, NULL);
+	return r < 0 ? fail_list(r, err) : 0;
+}
+
 /* A whole section marks all of its keys, so that `final: [limits]` can't miss one. */
 static int set_final(struct rf_policy *policy, const char *text, struct rf_err *err)
 {
@@ -199,6 +213,9 @@ int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
 		break;
 	case RF_KEY_TYPE_KEYS:
 		r = set_final(policy, text, err);
+		break;
+	case RF_KEY_TYPE_SOURCES:
+		r = set_source(value, text, err);
 		break;
 	}
 	if (r < 0)
