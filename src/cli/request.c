@@ -9,78 +9,41 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "cli/home.h"
 #include "cli/option.h"
+#include "cli/shelf.h"
 #include "cli/slurp.h"
 
 /* The sources as they come in; merged at the end in their own order. */
 struct sources {
-	struct rf_policy *profiles[16];
-	size_t profile_count;
-	struct rf_policy *file;
+	struct rf_shelf shelf;
+	struct rf_chain chain; /* the profiles, then the file */
+	const char *file;      /* of --policy, or NULL; borrowed */
 	struct rf_policy *flags;
 };
 
 static void free_sources(struct sources *sources)
 {
-	for (size_t i = 0; i < sources->profile_count; i++)
-		rf_policy_free(sources->profiles[i]);
-	rf_policy_free(sources->file);
+	rf_chain_done(&sources->chain);
+	rf_shelf_done(&sources->shelf);
 	rf_policy_free(sources->flags);
 }
 
-/* ------------------------------------------------------------- facts about the caller */
-
-/* The home of `uid` in passwd; read by hand, because a static program has no name services. */
-static char *find_home(uid_t uid)
+static int init_sources(struct sources *sources, const struct rf_request *request,
+			struct rf_err *err)
 {
-	FILE *passwd = fopen("/etc/passwd", "re");
-	char *line = NULL, *home = NULL;
-	size_t size = 0;
-
-	while (passwd && !home && getline(&line, &size, passwd) > 0) {
-		char *at = line, *fields[7] = { 0 };
-
-		for (size_t i = 0; i < RF_LEN(fields) && at; i++)
-			fields[i] = strsep(&at, ":");
-		if (fields[5] && fields[5][0] == '/' && strtoul(fields[2], NULL, 10) == uid)
-			home = strdup(fields[5]);
-	}
-	free(line);
-	if (passwd)
-		fclose(passwd);
-	return home ? home : strdup("/");
+	sources->flags = rf_policy_new_empty();
+	if (!sources->flags || !request->home)
+		return rf_fail(err, -ENOMEM, "read the command line");
+	if (rf_shelf_init(&sources->shelf, request->home, err) < 0)
+		return err->code;
+	sources->chain.load = rf_shelf_load;
+	sources->chain.context = &sources->shelf;
+	sources->chain.home = request->home;
+	return 0;
 }
 
 /* ------------------------------------------------------------- files */
-
-/* The folder of a path, absolute: relative paths in a policy count from there. */
-static char *folder_of(const char *path)
-{
-	char *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL, *folder;
-
-	if (slash)
-		slash[slash == copy ? 1 : 0] = '\0';
-	folder = copy ? realpath(slash ? copy : ".", NULL) : NULL;
-	free(copy);
-	return folder;
-}
-
-int rf_request_read_policy(const char *path, const char *home, struct rf_policy **ret_policy,
-			   struct rf_err *err)
-{
-	RF_AUTO_BUF struct rf_buf text = { 0 };
-	char *folder;
-	int code;
-
-	if (rf_slurp(path, RF_MAX_POLICY_BYTES, &text, err) < 0)
-		return err->code;
-	folder = folder_of(path);
-	if (!folder)
-		return rf_fail(err, -errno, "find the folder of %s", path);
-	code = rf_policy_parse(text.data, text.len, folder, home, ret_policy, err);
-	free(folder);
-	return code;
-}
 
 static int read_env_file(const char *path, struct rf_policy *flags,
 			 const struct rf_request *request, struct rf_err *err)
@@ -115,34 +78,42 @@ static int read_env_file(const char *path, struct rf_policy *flags,
 
 static int add_profiles(const char *names, struct sources *sources, struct rf_err *err)
 {
-	while (*names) {
+	for (;;) {
 		size_t len = strcspn(names, ",");
-		char name[64];
+		char *name = strndup(names, len);
+		int code = name ? rf_chain_add(&sources->chain, name, err)
+				: rf_fail(err, -ENOMEM, "--profile");
 
-		if (sources->profile_count == RF_LEN(sources->profiles))
-			return rf_fail_say(err, -E2BIG, "more than %zu profiles",
-					   RF_LEN(sources->profiles));
-		snprintf(name, sizeof(name), "%.*s", (int)len, names);
-		if (rf_policy_profile(name, &sources->profiles[sources->profile_count], err) < 0)
-			return err->code;
-		sources->profile_count++;
-		names += len + (names[len] == ',');
+		free(name);
+		if (code < 0)
+			return code;
+		if (!names[len])
+			return 0;
+		names += len + 1;
 	}
-	return 0;
 }
 
-static int add_file(const char *path, struct sources *sources, struct rf_request *request,
-		    struct rf_err *err)
+static int note_file(const char *path, struct sources *sources, struct rf_err *err)
 {
 	if (sources->file) {
 		rf_fail_say(err, -EINVAL, "--policy was given twice");
-		return rf_fail_hint(err, "put the rules into one file, or use flags for the rest");
+		return rf_fail_hint(err, "put the rules into one file, or use flags for the rest; "
+					 "a file may extend others");
 	}
-	request->file = path;
-	if (rf_request_read_policy(path, request->home, &sources->file, err) < 0)
-		return err->code;
-	request->file = NULL;
+	sources->file = path;
 	return 0;
+}
+
+/* The file's rules come after those of the profiles, wherever it stands on the line. */
+static int add_file(struct sources *sources, struct rf_request *request, struct rf_err *err)
+{
+	struct rf_chain_text text = { 0 };
+
+	if (rf_shelf_load_file(sources->file, &text, err) < 0) {
+		request->file = strdup(sources->file);
+		return err->code;
+	}
+	return rf_chain_add_text(&sources->chain, &text, err);
 }
 
 static int take_option(const struct rf_option *option, const char *value, struct sources *sources,
@@ -157,7 +128,7 @@ static int take_option(const struct rf_option *option, const char *value, struct
 	case RF_OPTION_PROFILE:
 		return add_profiles(value, sources, err);
 	case RF_OPTION_POLICY:
-		return add_file(value, sources, request, err);
+		return note_file(value, sources, err);
 	case RF_OPTION_ENV_FILE:
 		return read_env_file(value, sources->flags, request, err);
 	case RF_OPTION_JSON:
@@ -181,10 +152,7 @@ static int merge_all(struct sources *sources, struct rf_request *request, struct
 	request->policy = rf_policy_new(RF_COMMAND_RUN);
 	if (!request->policy)
 		return rf_fail(err, -ENOMEM, "a policy");
-	for (size_t i = 0; i < sources->profile_count; i++)
-		if (rf_policy_merge(request->policy, sources->profiles[i], err) < 0)
-			return err->code;
-	if (sources->file && rf_policy_merge(request->policy, sources->file, err) < 0)
+	if (rf_chain_merge(&sources->chain, request->policy, err) < 0)
 		return err->code;
 	return rf_policy_merge(request->policy, sources->flags, err);
 }
@@ -212,20 +180,22 @@ int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program
 {
 	static char any_name[] = "true";
 	char *any_program[] = { any_name, NULL };
-	struct sources sources = { .flags = rf_policy_new_empty() };
+	struct sources sources = { 0 };
 	struct rf_facts facts = { .uid = geteuid(), .gid = getegid(), .env = environ };
 	int code;
 
-	*ret_request = (struct rf_request){ .cwd = getcwd(NULL, 0), .home = find_home(geteuid()) };
-	if (!sources.flags || !ret_request->home)
-		code = rf_fail(err, -ENOMEM, "read the command line");
-	else
+	*ret_request =
+		(struct rf_request){ .cwd = getcwd(NULL, 0), .home = rf_home_find(geteuid()) };
+	code = init_sources(&sources, ret_request, err);
+	if (code == 0)
 		code = read_line(id, argc, argv, &sources, ret_request, err);
 	if (code == 0 && !ret_request->wants_help && !ret_request->wants_version) {
 		if (needs_program && !ret_request->argv[0]) {
 			code = rf_fail_say(err, -EINVAL, "there is no program to run");
 			rf_fail_hint(err, "for example: ringfort run -- python3 -c 'print(6 * 7)'");
 		}
+		if (code == 0 && sources.file)
+			code = add_file(&sources, ret_request, err);
 		if (code == 0)
 			code = merge_all(&sources, ret_request, err);
 		facts.cwd = ret_request->cwd;
@@ -233,6 +203,11 @@ int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program
 		facts.argv = ret_request->argv[0] ? ret_request->argv : any_program;
 		if (code == 0)
 			code = rf_plan_make(ret_request->policy, &facts, &ret_request->plan, err);
+	}
+	if (sources.chain.file) {
+		free(ret_request->file);
+		ret_request->file = sources.chain.file;
+		sources.chain.file = NULL;
 	}
 	free_sources(&sources);
 	return code;
@@ -242,6 +217,7 @@ void rf_request_done(struct rf_request *request)
 {
 	rf_plan_free(request->plan);
 	rf_policy_free(request->policy);
+	free(request->file);
 	free(request->cwd);
 	free(request->home);
 	*request = (struct rf_request){ 0 };

@@ -19,7 +19,7 @@ struct rf_request {
 	struct rf_plan *plan;
 	char **argv; /* the program and its arguments; borrowed */
 	bool is_json, wants_stats, wants_help, wants_version;
-	const char *file; /* that an error's line and column speak of, or NULL */
+	char *file; /* that an error's line and column speak of, or NULL */
 	char *cwd, *home;
 };
 
@@ -30,9 +30,5 @@ struct rf_request {
 int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program,
 		    struct rf_request *ret_request, struct rf_err *err);
 void rf_request_done(struct rf_request *request);
-
-/* Reads and parses a policy file; gives `*ret_policy`. */
-int rf_request_read_policy(const char *path, const char *home, struct rf_policy **ret_policy,
-			   struct rf_err *err);
 
 #endif

@@ -108,13 +108,12 @@ static int check_way(struct rf_chain *chain, const struct rf_chain_text *text, s
 		if (strcmp(chain->open[i]->id, text->id) != 0)
 			continue;
 		tell_way(chain, i, text->name, way, sizeof(way));
-		rf_fail_say(err, -ELOOP, "extends goes in a circle: %s", way);
+		rf_fail_say(err, -ELOOP, "goes in a circle: %s", way);
 		return rf_fail_hint(err, "take one of them out");
 	}
 	if (chain->depth == RF_LEN(chain->open) && !has(chain, text)) {
 		tell_way(chain, 0, text->name, way, sizeof(way));
-		rf_fail_say(err, -ELOOP, "extends goes deeper than %d: %s", RF_MAX_CHAIN_DEPTH,
-			    way);
+		rf_fail_say(err, -ELOOP, "goes deeper than %d: %s", RF_MAX_CHAIN_DEPTH, way);
 		return rf_fail_hint(err, "name what is needed in one list");
 	}
 	return 0;
@@ -127,7 +126,8 @@ static int load_built_in(const char *name, struct rf_chain_text *ret_text, struc
 {
 	if (rf_chain_is_path(name)) {
 		rf_fail_say(err, -EPERM, "\"%.60s\": a file can't be extended here", name);
-		return rf_fail_hint(err, "extend a built-in profile, or write the keys out");
+		rf_fail_hint(err, "extend a built-in profile, or write the keys out");
+		return -EPERM;
 	}
 	return rf_profile_load(name, ret_text, err);
 }
