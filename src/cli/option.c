@@ -60,7 +60,7 @@ const struct rf_option rf_option_table[] = {
 	KEY("syscalls",   0,   "default|strict", "syscalls",      "which system calls there are"),
 	KEY("isolation",  0,   "process",    "isolation",         "what stands between"),
 	KEY("weaker",     0,   "refuse|allow", "weaker",          "allow: run even where a wall is missing"),
-	OWN("profile",    'p', "NAME[,NAME]", RF_OPTION_PROFILE, POLICY, "default, python, strict"),
+	OWN("profile",    'p', "NAME[,NAME]", RF_OPTION_PROFILE, POLICY, "python, git, agent ...: `policy show` lists them"),
 	OWN("policy",     0,   "FILE",       RF_OPTION_POLICY, POLICY, "read rules from a YAML or JSON file"),
 
 	GROUP("what it tells"),

@@ -190,7 +190,8 @@ RF_TEST(a_list_that_grows_too_long_is_an_error)
 
 RF_TEST(the_profiles_are_there_and_the_default_one_repeats_the_table)
 {
-	static const char *const names[] = { "default", "python", "strict" };
+	static const char *const names[] = { "default",     "python", "node",    "git",
+					     "build-tools", "agent",  "offline", "strict" };
 	struct rf_policy *defaults = rf_policy_new(RF_COMMAND_RUN), *policy = NULL;
 	struct rf_err err = RF_ERR_INIT;
 
@@ -202,9 +203,10 @@ RF_TEST(the_profiles_are_there_and_the_default_one_repeats_the_table)
 				 "%s differs from its default", rf_key_table[k].path);
 		rf_policy_free(policy);
 	}
-	RF_CHECK(rf_policy_profile("nope", &policy, &err) == -ENOENT, "%s", err.msg);
-	RF_CHECK(strcmp(err.hint, "the profiles are: default, python, strict") == 0, "%s",
-		 err.hint);
+	RF_CHECK(rf_policy_profile("unheard-of", &policy, &err) == -ENOENT, "%s", err.msg);
+	RF_CHECK(strcmp(err.hint, "the profiles are: default, python, node, git, build-tools, "
+				  "agent, offline, strict") == 0,
+		 "%s", err.hint);
 	rf_policy_free(defaults);
 }
 
