@@ -11,7 +11,7 @@ CC_OF_BUILD := $(firstword $(notdir $(shell command -v musl-gcc)) $(CC))
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-check build run check check-vm bench fuzz lint format install clean
+.PHONY: help deps deps-check build run check check-vm bench fuzz lint format docs install clean
 
 # Each target's text stands beside it, after two number signs.
 help:
@@ -62,6 +62,10 @@ lint: build ## check layout, common mistakes and the shape of the tree
 
 format: ## lay out the C sources with clang-format
 	@find src tests bench -name '*.[ch]' -print0 | xargs -0 clang-format -i
+
+docs: build ## write docs/cli.md anew from the table of commands
+	@$(PYTHON) -B packaging/reference.py --page build/packaging/help.json >docs/cli.md.new
+	@mv docs/cli.md.new docs/cli.md
 
 install: build ## install (PREFIX=/usr/local is set by the first build; DESTDIR is honoured)
 	@$(MESON) install -C build --no-rebuild

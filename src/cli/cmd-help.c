@@ -9,6 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/command.h"
 #include "cli/option.h"
+#include "cli/shelf.h"
 
 #define MAX_OUTPUT (1024 * 1024)
 
@@ -58,6 +59,9 @@ static int print_json(void)
 	rf_json_init(&json, &out, true);
 	rf_json_open_object(&json, NULL);
 	rf_json_string(&json, "version", RF_VERSION);
+	rf_json_string(&json, "summary", rf_cmd_all.summary);
+	rf_json_string(&json, "about", rf_cmd_all.about);
+	put_examples(&json, rf_cmd_all.examples);
 	rf_json_open_array(&json, "commands");
 	for (int i = 0; i < RF_CMD_COUNT; i++) {
 		const struct rf_cmd *cmd = &rf_cmd_table[i];
@@ -78,6 +82,55 @@ static int print_json(void)
 	rf_buf_puts(&out, "\n");
 	return rf_cmd_print(&out);
 }
+
+/* ------------------------------------------------------------- names, for completions */
+
+static int list_profiles(struct rf_buf *out, struct rf_err *err)
+{
+	struct rf_shelf_list list = { 0 };
+	struct rf_shelf shelf = { 0 };
+	int code = rf_shelf_init(&shelf, NULL, err);
+
+	if (code == 0)
+		code = rf_shelf_list(&shelf, &list, err);
+	for (size_t i = 0; code == 0 && i < list.count; i++)
+		rf_buf_printf(out, "%s\n", list.items[i].name);
+	rf_shelf_list_done(&list);
+	rf_shelf_done(&shelf);
+	return code;
+}
+
+/* What can be listed, a name a line. */
+static const struct {
+	const char *kind;
+	int (*list)(struct rf_buf *out, struct rf_err *err);
+} names[] = {
+	{ "profiles", list_profiles },
+};
+
+static int print_names(const char *kind)
+{
+	RF_AUTO_BUF struct rf_buf out = { 0 };
+	struct rf_err err = RF_ERR_INIT;
+	int code;
+
+	rf_buf_init(&out, MAX_OUTPUT);
+	for (size_t i = 0; i < RF_LEN(names); i++) {
+		if (strcmp(kind, names[i].kind) != 0)
+			continue;
+		code = names[i].list(&out, &err);
+		if (code == 0)
+			return rf_cmd_print(&out);
+		rf_cmd_complain(NULL, &err);
+		return RF_EXIT_FAILED;
+	}
+	rf_fail_say(&err, -EINVAL, "--names: there are no names of `%.60s`", kind);
+	rf_fail_hint(&err, "there are: profiles");
+	rf_cmd_complain(NULL, &err);
+	return RF_EXIT_FAILED;
+}
+
+/* ------------------------------------------------------------- the command */
 
 static int print_help(const char *first, const char *second)
 {
@@ -105,6 +158,8 @@ int rf_cmd_help(int argc, char **argv)
 	while ((got = rf_option_next(RF_CMD_HELP, argc, argv, &at, &option, &value, &err)) > 0) {
 		if (option->id == RF_OPTION_HELP)
 			return print_help("help", NULL);
+		if (option->id == RF_OPTION_NAMES)
+			return print_names(value);
 		is_json = true;
 	}
 	if (got == 0 && argc - at > 2)

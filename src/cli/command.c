@@ -59,9 +59,16 @@ static const struct rf_cmd_example all_examples[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd rf_cmd_all = {
+	"ringfort", NULL, "run what nobody reviewed in a disposable box", "COMMAND [OPTIONS]",
+	"Runs what nobody reviewed in a disposable box: no files, processes, secrets,\n"
+	"network or time beyond the policy.",
+	all_examples, NULL,
+};
+
 #define RUN_EXITS \
-	"the program's own, or 128+N when signal N ended it; 124 time-out, 137 killed for\n" \
-	"another limit, 125 Ringfort failed, 126 refused, 127 program not found"
+	"the program's own, or 128+N when signal N ended it; 124 time-out, 137 killed\n" \
+	"for another limit, 125 Ringfort failed, 126 refused, 127 program not found"
 
 const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 	[RF_CMD_RUN] = {
@@ -212,13 +219,10 @@ void rf_command_help(enum rf_cmd_id id, FILE *out)
 void rf_command_help_all(FILE *out)
 {
 	put_heading("usage:", out);
-	fputs(" ringfort COMMAND [OPTIONS]\n\n"
-	      "Runs what nobody reviewed in a disposable box: no files, processes, secrets,\n"
-	      "network or time beyond the policy.\n",
-	      out);
+	fprintf(out, " ringfort %s\n\n%s\n", rf_cmd_all.synopsis, rf_cmd_all.about);
 	put_list(RF_CMD_COUNT, out);
-	put_examples(all_examples, out);
-	fputs("\n`ringfort COMMAND --help` tells more.  `--version` prints the version.\n", out);
+	put_examples(rf_cmd_all.examples, out);
+	fputs("\n`ringfort help COMMAND` tells more.  `--version` prints the version.\n", out);
 }
 
 /* ------------------------------------------------------------- dispatch */

@@ -39,6 +39,9 @@ struct rf_cmd {
 	const char *exits;                     /* what its exit codes mean, or NULL */
 };
 
+/* Ringfort as a whole, described in the same way. */
+extern const struct rf_cmd rf_cmd_all;
+
 /* By enum rf_cmd_id. */
 extern const struct rf_cmd rf_cmd_table[RF_CMD_COUNT];
 

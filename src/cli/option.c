@@ -67,6 +67,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
 	    POLICY | ONLY(DOCTOR) | ONLY(HELP), "one JSON object instead of text"),
 	OWN("stats",      0,   NULL,         RF_OPTION_STATS, ONLY(RUN), "what the run used, on standard error"),
+	OWN("names",      0,   "profiles",   RF_OPTION_NAMES, ONLY(HELP), "names for completions, one a line"),
 	OWN("help",       'h', NULL,         RF_OPTION_HELP, ALL, "this text"),
 	OWN("version",    0,   NULL,         RF_OPTION_VERSION, ONLY(RUN), "the version"),
 };

@@ -137,6 +137,8 @@ static int take_option(const struct rf_option *option, const char *value, struct
 	case RF_OPTION_STATS:
 		request->wants_stats = true;
 		return 0;
+	case RF_OPTION_NAMES: /* of `help` alone */
+		return 0;
 	case RF_OPTION_HELP:
 		request->wants_help = true;
 		return 0;
