@@ -40,7 +40,7 @@ static const struct rf_cmd_example explain_examples[] = {
 static const struct rf_cmd_example doctor_examples[] = {
 	{ "ringfort doctor",      "a look at this machine" },
 	{ "sudo ringfort doctor", "the same for root's boxes" },
-	{ "ringfort doctor >/dev/null && ringfort run -- make", NULL },
+	{ "ringfort doctor >/dev/null && ringfort run --write . -- make", NULL },
 	{ "ringfort doctor --json | jq '.checks[] | select(.state == \"absent\").remedy'", NULL },
 	{ NULL, NULL },
 };
@@ -82,8 +82,8 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 	[RF_CMD_POLICY] = {
 		"policy", NULL, "check a policy, or explain what it comes to",
 		"COMMAND [OPTIONS]",
-		"A policy says what a box may see, use and do.  It is written as YAML or JSON; every\n"
-		"key is also an option of `ringfort run`.",
+		"A policy says what a box may see, use and do.  It is written as YAML or JSON;\n"
+		"every key is also an option of `ringfort run`.",
 		policy_examples, NULL,
 	},
 	[RF_CMD_POLICY_CHECK] = {
@@ -97,7 +97,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"[OPTIONS] [--] [PROGRAM]",
 		"Prints the plan: every file, right, limit and system call rule of the box that\n"
 		"`ringfort run` with the same options would make.",
-		explain_examples, NULL,
+		explain_examples, "0 printed, 125 Ringfort failed or was asked for something wrong",
 	},
 	[RF_CMD_DOCTOR] = {
 		"doctor", rf_cmd_doctor, "tell what this machine can enforce, and how to fix what it can't",
@@ -119,7 +119,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"[COMMAND]",
 		"Prints what `ringfort COMMAND --help` prints.  `--json` gives every command and\n"
 		"option as one object, from which man pages and completions are made.",
-		help_examples, NULL,
+		help_examples, "0 printed, 125 there is no such command",
 	},
 };
 /* clang-format on */

@@ -174,6 +174,13 @@ static int fail_unknown(enum rf_cmd_id id, const char *arg, struct rf_err *err)
 			    id == RF_CMD_RUN ? "; the program comes after `--`" : "");
 }
 
+int rf_option_hint(const struct rf_option *option, struct rf_err *err)
+{
+	if (!option->arg)
+		return err->code;
+	return rf_fail_hint(err, "for example: --%s %s", option->name, option->arg);
+}
+
 int rf_option_next(enum rf_cmd_id id, int argc, char **argv, int *at,
 		   const struct rf_option **ret_option, const char **ret_value, struct rf_err *err)
 {
@@ -196,13 +203,15 @@ int rf_option_next(enum rf_cmd_id id, int argc, char **argv, int *at,
 	}
 	if (!option)
 		return fail_unknown(id, arg, err);
-	if (!option->arg && value)
-		return rf_fail_say(err, -EINVAL, "`--%s` takes no value", option->name);
+	if (!option->arg && value) {
+		rf_fail_say(err, -EINVAL, "`--%s` takes no value", option->name);
+		return rf_fail_hint(err, "write `--%s` and nothing more", option->name);
+	}
 	if (option->arg && !value && *at < argc)
 		value = argv[(*at)++];
-	if (option->arg && !value) {
+	if (option->arg && (!value || (!*value && strcmp(option->arg, "FILE") == 0))) {
 		rf_fail_say(err, -EINVAL, "`--%s` needs a value", option->name);
-		return rf_fail_hint(err, "for example: --%s %s", option->name, option->arg);
+		return rf_option_hint(option, err);
 	}
 	*ret_option = option;
 	*ret_value = value;

@@ -47,6 +47,9 @@ extern const size_t rf_option_count;
 int rf_option_next(enum rf_cmd_id id, int argc, char **argv, int *at,
 		   const struct rf_option **ret_option, const char **ret_value, struct rf_err *err);
 
+/* Hints at a value of an option that takes one.  Returns err->code. */
+int rf_option_hint(const struct rf_option *option, struct rf_err *err);
+
 /* Prints the options of a command, grouped and aligned. */
 void rf_option_help(enum rf_cmd_id id, FILE *out);
 

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "cli/dots.h"
 #include "cli/home.h"
 #include "cli/option.h"
 #include "cli/shelf.h"
@@ -116,13 +117,27 @@ static int add_file(struct sources *sources, struct rf_request *request, struct 
 	return rf_chain_add_text(&sources->chain, &text, err);
 }
 
+static int set_key(const struct rf_option *option, const char *value, struct sources *sources,
+		   const struct rf_request *request, struct rf_err *err)
+{
+	char *found = NULL;
+	int code = 0;
+
+	if (strncmp(option->arg, "SRC", 3) == 0)
+		code = rf_dots_resolve(value, &found, err);
+	if (code == 0)
+		code = rf_policy_set(sources->flags, option->key, found ? found : value,
+				     request->cwd, request->home, err);
+	free(found);
+	return code;
+}
+
 static int take_option(const struct rf_option *option, const char *value, struct sources *sources,
 		       struct rf_request *request, struct rf_err *err)
 {
 	switch (option->id) {
 	case RF_OPTION_KEY:
-		if (rf_policy_set(sources->flags, option->key, value, request->cwd, request->home,
-				  err) < 0)
+		if (set_key(option, value, sources, request, err) < 0)
 			return rf_fail_in(err, "--%s", option->name);
 		return 0;
 	case RF_OPTION_PROFILE:
@@ -172,7 +187,7 @@ static int read_line(enum rf_cmd_id id, int argc, char **argv, struct sources *s
 	at = 1;
 	while ((got = rf_option_next(id, argc, argv, &at, &option, &value, err)) > 0)
 		if (take_option(option, value, sources, request, err) < 0)
-			return err->code;
+			return err->hint[0] ? err->code : rf_option_hint(option, err);
 	request->argv = argv + at;
 	return got;
 }

@@ -31,7 +31,12 @@ int rf_slurp(const char *path, size_t max, struct rf_buf *text, struct rf_err *e
 	RF_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	rf_buf_init(text, max);
-	if (fd < 0)
-		return rf_fail(err, -errno, "can't read it");
+	if (fd < 0) {
+		rf_fail(err, -errno, "can't read it");
+		if (err->code == -ENOENT || err->code == -ENOTDIR || err->code == -ENAMETOOLONG)
+			rf_fail_hint(err, "is the path right?  A relative one counts from the "
+					  "current directory");
+		return err->code;
+	}
 	return rf_slurp_fd(fd, max, text, err);
 }

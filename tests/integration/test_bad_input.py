@@ -1,0 +1,137 @@
+"""A wrong option of any command ends in one line and a hint, and nothing is run.
+
+The table of options is the program's own, so an option that is added is tested here at once.
+"""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("as_who")
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("RINGFORT", ROOT / "build/ringfort")
+
+
+def read_table():
+    if not os.path.exists(PROGRAM):
+        return []
+    done = subprocess.run([PROGRAM, "help", "--json"], capture_output=True, check=True)
+    return json.loads(done.stdout)["commands"]
+
+
+COMMANDS = [command for command in read_table() if not command["holds_others"]]
+OPTIONS = [(command["name"], option) for command in COMMANDS for option in command["options"]]
+VALUED = [(name, option) for name, option in OPTIONS if option["arg"]]
+FLAGS = [(name, option) for name, option in OPTIONS if not option["arg"]]
+
+WRONG = {
+    "empty": "", "garbage": "garb age!", "negative": "-1", "huge": "9" * 400, "enormous": "x" * 70000,
+    "not UTF-8": b"\xff\xfe", "control characters": "\x1b[2J", "only dashes": "--", "a comma": ",",
+    "a percent sign": "%n%s%n",
+}
+
+# Values that are odd, and right: paths of any form, code, names of variables that there aren't, and what
+# only a run can find out to be missing.
+FREE = {
+    "files.read": {"huge"}, "files.write": {"huge"}, "env.pass": {"enormous"},
+}
+
+
+def ids(pair):
+    return f"{pair[0]} --{pair[1]['name']}"
+
+
+def is_plain(option):
+    """Options whose value is a size, a number, a time, a choice or a switch: nothing else is right."""
+    key = option["key"] or ""
+    return key.startswith("limits.") or "|" in option["arg"]
+
+
+def expect_refusal(done, workdir, what):
+    lines = done.err.decode(errors="replace").splitlines()
+    assert done.code == 125, (what, done)
+    assert done.out == b"", (what, done)
+    assert 1 <= len(lines) <= 2 and lines[0].startswith("ringfort: "), (what, lines)
+    assert len(lines) == 2 and lines[1].startswith("  hint: "), (what, lines)
+    assert not (workdir / "ran").exists(), what
+
+
+@pytest.mark.parametrize("pair", [pair for pair in VALUED if is_plain(pair[1])], ids=ids)
+def test_wrong_values_are_refused(call, workdir, pair):
+    command, option = pair
+    for what, value in WRONG.items():
+        done = call(*command.split(), f"--{option['name']}", value, "--write", ".", "--", "touch", "ran")
+        expect_refusal(done, workdir, (what, option["name"]))
+        done = call(*command.split(), b"--%s=%s" % (option["name"].encode(), os.fsencode(value)), "--write", ".",
+                    "--", "touch", "ran")
+        expect_refusal(done, workdir, (what, option["name"], "="))
+
+
+@pytest.mark.parametrize("pair", [pair for pair in VALUED if not is_plain(pair[1])], ids=ids)
+def test_odd_values_never_crash_and_are_refused_with_125_or_accepted(call, workdir, pair):
+    command, option = pair
+    for what, value in WRONG.items():
+        done = call(*command.split(), f"--{option['name']}", value, "--write", ".", "--", "true")
+        assert done.code in (0, 1, 125, 126, 127), (what, done)
+        if done.code == 125:
+            lines = done.err.decode(errors="replace").splitlines()
+            assert lines[0].startswith("ringfort: ") and len(lines) <= 2, (what, lines)
+            if what not in FREE.get(option["key"], set()):
+                assert lines[1:] and lines[1].startswith("  hint: "), (what, lines)
+
+
+@pytest.mark.parametrize("pair", VALUED, ids=ids)
+def test_a_missing_value_is_named(call, workdir, pair):
+    command, option = pair
+    done = call(*command.split(), f"--{option['name']}")
+    expect_refusal(done, workdir, option["name"])
+    assert f"--{option['name']}".encode() in done.err
+    if option["letter"]:
+        expect_refusal(call(*command.split(), f"-{option['letter']}"), workdir, option["letter"])
+
+
+@pytest.mark.parametrize("pair", FLAGS, ids=ids)
+def test_a_value_for_an_option_that_takes_none_is_refused(call, workdir, pair):
+    command, option = pair
+    done = call(*command.split(), f"--{option['name']}=yes")
+    if option["name"] == "json":
+        return  # told as JSON or as text; test_errors_come_in_the_form_asked_for has it
+    expect_refusal(done, workdir, option["name"])
+
+
+@pytest.mark.parametrize("command", [command["name"] for command in COMMANDS])
+@pytest.mark.parametrize("word", ["--nonsense", "--nonsense=1", "-%", "--", "---", "-", "--m", "\xff", "-\n"])
+def test_unknown_options_are_refused_by_every_command(call, workdir, command, word):
+    done = call(*command.split(), word, "--", "touch", "ran")
+    assert done.code in (0, 1, 125, 126, 127) and not (workdir / "ran").exists()
+    if word.startswith("--n") or word in ("-%", "---", "-\n"):
+        expect_refusal(done, workdir, (command, word))
+
+
+@pytest.mark.parametrize("pair", [pair for pair in VALUED if is_plain(pair[1]) and pair[0] == "run"], ids=ids)
+def test_of_two_values_both_are_read_and_the_last_one_counts(call, workdir, pair):
+    command, option = pair
+    right = option["arg"].split("|")[0]
+    name = f"--{option['name']}"
+    expect_refusal(call("run", name, right, name, "garb age!", "--", "true"), workdir, option["name"])
+    expect_refusal(call("run", name, "garb age!", name, right, "--", "true"), workdir, option["name"])
+    assert call("policy", "explain", name, right, name, right).code == 0
+
+
+def test_errors_come_in_the_form_asked_for(call):
+    done = call("run", "--json", "--memory", "much", "--", "true")
+    told = json.loads(done.out)
+    assert done.code == 125 and done.err == b"" and told["status"] == "error"
+    assert "--memory" in told["error"]["message"] and told["error"]["remedy"]
+
+
+@pytest.mark.parametrize("args", [[""], ["", ""], ["run", ""], ["policy", ""], ["policy", "check", ""],
+                                  ["help", ""], ["help", "run", "run", "run"], ["doctor", ""], ["-"], ["--"], ["=",],
+                                  ["run", "--"], ["run"], ["policy"], ["policy", "check"], ["x" * 70000],
+                                  ["run", "--", ""], ["run", "--", "/"], ["run", "--", "x" * 70000]])
+def test_odd_lines_end_in_an_exit_code_of_ours_and_words(call, args):
+    done = call(*args)
+    assert done.code in (1, 125, 126, 127) and done.err and done.out == b"", done
