@@ -169,10 +169,11 @@ void rf_style_page(struct rf_style style, const char *text, struct rf_buf *out)
 
 void rf_style_paragraph(const char *text, int indent, struct rf_buf *out)
 {
+	static const char *const space = " \n";
 	int at = indent;
 
 	while (*text) {
-		int len = (int)strcspn(text, " ");
+		int len = (int)strcspn(text, space);
 
 		if (at > indent && at + 1 + len > RF_STYLE_WIDTH) {
 			rf_buf_printf(out, "\n%*s", indent, "");
@@ -184,7 +185,7 @@ void rf_style_paragraph(const char *text, int indent, struct rf_buf *out)
 		rf_buf_add(out, text, (size_t)len);
 		at += len;
 		text += len;
-		text += strspn(text, " ");
+		text += strspn(text, space);
 	}
 	rf_buf_puts(out, "\n");
 }

@@ -78,7 +78,8 @@ void rf_style_page(struct rf_style style, const char *text, struct rf_buf *out);
 
 #define RF_STYLE_WIDTH 79 /* of text that is broken into lines, whatever the terminal */
 
-/* Puts one paragraph that begins at column `indent`, and its further lines there, too. */
+/* Puts one paragraph that begins at column `indent`, and its further lines there, too; it is broken
+ * anew, wherever `text` was. */
 void rf_style_paragraph(const char *text, int indent, struct rf_buf *out);
 
 #endif

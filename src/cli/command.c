@@ -2,12 +2,16 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/option.h"
+
+#define MAX_PROSE (64 * 1024)
 
 /* clang-format off */
 static const struct rf_cmd_example run_examples[] = {
@@ -133,30 +137,59 @@ static void put_heading(const char *text, FILE *out)
 	fprintf(out, "%s%s%s", rf_style_begin(style, RF_STYLE_HEADING), text, rf_style_end(style));
 }
 
+/* An example and what it does, beside it or, where there is no room, above it. */
+static void put_example(const struct rf_cmd_example *example, size_t width, FILE *out)
+{
+	if (!example->about)
+		fprintf(out, "  %s\n", example->line);
+	else if (2 + width + 2 + strlen(example->about) <= RF_STYLE_WIDTH)
+		fprintf(out, "  %-*s  %s\n", (int)width, example->line, example->about);
+	else
+		fprintf(out, "  # %s\n  %s\n", example->about, example->line);
+}
+
 static void put_examples(const struct rf_cmd_example *examples, FILE *out)
 {
 	size_t width = 0;
 
 	for (const struct rf_cmd_example *e = examples; e->line; e++)
-		if (e->about && strlen(e->line) > width)
+		if (e->about && strlen(e->line) > width && strlen(e->line) < 48)
 			width = strlen(e->line);
 	put_heading("\nexamples:\n", out);
 	for (const struct rf_cmd_example *e = examples; e->line; e++)
-		if (e->about)
-			fprintf(out, "  %-*s  %s\n", (int)width, e->line, e->about);
-		else
-			fprintf(out, "  %s\n", e->line);
+		put_example(e, width > strlen(e->line) ? width : strlen(e->line), out);
 }
 
-/* Prints each line of `text` behind `indent`. */
-static void put_lines(const char *indent, const char *text, FILE *out)
+static const char *next_line(const char *text)
 {
-	while (*text) {
-		size_t len = strcspn(text, "\n");
+	text += strcspn(text, "\n");
+	return text + (*text == '\n');
+}
 
-		fprintf(out, "%s%.*s\n", indent, (int)len, text);
-		text += len + (text[len] == '\n');
+/* Prose is broken to fit; empty lines, and lines that begin with a space, stay as they are. */
+static void put_prose(const char *text, int indent, FILE *out)
+{
+	RF_AUTO_BUF struct rf_buf lines;
+
+	rf_buf_init(&lines, MAX_PROSE);
+	while (*text) {
+		const char *end = next_line(text);
+		char *part;
+
+		if (*text == ' ' || *text == '\n') {
+			rf_buf_printf(&lines, "%.*s\n", (int)strcspn(text, "\n"), text);
+			text = end;
+			continue;
+		}
+		while (*end && *end != ' ' && *end != '\n')
+			end = next_line(end);
+		part = strndup(text, (size_t)(end - text));
+		rf_buf_printf(&lines, "%*s", indent, "");
+		rf_style_paragraph(part ? part : "", indent, &lines);
+		free(part);
+		text = end;
 	}
+	fputs(lines.data ? lines.data : "", out);
 }
 
 /* True if `id` is one of the commands that `parent` holds. */
@@ -166,6 +199,16 @@ static bool is_beneath(enum rf_cmd_id id, enum rf_cmd_id parent)
 	size_t len = strlen(rf_cmd_table[parent].name);
 
 	return strncmp(name, rf_cmd_table[parent].name, len) == 0 && name[len] == ' ';
+}
+
+static void put_row(const char *name, int width, const char *text, FILE *out)
+{
+	RF_AUTO_BUF struct rf_buf row;
+
+	rf_buf_init(&row, MAX_PROSE);
+	rf_buf_printf(&row, "  %-*s  ", width, name);
+	rf_style_paragraph(text, width + 4, &row);
+	fputs(row.data ? row.data : "", out);
 }
 
 /* The commands beneath `parent`, or those of one word for RF_CMD_COUNT. */
@@ -185,8 +228,7 @@ static void put_list(enum rf_cmd_id parent, FILE *out)
 			if (pass == 0)
 				width = strlen(name) > width ? strlen(name) : width;
 			else
-				fprintf(out, "  %-*s  %s\n", (int)width, name,
-					rf_cmd_table[i].summary);
+				put_row(name, (int)width, rf_cmd_table[i].summary, out);
 		}
 }
 
@@ -195,15 +237,16 @@ void rf_command_help(enum rf_cmd_id id, FILE *out)
 	const struct rf_cmd *cmd = &rf_cmd_table[id];
 	const char *lead = "usage:", *line = cmd->synopsis;
 
-	while (*line) {
+	do {
 		size_t len = strcspn(line, "\n");
 
 		put_heading(lead, out);
-		fprintf(out, " ringfort %s %.*s\n", cmd->name, (int)len, line);
+		fprintf(out, " ringfort %s%s%.*s\n", cmd->name, len ? " " : "", (int)len, line);
 		lead = "      ";
 		line += len + (line[len] == '\n');
-	}
-	fprintf(out, "\n%s\n", cmd->about);
+	} while (*line);
+	fputs("\n", out);
+	put_prose(cmd->about, 0, out);
 	if (!cmd->main)
 		put_list(id, out);
 	else
@@ -212,14 +255,15 @@ void rf_command_help(enum rf_cmd_id id, FILE *out)
 		put_examples(cmd->examples, out);
 	if (cmd->exits) {
 		put_heading("\nexit codes:\n", out);
-		put_lines("  ", cmd->exits, out);
+		put_prose(cmd->exits, 2, out);
 	}
 }
 
 void rf_command_help_all(FILE *out)
 {
 	put_heading("usage:", out);
-	fprintf(out, " ringfort %s\n\n%s\n", rf_cmd_all.synopsis, rf_cmd_all.about);
+	fprintf(out, " ringfort %s\n\n", rf_cmd_all.synopsis);
+	put_prose(rf_cmd_all.about, 0, out);
 	put_list(RF_CMD_COUNT, out);
 	put_examples(rf_cmd_all.examples, out);
 	fputs("\n`ringfort help COMMAND` tells more.  `--version` prints the version.\n", out);
