@@ -322,6 +322,11 @@ int rf_command_unknown(const char *word, enum rf_cmd_id parent)
 			    word);
 	if (near)
 		rf_fail_hint(&err, "did you mean `%s`?", near);
+	else if (is_top && strcmp(word, "version") == 0)
+		rf_fail_hint(&err, "did you mean `ringfort --version`?");
+	else if (is_top && word[0] == '-')
+		rf_fail_hint(&err,
+			     "options come after a command, as in: ringfort run --json -- true");
 	else if (is_top)
 		rf_fail_hint(
 			&err,

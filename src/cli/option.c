@@ -145,6 +145,39 @@ static const char *whose(const char *name)
 	return NULL;
 }
 
+/* Options that other tools have, and what says the same here. */
+/* clang-format off */
+static const struct {
+	const char *name, *hint;
+} elsewhere[] = {
+	{ "v",           "to show a folder: --read SRC[:DEST], or --write SRC[:DEST] to let it be changed" },
+	{ "volume",      "to show a folder: --read SRC[:DEST], or --write SRC[:DEST] to let it be changed" },
+	{ "mount",       "to show a folder: --read SRC[:DEST], or --write SRC[:DEST] to let it be changed" },
+	{ "bind",        "to show a folder and let it be changed: --write SRC[:DEST]" },
+	{ "ro-bind",     "to show a folder: --read SRC[:DEST]" },
+	{ "network",     "it is `--net none` or `--net host`" },
+	{ "share-net",   "it is `--net host`" },
+	{ "unshare-net", "a box has no network unless you say `--net host`" },
+	{ "timeout",     "it is `--time`, as in --time 10s" },
+	{ "cwd",         "it is `--workdir`" },
+	{ "chdir",       "it is `--workdir`" },
+	{ "setenv",      "it is `--env NAME=VALUE`" },
+	{ "clearenv",    "a box has no variable of yours unless you say `--pass NAME`" },
+	{ "rm",          "leave it out: a box is always gone afterwards" },
+	{ "user",        "leave it out: a box has a user of its own" },
+	{ "privileged",  "there is no such box; --read, --write and --net widen one step by step" },
+	{ "seccomp-profile", "`--syscalls strict` narrows the filter" },
+};
+/* clang-format on */
+
+static const char *hint_from_elsewhere(const char *name)
+{
+	for (size_t i = 0; i < RF_LEN(elsewhere); i++)
+		if (strcmp(name, elsewhere[i].name) == 0)
+			return elsewhere[i].hint;
+	return NULL;
+}
+
 static int fail_unknown(enum rf_cmd_id id, const char *arg, struct rf_err *err)
 {
 	const struct rf_option *option = NULL;
@@ -154,7 +187,8 @@ static int fail_unknown(enum rf_cmd_id id, const char *arg, struct rf_err *err)
 
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg + strspn(arg, "-"), "="),
 		 arg + strspn(arg, "-"));
-	while ((option = next_of(id, option))) {
+	/* A cluster of letters resembles everything. */
+	while (strncmp(arg, "--", 2) == 0 && (option = next_of(id, option))) {
 		int distance = rf_option_distance(name, option->name);
 
 		/* The beginning of a name says more than a few letters in common. */
@@ -168,6 +202,8 @@ static int fail_unknown(enum rf_cmd_id id, const char *arg, struct rf_err *err)
 	rf_fail_say(err, -EINVAL, "there is no option `%.80s`", arg);
 	if (strncmp(arg, "--", 2) == 0 && whose(name))
 		return rf_fail_hint(err, "it belongs to `ringfort %s`", whose(name));
+	if (hint_from_elsewhere(name))
+		return rf_fail_hint(err, "%s", hint_from_elsewhere(name));
 	if (near)
 		return rf_fail_hint(err, "did you mean `--%s`?", near);
 	return rf_fail_hint(err, "`ringfort %s --help` lists them%s", rf_cmd_table[id].name,

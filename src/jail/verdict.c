@@ -104,6 +104,8 @@ static void judge_no_exec(const struct rf_ending *ending, const char *program,
 			     "it is at %.80s on your PATH, but not on the box's: name it by that "
 			     "path, and show its folder with --read if it is not in /usr",
 			     found_outside);
+	else if (code == ENOENT && strpbrk(program, " ;|&<>"))
+		rf_fail_hint(&err, "a line for a shell is run with: ringfort run -- sh -c '...'");
 	else if (code == ENOENT && !strchr(program, '/'))
 		rf_fail_hint(&err, "the box looks in /usr/local/bin, /usr/bin and /bin");
 	else if (code == ENOENT)

@@ -237,3 +237,15 @@ def test_an_installation_works(public, as_who, workdir, command, environment):
     done = subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, timeout=20,
                           env=environment, cwd=workdir, check=False)
     assert (done.returncode, done.stdout) == (0, b"ran\n"), done
+
+
+@pytest.mark.parametrize("args, hint", [
+    (("run", "-v", "/a:/b", "true"), "--read SRC[:DEST]"), (("run", "--volume=/a:/b", "true"), "--write SRC[:DEST]"),
+    (("run", "--network", "host", "true"), "--net host"), (("run", "--rm", "true"), "always gone"),
+    (("run", "--timeout", "5", "true"), "--time 10s"), (("run", "--privileged", "true"), "step by step"),
+    (("run", "echo hi; ls"), "sh -c"), (("version",), "ringfort --version"), (("--json",), "after a command"),
+])
+def test_words_from_other_tools_lead_to_ours(call, args, hint):
+    done = call(*args)
+    assert done.code in (125, 127) and done.err.count(b"\n") == 2
+    assert hint.encode() in done.err.splitlines()[1], done
