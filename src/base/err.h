@@ -15,7 +15,7 @@ struct rf_err {
 	int code;         /* negative errno, or 0 */
 	int line, column; /* in the text that was read, counted from 1, or 0 */
 	char msg[256];    /* what failed, outermost context first */
-	char hint[192];   /* what to do about it, or "" */
+	char hint[240];   /* what to do about it, or "" */
 };
 
 #define RF_ERR_INIT ((struct rf_err){ 0 })

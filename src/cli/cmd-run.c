@@ -35,7 +35,13 @@ static void print_remarks(const struct rf_result *result, bool wants_stats)
 		rf_cmd_complain(NULL, &result->error);
 	for (size_t i = 0; i < result->warning_count; i++)
 		rf_cmd_remark("%s", result->warnings[i]);
-	for (uint32_t i = 0; i < result->walls.missing_count && !result->error.code; i++)
+	if (result->walls.is_lesser && !result->error.code)
+		rf_cmd_remark("weaker: a lesser box, without namespaces: %u promises less, which "
+			      "--stats lists",
+			      result->walls.missing_count);
+	for (uint32_t i = 0;
+	     i < result->walls.missing_count && !result->error.code && !result->walls.is_lesser;
+	     i++)
 		rf_cmd_remark("weaker: this box lacks %s", result->walls.missing[i]);
 	switch (result->status) {
 	case RF_STATUS_TIMEOUT:

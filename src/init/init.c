@@ -4,7 +4,8 @@
  * Started by the launcher after all walls are up, with the program's arguments and environment as
  * its own and the orders socket as descriptor 3.  It starts the program behind the one choke point
  * (the proof, then exec), reaps what the box leaves, passes on the signals that the launcher sends,
- * and reports how the program ended.  When it exits, the kernel ends everything else in the box.
+ * and reports how the program ended.  When it exits, the kernel ends everything else in the box; in
+ * a lesser one, which has no pid namespace, it ends everything itself before it exits.
  *
  * It holds no secret, is not dumpable, and lives under the same filter as the program.
  */
@@ -119,6 +120,14 @@ struct start {
 	char *const *argv, *const *env;
 };
 
+static int enter_inner(const struct rf_orders *orders, struct rf_report *report)
+{
+	if (!orders->lesser.has_inner)
+		return 0;
+	report->fact = RF_PROOF_LANDLOCK;
+	return proof_enter_inner(orders);
+}
+
 /* The choke point: the only place in Ringfort where a program of a box begins. */
 static void become_program(void *data)
 {
@@ -128,7 +137,7 @@ static void become_program(void *data)
 	SYS0(__NR_setsid);
 	forget_dispositions();
 	spread_out(&start->orders);
-	if (proof_check(&start->orders, &report) < 0) {
+	if (proof_check(&start->orders, &report) < 0 || enter_inner(&start->orders, &report) < 0) {
 		report.kind = RF_REPORT_REFUSED;
 		send_report(&report);
 		leave(125);
@@ -141,12 +150,13 @@ static void become_program(void *data)
 	leave(127);
 }
 
-static void report_end(int status)
+static void report_end(int status, const struct rf_orders *orders)
 {
 	struct rf_report report = { .kind = RF_REPORT_ENDED, .code = status };
 	struct statfs fs;
 
-	if (SYS2(__NR_statfs, "/tmp", &fs) == 0) {
+	/* A lesser box has no file system of its own. */
+	if (!orders->lesser.is_lesser && SYS2(__NR_statfs, "/tmp", &fs) == 0) {
 		uint64_t block = (uint64_t)fs.f_bsize;
 
 		report.scratch_bytes = fs.f_blocks * block;
@@ -157,9 +167,80 @@ static void report_end(int status)
 	send_report(&report);
 }
 
-/* Reaps everything; leaves with the program.  Signals from inside the box are nobody's orders. */
-static _Noreturn void watch(int program)
+/* ------------------------------------------------------------- the end of a lesser box */
+
+/* Without a scope only the children are safe to name; theirs become ours when they are dead. */
+static void kill_children(void)
 {
+	char text[4096];
+	int fd = (int)SYS4(__NR_openat, AT_FDCWD, "/proc/thread-self/children",
+			   O_RDONLY | O_CLOEXEC, 0);
+	long len, pid = 0;
+
+	if (fd < 0)
+		return;
+	while ((len = SYS3(__NR_read, fd, text, sizeof(text))) > 0)
+		for (long i = 0; i < len; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				pid = pid * 10 + (text[i] - '0');
+				continue;
+			}
+			if (pid > 1)
+				SYS2(__NR_kill, pid, SIGKILL);
+			pid = 0;
+		}
+	SYS1(__NR_close, fd);
+}
+
+/*
+ * Kills until nobody is left.  Where Landlock keeps our signals inside, "everyone" is the box, and one
+ * call reaches all of it at once, also what forks meanwhile.  Whether that is so is asked of the
+ * kernel each time: a scope that did not hold would end the user's session.
+ */
+static void end_kin(const struct rf_orders *orders)
+{
+	do {
+		if (orders->lesser.is_scoped && SYS2(__NR_kill, SYS0(__NR_getppid), 0) == -EPERM)
+			SYS2(__NR_kill, -1, SIGKILL);
+		else
+			kill_children();
+	} while (SYS4(__NR_wait4, -1, 0, 0x40000000 /* __WALL */, 0) != -ECHILD);
+}
+
+/* From here on the end of the launcher is a message, not our death: there may be kin to end. */
+static int keep_kin(const struct rf_orders *orders)
+{
+	char extra;
+
+	if (!orders->lesser.is_lesser)
+		return 0;
+	if (SYS(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0) != 0 ||
+	    SYS3(__NR_fcntl, RF_ORDERS_FD, F_SETOWN, SYS0(__NR_getpid)) != 0 ||
+	    SYS3(__NR_fcntl, RF_ORDERS_FD, F_SETFL, O_ASYNC) != 0 ||
+	    SYS3(__NR_fcntl, RF_RULESET_FD, F_SETFD, FD_CLOEXEC) != 0 ||
+	    SYS(__NR_prctl, PR_SET_PDEATHSIG, 0, 0, 0, 0, 0) != 0)
+		return -EPERM;
+	/* Who closed its end before it could be heard of is noticed here. */
+	return SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) ==
+			       -EAGAIN
+		       ? 0
+		       : -EPERM;
+}
+
+/* The launcher is gone, or wants the end. */
+static bool is_over(void)
+{
+	char extra;
+
+	return SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) == 0;
+}
+
+/* ------------------------------------------------------------- the watch */
+
+/* Reaps everything; leaves with the program.  Signals from inside the box are nobody's orders. */
+static _Noreturn void watch(int program, const struct rf_orders *orders)
+{
+	bool is_lesser = orders->lesser.is_lesser;
 	uint64_t all = ~0ull;
 
 	for (;;) {
@@ -167,11 +248,19 @@ static _Noreturn void watch(int program)
 		int status, pid;
 		long signal = SYS4(__NR_rt_sigtimedwait, &all, &info, 0, sizeof(all));
 
-		if (signal > 0 && signal != SIGCHLD && info.si_pid == 0 && info.si_code == SI_USER)
+		if (is_lesser && signal == SIGIO && is_over()) {
+			end_kin(orders);
+			leave(0);
+		}
+		/* The launcher is pid 0 to those in a pid namespace. */
+		if (signal > 0 && signal != SIGCHLD && info.si_code == SI_USER &&
+		    info.si_pid == (is_lesser ? orders->lesser.launcher : 0))
 			SYS2(__NR_kill, program, signal);
 		while ((pid = (int)SYS4(__NR_wait4, -1, &status, 1 /* WNOHANG */, 0)) > 0)
 			if (pid == program) {
-				report_end(status);
+				if (is_lesser)
+					end_kin(orders);
+				report_end(status, orders);
 				leave(0);
 			}
 	}
@@ -197,13 +286,17 @@ void start(long *stack)
 	    SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) != -EAGAIN)
 		leave(125);
 
+	if (keep_kin(&what.orders) < 0)
+		leave(125);
 	what.argv = (char *const *)(stack + 2);
 	what.env = (char *const *)(stack + argc + 2);
 	program = sys_vfork(become_program, &what, program_stack + sizeof(program_stack));
 	if (program < 0)
 		leave(125);
+	if (what.orders.lesser.is_lesser)
+		SYS1(__NR_close, RF_RULESET_FD);
 	spread_out(&what.orders);
-	watch((int)program);
+	watch((int)program, &what.orders);
 }
 
 SYS_ENTRY;

@@ -15,6 +15,7 @@
 #define RF_ORDERS_MAGIC 0x52460001u
 #define RF_ORDERS_CPUS  16 /* words: 1024 processors */
 #define RF_ORDERS_FD    3
+#define RF_RULESET_FD   4 /* a lesser box: the program's own Landlock ruleset */
 
 /* The namespaces that a proof looks at, by their names in /proc/PID/ns. */
 enum rf_ns {
@@ -56,6 +57,19 @@ enum rf_proof {
 /* Where the Landlock wall leaves its sentinel, inside the box. */
 #define RF_SENTINEL "/.ringfort/sentinel"
 
+/*
+ * What pid 1 of a lesser box must know.  It is a plain process there: no pid namespace ends its kin
+ * when it ends, so it ends them itself, and it outlives its launcher for as long as that takes.
+ */
+struct rf_lesser_orders {
+	uint32_t is_lesser;
+	uint32_t has_inner;    /* the program has a domain of its own within pid 1's */
+	uint32_t is_scoped;    /* Landlock keeps the box's signals inside (ABI 6) */
+	uint32_t has_bounding; /* the bounding set could not be emptied: no_new_privs stands in */
+	int32_t launcher;      /* its pid: whose signals are passed on */
+	char sentinel[96];     /* instead of RF_SENTINEL */
+};
+
 struct rf_orders {
 	uint32_t magic;
 	uint32_t facts; /* bit set of enum rf_proof that must hold */
@@ -68,6 +82,7 @@ struct rf_orders {
 	uint32_t cpus_bytes;           /* how much of them counts; 0: stay */
 	uint64_t stdio_dev[3], stdio_ino[3];
 	uint64_t host_root_dev, host_root_ino; /* the launcher's root directory */
+	struct rf_lesser_orders lesser;
 };
 
 enum rf_report_kind {

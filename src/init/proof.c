@@ -50,7 +50,7 @@ static int number(const char *text)
 	return n;
 }
 
-/* Descriptors 0, 1, 2; the socket, which closes itself; and the one that lists them. */
+/* Descriptors 0, 1, 2; the socket and a ruleset, which close themselves; and the one that lists them. */
 static bool descriptors(const struct rf_orders *orders)
 {
 	int dir = open_at("/proc/self/fd", O_RDONLY | O_DIRECTORY);
@@ -66,7 +66,9 @@ static bool descriptors(const struct rf_orders *orders)
 			at += entry->len;
 			if (entry->name[0] == '.' || fd == dir || (fd >= 0 && fd <= 2))
 				continue;
-			is_good = fd == RF_ORDERS_FD && SYS2(__NR_fcntl, fd, F_GETFD) == FD_CLOEXEC;
+			is_good = (fd == RF_ORDERS_FD ||
+				   (fd == RF_RULESET_FD && orders->lesser.is_lesser)) &&
+				  SYS2(__NR_fcntl, fd, F_GETFD) == FD_CLOEXEC;
 		}
 		if (len < 0)
 			is_good = false;
@@ -107,7 +109,7 @@ static bool identity(const struct rf_orders *orders)
 	return true;
 }
 
-static bool capabilities(void)
+static bool capabilities(const struct rf_orders *orders)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct sets[2];
@@ -117,6 +119,8 @@ static bool capabilities(void)
 	for (int i = 0; i < 2; i++)
 		if (sets[i].effective || sets[i].permitted || sets[i].inheritable)
 			return false;
+	if (orders->lesser.has_bounding)
+		return true;
 	for (long cap = 0;; cap++) { /* an ambient one would have to be permitted */
 		long in_bounding = SYS2(__NR_prctl, PR_CAPBSET_READ, cap);
 
@@ -147,9 +151,10 @@ static bool namespaces(const struct rf_orders *orders, struct rf_report *report)
 	return true;
 }
 
-static bool landlock(void)
+static bool landlock(const struct rf_orders *orders)
 {
-	int fd = open_at(RF_SENTINEL, O_RDONLY);
+	int fd =
+		open_at(orders->lesser.is_lesser ? orders->lesser.sentinel : RF_SENTINEL, O_RDONLY);
 
 	if (fd >= 0)
 		SYS1(__NR_close, fd);
@@ -185,13 +190,13 @@ static bool holds(enum rf_proof fact, const struct rf_orders *orders, struct rf_
 	case RF_PROOF_IDENTITY:
 		return identity(orders);
 	case RF_PROOF_CAPABILITIES:
-		return capabilities();
+		return capabilities(orders);
 	case RF_PROOF_PRIVILEGES:
 		return SYS(__NR_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0, 0) == 1;
 	case RF_PROOF_NAMESPACES:
 		return namespaces(orders, report);
 	case RF_PROOF_LANDLOCK:
-		return landlock();
+		return landlock(orders);
 	case RF_PROOF_SECCOMP:
 		return SYS0(orders->seccomp_nr) == -(long)orders->seccomp_errno;
 	case RF_PROOF_SESSION:
@@ -216,4 +221,24 @@ int proof_check(const struct rf_orders *orders, struct rf_report *report)
 		report->held |= 1u << fact;
 	}
 	return 0;
+}
+
+/*
+ * The program's own domain lies within pid 1's: it has no /proc, which pid 1 needs, and its signals
+ * do not reach pid 1.
+ */
+int proof_enter_inner(const struct rf_orders *orders)
+{
+	long pid1 = SYS0(__NR_getppid);
+	int fd;
+
+	if (SYS2(__NR_landlock_restrict_self, RF_RULESET_FD, 0) != 0)
+		return -EPERM;
+	SYS1(__NR_close, RF_RULESET_FD);
+	fd = open_at("/proc/self/status", O_RDONLY);
+	if (fd >= 0)
+		SYS1(__NR_close, fd);
+	if (fd != -EACCES || !landlock(orders))
+		return -EPERM;
+	return orders->lesser.is_scoped && SYS2(__NR_kill, pid1, 0) != -EPERM ? -EPERM : 0;
 }

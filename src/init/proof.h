@@ -10,4 +10,10 @@
  */
 int proof_check(const struct rf_orders *orders, struct rf_report *report);
 
+/*
+ * In a lesser box, after the proof: enters the domain of RF_RULESET_FD and shows that it holds.
+ * Returns 0 or a negative errno.
+ */
+int proof_enter_inner(const struct rf_orders *orders);
+
 #endif

@@ -19,7 +19,9 @@
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "base/loop.h"
+#include "jail/deputy.h"
 #include "jail/filter.h"
+#include "jail/lesser.h"
 #include "jail/record.h"
 #include "jail/rlimit.h"
 #include "jail/userns.h"
@@ -41,7 +43,11 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.record = -1,
 		.proc_sys = -1,
 		.facts = rf_wall_facts(),
+		.listener = -1,
+		.rulesets = { -1, -1 },
 	};
+	for (int i = 0; i < RF_BOX_HELD; i++)
+		box->held[i] = -1;
 	rf_cgroup_init(&box->cgroup);
 }
 
@@ -76,6 +82,11 @@ static int grade(struct rf_box *box, struct rf_err *err)
 		grades[RF_LIMIT_PIDS] = RF_GRADE_RLIMIT;
 	if (!cgroup->has_cputime)
 		grades[RF_LIMIT_CPU_TIME] = RF_GRADE_SAMPLED;
+	if (box->is_lesser) {
+		grades[RF_LIMIT_DISK] = grades[RF_LIMIT_INODES] = RF_GRADE_NONE;
+		if (!cgroup->has_pids && box->host_uid == 0)
+			grades[RF_LIMIT_PIDS] = RF_GRADE_NONE; /* setrlimit(2): not for root */
+	}
 	for (int i = 0; box->plan->needs_hard && i < RF_LIMIT_COUNT; i++)
 		if (grades[i] != RF_GRADE_HARD) {
 			rf_fail_say(err, -EOPNOTSUPP,
@@ -128,24 +139,25 @@ static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err
 
 /* ------------------------------------------------------------- in the child */
 
-/* Descriptors 0, 1, 2 and the channel; every other one is gone with exec. */
+/* Descriptors 0, 1, 2, the channel and perhaps a ruleset; every other one is gone with exec. */
 static int take_descriptors(struct rf_box *box, struct rf_err *err)
 {
-	const int from[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1],
-			     box->channel[1] };
+	const int from[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1], box->channel[1],
+			     box->rulesets[1] };
+	size_t count = box->is_lesser ? RF_LEN(from) : RF_LEN(from) - 1;
 	int high[RF_LEN(from)];
 
-	/* First out of the way of 0 to 3, so that none is overwritten before it is copied. */
-	for (size_t i = 0; i < RF_LEN(from); i++)
+	/* First out of the way of 0 to 4, so that none is overwritten before it is copied. */
+	for (size_t i = 0; i < count; i++)
 		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 16);
 	if (box->init < 16)
 		box->init = fcntl(box->init, F_DUPFD_CLOEXEC, 16);
-	for (size_t i = 0; i < RF_LEN(from); i++)
+	for (size_t i = 0; i < count; i++)
 		if (high[i] < 0 || dup2(high[i], (int)i) < 0)
 			return rf_fail(err, -errno, "arrange descriptors");
 	if (box->init < 0)
 		return rf_fail(err, -errno, "arrange descriptors");
-	if (rf_kernel_close_range(4, ~0u, RF_CLOSE_RANGE_CLOEXEC) < 0)
+	if (rf_kernel_close_range((unsigned)count, ~0u, RF_CLOSE_RANGE_CLOEXEC) < 0)
 		return rf_fail(err, -errno, "close descriptors");
 	return 0;
 }
@@ -153,6 +165,7 @@ static int take_descriptors(struct rf_box *box, struct rf_err *err)
 static int become_init(struct rf_box *box, struct rf_err *err)
 {
 	const struct rf_plan *plan = box->plan;
+	const char *workdir = box->workdir[0] ? box->workdir : plan->workdir;
 	char *argv[1 + 4096];
 	size_t n = 0;
 
@@ -164,12 +177,12 @@ static int become_init(struct rf_box *box, struct rf_err *err)
 	}
 	argv[0] = (char[]){ "ringfort-init" };
 	argv[n + 1] = NULL;
-	if (chdir(plan->workdir) < 0) {
-		rf_fail(err, -errno, "enter the working directory %s", plan->workdir);
+	if (chdir(workdir) < 0) {
+		rf_fail(err, -errno, "enter the working directory %s", workdir);
 		return rf_fail_hint(err, "name one that the box can see with --workdir");
 	}
 	box->shared->ready_ns = rf_loop_now();
-	syscall(SYS_execveat, box->init, "", argv, plan->env, AT_EMPTY_PATH);
+	syscall(SYS_execveat, box->init, "", argv, box->env ? box->env : plan->env, AT_EMPTY_PATH);
 	return rf_fail(err, -errno, "start pid 1");
 }
 
@@ -266,6 +279,11 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 		orders.stdio_dev[i] = st.st_dev;
 		orders.stdio_ino[i] = st.st_ino;
 	}
+	if (box->is_lesser) {
+		orders.uid = box->host_uid;
+		orders.gid = box->host_gid;
+		rf_lesser_order(box, &orders.lesser);
+	}
 	if (send(box->channel[0], &orders, sizeof(orders), MSG_NOSIGNAL) != (ssize_t)sizeof(orders))
 		return rf_fail(err, -errno, "send orders to pid 1");
 	return 0;
@@ -290,31 +308,56 @@ static int meet_neighbours(struct rf_box *box, struct rf_err *err)
 	return send_orders(box, err);
 }
 
-int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
+static char child_stack[CHILD_STACK] __attribute__((aligned(16)));
+
+/* The child of a full box, born in its namespaces.  Returns its pid or a negative errno. */
+static long make_child(struct rf_box *box)
 {
-	static char stack[CHILD_STACK] __attribute__((aligned(16)));
 	struct rf_kernel_clone_args args = {
-		.flags = CLONE_VM | CLONE_VFORK | RF_CLONE_PIDFD,
+		.flags = CLONE_VM | CLONE_VFORK | RF_CLONE_PIDFD | rf_userns_flags(box),
 		.pidfd = (uint64_t)(uintptr_t)&box->pidfd,
 		.exit_signal = SIGCHLD,
-		.stack = (uint64_t)(uintptr_t)stack,
-		.stack_size = sizeof(stack),
+		.stack = (uint64_t)(uintptr_t)child_stack,
+		.stack_size = sizeof(child_stack),
 	};
-	long pid;
 
-	stay_here(box);
-	if (prepare(box, init_path, err) < 0 || (!box->has_neighbours && send_orders(box, err) < 0))
-		return err->code;
-	args.flags |= rf_userns_flags(box);
 	if (box->cgroup.dirs[RF_GROUP_UNIFIED] >= 0) {
 		args.flags |= RF_CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)box->cgroup.dirs[RF_GROUP_UNIFIED];
 	}
+	return rf_kernel_clone3(&args, raise_walls, box);
+}
+
+static int raise_lesser_walls(void *box)
+{
+	raise_walls(box);
+	return 125;
+}
+
+/* The same without namespaces, by the call that every container's filter lets through. */
+static long make_lesser_child(struct rf_box *box)
+{
+	int pid = clone(raise_lesser_walls, child_stack + sizeof(child_stack),
+			CLONE_VM | CLONE_VFORK | (int)RF_CLONE_PIDFD | SIGCHLD, box, &box->pidfd);
+
+	return pid < 0 ? -errno : pid;
+}
+
+int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
+{
+	long pid;
+
+	stay_here(box);
+	if (prepare(box, init_path, err) < 0)
+		return err->code;
+	if ((!box->has_neighbours || box->is_lesser) && send_orders(box, err) < 0)
+		return err->code;
 	box->started_ns = rf_loop_now();
-	pid = rf_kernel_clone3(&args, raise_walls, box);
+	pid = box->is_lesser ? make_lesser_child(box) : make_child(box);
 	if (pid < 0) {
 		box->pidfd = -1;
-		rf_fail(err, (int)pid, "make the box's namespaces");
+		rf_fail(err, (int)pid, "make the box's %s",
+			box->is_lesser ? "first process" : "namespaces");
 		return rf_fail_hint(err, "`ringfort doctor` says what this machine allows");
 	}
 	box->pid = (pid_t)pid;
@@ -324,7 +367,9 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 		*err = box->shared->err;
 		return err->code;
 	}
-	if (box->has_neighbours && meet_neighbours(box, err) < 0)
+	if (box->shared->has_deputy && rf_deputy_take(box, err) < 0)
+		return err->code;
+	if (box->has_neighbours && !box->is_lesser && meet_neighbours(box, err) < 0)
 		return err->code;
 	rf_fd_done(&box->channel[1]);
 	rf_fd_done(&box->stdio[0][0]);
@@ -335,7 +380,10 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 
 void rf_box_kill(const struct rf_box *box)
 {
-	if (box->pidfd >= 0)
+	/* Where no namespace dies with it, pid 1 has to end the others first, if nobody can stop it. */
+	if (box->is_lesser && box->landlock_abi >= RF_LESSER_ABI_SCOPE)
+		rf_lesser_kill(box);
+	else if (box->pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0);
 }
 
@@ -344,6 +392,7 @@ void rf_box_done(struct rf_box *box)
 	rf_box_spread_out(box);
 	if (box->pid > 0) {
 		rf_box_kill(box);
+		rf_lesser_await(box);
 		while (waitpid(box->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 		box->pid = 0;
@@ -362,6 +411,12 @@ void rf_box_done(struct rf_box *box)
 		rf_fd_done(&box->trees[i]);
 	free(box->trees);
 	box->trees = NULL;
+	rf_lesser_done(box);
+	rf_fd_done(&box->listener);
+	for (int i = 0; i < 2; i++)
+		rf_fd_done(&box->rulesets[i]);
+	for (int i = 0; i < RF_BOX_HELD; i++)
+		rf_fd_done(&box->held[i]);
 	rf_cgroup_done(&box->cgroup);
 	rf_record_done(box);
 	rf_fd_done(&box->seal);

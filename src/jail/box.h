@@ -23,6 +23,7 @@
 
 #define RF_BOX_MISSING_MAX 16
 #define RF_BOX_WALLS_MAX   12
+#define RF_BOX_HELD        8
 
 /* How well a limit is kept. */
 enum rf_grade {
@@ -39,6 +40,8 @@ struct rf_box_shared {
 	char missing[RF_BOX_MISSING_MAX][96];
 	uint32_t missing_count;
 	int32_t landlock_abi;
+	bool is_lesser;  /* without namespaces: see lesser.h */
+	bool has_deputy; /* and the launcher changes modes and times for it: see deputy.h */
 	uint64_t wall_ns[RF_BOX_WALLS_MAX]; /* time that each wall took inside */
 	uint64_t ready_ns;                  /* all walls up, CLOCK_MONOTONIC */
 };
@@ -70,6 +73,19 @@ struct rf_box {
 	enum rf_grade grades[RF_LIMIT_COUNT]; /* what is kept, and how well */
 	uint64_t outside_ns[RF_BOX_WALLS_MAX];
 	uint64_t started_ns;
+	/* Of a lesser box only: see lesser.h. */
+	bool is_lesser;
+	bool has_bounding;        /* capabilities stay in the bounding set */
+	int landlock_abi;         /* known before the walls go up */
+	int listener;             /* gives the calls that the deputy answers, or -1 */
+	int rulesets[2];          /* Landlock's for pid 1, and for the program */
+	int held[RF_BOX_HELD];    /* what rulesets name in /proc, kept in the kernel's memory */
+	uint64_t tasks_outside;   /* that RLIMIT_NPROC counts too */
+	struct rf_err why_lesser; /* what stood in the way of a full one */
+	char scratch[48];         /* its folder on the host, or "" */
+	char workdir[64];         /* in place of the plan's, or "" */
+	char swapped[3][64];      /* variables of `env` */
+	char **env;               /* in place of the plan's, or NULL */
 };
 
 void rf_box_init(struct rf_box *box, const struct rf_plan *plan);

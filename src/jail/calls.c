@@ -32,7 +32,7 @@ static const struct rf_call open_files[] = {
 static const struct rf_call named_files[] = {
 	CALL(truncate), CALL(getcwd), CALL(chdir), CALL(fchdir), CALL(umask), CALL(statfs),
 	CALL(newfstatat), CALL(statx), CALL(unlinkat), CALL(linkat), CALL(symlinkat),
-	CALL(readlinkat), CALL(faccessat), CALL(faccessat2), CALL(utimensat), CALL(getxattr),
+	CALL(readlinkat), CALL(faccessat), CALL(faccessat2), CALL(getxattr),
 	CALL(lgetxattr), CALL(fgetxattr), CALL(listxattr), CALL(llistxattr), CALL(flistxattr),
 };
 
@@ -47,7 +47,7 @@ static const struct rf_call processes[] = {
 	CALL(setpgid), CALL(getpgid), CALL(setsid), CALL(getsid), CALL(prctl),
 	CALL(set_tid_address), CALL(set_robust_list), CALL(get_robust_list), CALL(rseq),
 	CALL(futex), CALL_AT(futex_waitv, 449), CALL(getrusage), CALL(sched_yield),
-	CALL(sched_getaffinity), CALL(sched_setaffinity), CALL(sched_getscheduler),
+	CALL(sched_getaffinity), CALL(sched_getscheduler),
 	CALL(sched_get_priority_max), CALL(sched_get_priority_min), CALL(getcpu),
 };
 
@@ -74,30 +74,65 @@ static const struct rf_call messages[] = {
 static const struct rf_call conveniences[] = {
 	CALL(accept), CALL(sendmmsg), CALL(recvmmsg), CALL(setuid), CALL(setgid), CALL(setreuid),
 	CALL(setregid), CALL(setresuid), CALL(setresgid), CALL(setfsuid), CALL(setfsgid),
-	CALL(setgroups), CALL(capset), CALL(getrlimit), CALL(sched_setparam),
-	CALL(sched_setscheduler), CALL(sched_setattr), CALL(sched_rr_get_interval), CALL(mlock2),
+	CALL(setgroups), CALL(capset), CALL(getrlimit), 
+	CALL(sched_rr_get_interval), CALL(mlock2),
 	CALL(mlockall), CALL(munlockall), CALL(readahead), CALL(sync_file_range), CALL(tee),
-	CALL(ioprio_get), CALL(ioprio_set), CALL(get_mempolicy), CALL(set_mempolicy), CALL(mbind),
-	CALL(inotify_init1), CALL(inotify_add_watch), CALL(inotify_rm_watch), CALL(mq_open),
-	CALL(mq_unlink), CALL(mq_timedsend), CALL(mq_timedreceive), CALL(mq_notify),
-	CALL(mq_getsetattr), CALL(semget), CALL(semop), CALL(semctl), CALL(semtimedop),
-	CALL(msgget), CALL(msgsnd), CALL(msgrcv), CALL(msgctl),
+	CALL(ioprio_get), CALL(get_mempolicy), CALL(set_mempolicy), CALL(mbind),
+	
+	
+	
+	
 	CALL_AT(landlock_create_ruleset, 444), CALL_AT(landlock_add_rule, 445),
-	CALL_AT(landlock_restrict_self, 446), CALL(seccomp), CALL(remap_file_pages),
+	CALL(seccomp), CALL(remap_file_pages),
 };
 
 /* What programs use now and then, and can do without where the list must be short. */
 static const struct rf_call now_and_then[] = {
 	CALL(preadv), CALL(pwritev), CALL(preadv2), CALL(pwritev2), CALL(splice),
-	CALL(copy_file_range), CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr), CALL(removexattr),
-	CALL(lremovexattr), CALL(fremovexattr), CALL(mincore), CALL(pkey_mprotect),
-	CALL(pkey_alloc), CALL(pkey_free), CALL(times), CALL(getpriority), CALL(setpriority),
+	CALL(copy_file_range), 
+	CALL(mincore), CALL(pkey_mprotect),
+	CALL(pkey_alloc), CALL(pkey_free), CALL(times), CALL(getpriority), 
 	CALL(sched_getparam), CALL(sched_getattr), CALL(pidfd_open), CALL(pidfd_send_signal),
 	CALL(rt_sigpending), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo), CALL(timer_gettime),
 	CALL(timer_getoverrun), CALL(connect), CALL(bind), CALL(listen), CALL(accept4),
-	CALL(getpeername), CALL(fchown), CALL(fchownat), CALL(timerfd_gettime), CALL(msync),
+	CALL(getpeername), CALL(timerfd_gettime), CALL(msync),
 	CALL_AT(mseal, 462), CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455),
 	CALL_AT(futex_requeue, 456),
+};
+
+/* What Landlock does not see, or what reaches others of the same uid: a lesser box does without. */
+static const struct rf_call times[] = {
+	CALL(utimensat),
+};
+static const struct rf_call xattrs[] = {
+	CALL(setxattr), CALL(lsetxattr), CALL(fsetxattr), CALL(removexattr),
+	CALL(lremovexattr), CALL(fremovexattr),
+};
+static const struct rf_call owners[] = {
+	CALL(fchown), CALL(fchownat),
+};
+static const struct rf_call queues[] = {
+	CALL(mq_open), CALL(mq_unlink), CALL(mq_timedsend), CALL(mq_timedreceive),
+	CALL(mq_notify), CALL(mq_getsetattr), CALL(semget), CALL(semop), CALL(semctl),
+	CALL(semtimedop), CALL(msgget), CALL(msgsnd), CALL(msgrcv), CALL(msgctl),
+};
+static const struct rf_call watches[] = {
+	CALL(inotify_init1), CALL(inotify_add_watch), CALL(inotify_rm_watch),
+};
+static const struct rf_call schedulers[] = {
+	CALL(sched_setparam), CALL(sched_setscheduler), CALL(sched_setattr),
+};
+static const struct rf_call affinities[] = {
+	CALL(sched_setaffinity),
+};
+static const struct rf_call ioprios[] = {
+	CALL(ioprio_set),
+};
+static const struct rf_call priorities[] = {
+	CALL(setpriority),
+};
+static const struct rf_call rulesets[] = {
+	CALL_AT(landlock_restrict_self, 446),
 };
 
 static const struct rf_call memfds[] = { CALL(memfd_create) };
@@ -107,7 +142,8 @@ static const struct rf_call shared_memory[] = {
 };
 
 static const struct rf_call modes_1[] = { CALL(fchmod) };
-static const struct rf_call modes_2[] = { CALL(fchmodat), CALL_AT(fchmodat2, 452), CALL(mkdirat) };
+static const struct rf_call modes_2[] = { CALL(fchmodat), CALL_AT(fchmodat2, 452) };
+static const struct rf_call folders_2[] = { CALL(mkdirat) };
 static const struct rf_call opens_at[] = { CALL(openat) };
 static const struct rf_call nodes_2[] = { CALL(mknodat) };
 static const struct rf_call clones[] = { CALL(clone), CALL(unshare) };
@@ -163,11 +199,22 @@ static const struct rf_call legacy[] = {
 	CALL(arch_prctl),
 };
 static const struct rf_call legacy_spare[] = {
-	CALL(futimesat), CALL(utime), CALL(utimes), CALL(signalfd), CALL(eventfd),
-	CALL(inotify_init), CALL(get_thread_area), CALL(set_thread_area), CALL(getdents),
-	CALL(alarm), CALL(pause), CALL(renameat), CALL(chown), CALL(lchown), CALL(epoll_create),
+	CALL(signalfd), CALL(eventfd),
+	CALL(get_thread_area), CALL(set_thread_area), CALL(getdents),
+	CALL(alarm), CALL(pause), CALL(renameat), CALL(epoll_create),
 };
-static const struct rf_call legacy_modes_1[] = { CALL(chmod), CALL(mkdir), CALL(creat) };
+static const struct rf_call legacy_modes_1[] = { CALL(mkdir), CALL(creat) };
+static const struct rf_call legacy_chmods[] = { CALL(chmod) };
+static const struct rf_call legacy_times[] = {
+	CALL(futimesat), CALL(utime), CALL(utimes),
+};
+static const struct rf_call legacy_owners[] = {
+	CALL(chown), CALL(lchown),
+};
+static const struct rf_call legacy_watches[] = {
+	CALL(inotify_init),
+};
+
 static const struct rf_call legacy_opens[] = { CALL(open) };
 static const struct rf_call legacy_nodes[] = { CALL(mknod) };
 static const struct rf_call legacy_surface[] = {
@@ -181,8 +228,12 @@ static const struct rf_call legacy_surface[] = {
 #define YES RF_CALL_ALLOW
 #define NO  RF_CALL_REFUSE
 #define OLD RF_CALL_ABSENT
+#define ASK RF_CALL_ASK
 #define ROW(why, verdict, strict, sampled, check, calls) \
-	{ why, verdict, strict, sampled, check, calls, RF_LEN(calls) }
+	{ why, verdict, strict, sampled, check, calls, RF_LEN(calls), YES, RF_CHECK_NONE, false }
+/* The same with a fate, or a closer look, in a lesser box. */
+#define LESS(why, verdict, strict, sampled, lesser, check, closer, calls) \
+	{ why, verdict, strict, sampled, check, calls, RF_LEN(calls), lesser, closer, false }
 
 const struct rf_call_group rf_call_groups[] = {
 	/*   why                                     default strict sampled  check          calls */
@@ -195,10 +246,23 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("use sockets that could be made",           YES, YES, YES, RF_CHECK_NONE, messages),
 	ROW("harmless without capabilities",            YES, OLD, YES, RF_CHECK_NONE, conveniences),
 	ROW("now and then, and not in a short list",    YES, OLD, YES, RF_CHECK_NONE, now_and_then),
+	LESS("times of files",                          YES, YES, YES, ASK, RF_CHECK_NONE, RF_CHECK_NONE, times),
+	LESS("attributes of files",                     YES, OLD, YES, RF_CALL_LACKING, RF_CHECK_NONE, RF_CHECK_NONE,
+	     xattrs),
+	LESS("owners of files",                         YES, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, owners),
+	LESS("queues and semaphores",                   YES, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, queues),
+	LESS("news of files",                           YES, OLD, YES, OLD, RF_CHECK_NONE, RF_CHECK_NONE, watches),
+	LESS("how the box's processes are scheduled",   YES, OLD, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PID, schedulers),
+	LESS("where the box's processes run",           YES, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PID, affinities),
+	LESS("priorities of the box's processes",       YES, OLD, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PRIORITY, ioprios),
+	LESS("priorities of the box's processes",       YES, OLD, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PRIORITY, priorities),
+	{ "restrict oneself further",                   YES, OLD, YES, RF_CHECK_NONE, rulesets, RF_LEN(rulesets), YES,
+	  RF_CHECK_NONE, true },
 	ROW("memory without a name, which only a cgroup sees", YES, YES, OLD, RF_CHECK_NONE, memfds),
-	ROW("System V memory, which only a cgroup sees", YES, NO, NO,  RF_CHECK_NONE, shared_memory),
-	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_1, modes_1),
-	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_2, modes_2),
+	LESS("System V memory, which only a cgroup sees", YES, NO, NO, NO, RF_CHECK_NONE, RF_CHECK_NONE, shared_memory),
+	LESS("no setuid or setgid bit",                 YES, YES, YES, ASK, RF_CHECK_MODE_1, RF_CHECK_NONE, modes_1),
+	LESS("no setuid or setgid bit",                 YES, YES, YES, ASK, RF_CHECK_MODE_2, RF_CHECK_NONE, modes_2),
+	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_2, folders_2),
 	ROW("no setuid or setgid file made",            YES, YES, YES, RF_CHECK_OPENAT, opens_at),
 	ROW("no device, setuid or setgid node",         YES, NO,  YES, RF_CHECK_NODE_2, nodes_2),
 	ROW("no new namespace",                         YES, YES, YES, RF_CHECK_CLONE, clones),
@@ -222,6 +286,10 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("older spellings of allowed calls",         YES, YES, YES, RF_CHECK_NONE, legacy),
 	ROW("older spellings, rarely used",             YES, OLD, YES, RF_CHECK_NONE, legacy_spare),
 	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_1, legacy_modes_1),
+	LESS("no setuid or setgid bit",                 YES, YES, YES, ASK, RF_CHECK_MODE_1, RF_CHECK_NONE, legacy_chmods),
+	LESS("times of files",                          YES, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, legacy_times),
+	LESS("owners of files",                         YES, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, legacy_owners),
+	LESS("news of files",                           YES, OLD, YES, OLD, RF_CHECK_NONE, RF_CHECK_NONE, legacy_watches),
 	ROW("no setuid or setgid file made",            YES, YES, YES, RF_CHECK_OPEN, legacy_opens),
 	ROW("no device, setuid or setgid node",         YES, NO,  YES, RF_CHECK_NODE_1, legacy_nodes),
 	ROW("obsolete kernel surface",                  NO,  NO,  NO,  RF_CHECK_NONE, legacy_surface),
@@ -231,9 +299,23 @@ const struct rf_call_group rf_call_groups[] = {
 
 const size_t rf_call_group_count = RF_LEN(rf_call_groups);
 
+enum rf_call_check rf_call_check(const struct rf_call_group *group,
+				 const struct rf_call_options *options)
+{
+	return options->is_lesser && group->check_in_lesser != RF_CHECK_NONE
+		       ? group->check_in_lesser
+		       : group->check;
+}
+
 enum rf_call_verdict rf_call_verdict(const struct rf_call_group *group,
 				     const struct rf_call_options *options)
 {
+	if (options->is_lesser && group->is_for_lesser_init)
+		return RF_CALL_ALLOW;
+	if (options->is_lesser && group->in_lesser == RF_CALL_ASK && !options->has_deputy)
+		return RF_CALL_REFUSE;
+	if (options->is_lesser && group->in_lesser != RF_CALL_ALLOW)
+		return group->in_lesser;
 	if (options->is_sampled && group->in_sampled != RF_CALL_ALLOW)
 		return group->in_sampled;
 	if (options->syscalls == RF_SYSCALLS_STRICT)

@@ -30,13 +30,18 @@ enum rf_call_check {
 	RF_CHECK_SETRLIMIT, /* core limits are left alone: see rlimit.c */
 	RF_CHECK_PRLIMIT,
 	RF_CHECK_FCNTL, /* no leases, no directory signals */
+	/* In a lesser box, which shares its uid and pids with others: */
+	RF_CHECK_OWN_PID,      /* argument 0 is 0, the caller */
+	RF_CHECK_OWN_PRIORITY, /* setpriority, ioprio_set: of the caller or its group */
 };
 
 enum rf_call_verdict {
 	RF_CALL_ALLOW,
-	RF_CALL_FAKE,   /* answered with success, and not made */
-	RF_CALL_REFUSE, /* EPERM */
-	RF_CALL_ABSENT, /* ENOSYS: programs know what to do without it */
+	RF_CALL_FAKE,    /* answered with success, and not made */
+	RF_CALL_REFUSE,  /* EPERM */
+	RF_CALL_ABSENT,  /* ENOSYS: programs know what to do without it */
+	RF_CALL_LACKING, /* EOPNOTSUPP, as on a file system that can't */
+	RF_CALL_ASK,     /* the deputy does it, or it is refused: see deputy.h */
 };
 
 struct rf_call {
@@ -53,6 +58,9 @@ struct rf_call_group {
 	enum rf_call_check check;        /* of what is allowed */
 	const struct rf_call *calls;
 	size_t count;
+	enum rf_call_verdict in_lesser;     /* in a lesser box, or ALLOW: as elsewhere */
+	enum rf_call_check check_in_lesser; /* or NONE: as elsewhere */
+	bool is_for_lesser_init;            /* which needs it, whatever the others say */
 };
 
 extern const struct rf_call_group rf_call_groups[];
@@ -64,7 +72,13 @@ struct rf_call_options {
 	bool has_unix;   /* unix sockets may be made, besides pairs */
 	bool has_inet;   /* inet and route sockets may be made */
 	bool is_sampled; /* memory has no hard limit: what a sampler can't see is refused */
+	bool is_lesser;  /* no namespaces: what Landlock does not see is refused, */
+	bool has_deputy; /* or asked of the launcher */
 };
+
+/* What is looked at in an allowed call of the group. */
+enum rf_call_check rf_call_check(const struct rf_call_group *group,
+				 const struct rf_call_options *options);
 
 enum rf_call_verdict rf_call_verdict(const struct rf_call_group *group,
 				     const struct rf_call_options *options);

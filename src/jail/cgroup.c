@@ -308,9 +308,12 @@ int rf_cgroup_raise(struct rf_box *box, struct rf_err *err)
 int rf_cgroup_enter(struct rf_box *box, struct rf_err *err)
 {
 	struct rf_cgroup *cgroup = &box->cgroup;
+	int unified = box->is_lesser ? cgroup->dirs[RF_GROUP_UNIFIED] : -1;
+	int code = unified < 0 ? 0 : rf_fd_write_text(unified, "cgroup.procs", "0");
 
+	if (code < 0)
+		return rf_fail(err, code, "enter %s", cgroup->paths[RF_GROUP_UNIFIED]);
 	for (int i = RF_GROUP_MEMORY; i < RF_GROUP_COUNT; i++) {
-		int code;
 
 		if (cgroup->dirs[i] < 0 || cgroup->paths[i][0] == '\0')
 			continue;

@@ -42,7 +42,7 @@ void rf_cgroup_init(struct rf_cgroup *cgroup);
 /* True if the box has a group of its own. */
 bool rf_cgroup_is_used(const struct rf_cgroup *cgroup);
 
-/* The wall's two parts: makes and limits the groups; enters them (version 1 only: see box.c). */
+/* The wall's two parts: makes and limits the groups; enters them (version 1, or a lesser box: else see box.c). */
 int rf_cgroup_raise(struct rf_box *box, struct rf_err *err);
 int rf_cgroup_enter(struct rf_box *box, struct rf_err *err);
 

@@ -40,6 +40,7 @@
 	((unsigned)(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |  \
 		    CLONE_NEWPID | CLONE_NEWNET))
 #define NEW_TIME    0x80u /* CLONE_NEWTIME: a namespace for unshare(), a signal's bits for clone() */
+#define IOPRIO_USER 3u    /* IOPRIO_WHO_USER */
 #define SOCKET_TYPE 0xfu  /* below the flags SOCK_NONBLOCK and SOCK_CLOEXEC */
 
 #define ALLOW      SECCOMP_RET_ALLOW
@@ -47,7 +48,13 @@
 #define ABSENT     (SECCOMP_RET_ERRNO | ENOSYS)
 #define FAKE       SECCOMP_RET_ERRNO
 #define NO_FAMILY  (SECCOMP_RET_ERRNO | EAFNOSUPPORT)
+#define LACKING    (SECCOMP_RET_ERRNO | EOPNOTSUPP)
+#define NO_IOCTL   (SECCOMP_RET_ERRNO | ENOTTY)
 #define AT(offset) ((uint32_t)offsetof(struct seccomp_data, offset))
+
+/* All but the last byte of the requests to terminals and pipes, and to sockets. */
+#define IOCTL_TERMINAL 0x5400u
+#define IOCTL_SOCKET   0x8900u
 
 /* A call's number and what becomes of it. */
 struct leaf {
@@ -165,12 +172,13 @@ static void check_socket(struct writer *w)
 	load_arg(w, 1);
 	mask_with(w, SOCKET_TYPE);
 	put(w, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, SOCK_STREAM);
-	put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SOCK_DGRAM);
+	/* Landlock knows TCP only. */
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, w->options->is_lesser ? SOCK_STREAM : SOCK_DGRAM);
 	ret(w, REFUSE);
 	load_arg(w, 2);
 	ret_if(w, 0, ALLOW);
 	ret_if(w, IPPROTO_TCP, ALLOW);
-	ret_if(w, IPPROTO_UDP, ALLOW);
+	ret_if(w, IPPROTO_UDP, ALLOW); /* which the kernel refuses for a stream */
 	ret(w, REFUSE);
 }
 
@@ -207,7 +215,18 @@ static void check_ioctl(struct writer *w)
 	ret_if(w, TIOCLINUX, REFUSE);
 	ret_if(w, TIOCSETD, REFUSE); /* loads line disciplines, a module each */
 	ret_if(w, TIOCCONS, REFUSE);
-	ret(w, ALLOW);
+	if (!w->options->is_lesser) {
+		ret(w, ALLOW);
+		return;
+	}
+	/* On a file that is only read, some would change it (flags, verity, encryption): few are known good. */
+	ret_if(w, FICLONE, ALLOW);
+	ret_if(w, FICLONERANGE, ALLOW);
+	ret_if(w, FS_IOC_GETFLAGS, ALLOW);
+	mask_with(w, 0xffffff00u);
+	ret_if(w, IOCTL_TERMINAL, ALLOW);
+	ret_if(w, IOCTL_SOCKET, ALLOW);
+	ret(w, NO_IOCTL);
 }
 
 /* What Debian's programs ask for: plain Linux, the 32-bit uname, no address randomisation, a query. */
@@ -239,6 +258,11 @@ static void check_setrlimit(struct writer *w)
 /* The same for prlimit64(pid, resource, new, old); a call without `new` only asks. */
 static void check_prlimit(struct writer *w)
 {
+	if (w->options->is_lesser) {
+		load_arg(w, 0);
+		put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
+		ret(w, REFUSE); /* another process, perhaps not of the box */
+	}
 	load_arg(w, 1);
 	put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, RLIMIT_CORE);
 	ret(w, ALLOW);
@@ -248,6 +272,23 @@ static void check_prlimit(struct writer *w)
 	load_high(w, 2);
 	ret_if(w, 0, ALLOW);
 	ret(w, FAKE);
+}
+
+static void check_own_pid(struct writer *w)
+{
+	load_arg(w, 0);
+	ret_if(w, 0, ALLOW);
+	ret(w, REFUSE);
+}
+
+/* (which, who): the caller or its group, and never the whole user, whom "0" names too. */
+static void check_own_priority(struct writer *w, int nr)
+{
+	load_arg(w, 0);
+	ret_if(w, nr == __NR_setpriority ? PRIO_USER : IOPRIO_USER, REFUSE);
+	load_arg(w, 1);
+	ret_if(w, 0, ALLOW);
+	ret(w, REFUSE);
 }
 
 static void put_leaf(struct writer *w, const struct leaf *leaf)
@@ -301,6 +342,12 @@ static void put_leaf(struct writer *w, const struct leaf *leaf)
 	case RF_CHECK_PRLIMIT:
 		check_prlimit(w);
 		break;
+	case RF_CHECK_OWN_PID:
+		check_own_pid(w);
+		break;
+	case RF_CHECK_OWN_PRIORITY:
+		check_own_priority(w, leaf->nr);
+		break;
 	}
 }
 
@@ -342,6 +389,8 @@ static uint32_t action_of(enum rf_call_verdict verdict)
 		[RF_CALL_FAKE]   = FAKE,
 		[RF_CALL_REFUSE] = REFUSE,
 		[RF_CALL_ABSENT] = ABSENT,
+		[RF_CALL_LACKING] = LACKING,
+		[RF_CALL_ASK]    = SECCOMP_RET_USER_NOTIF,
 	};
 	/* clang-format on */
 
@@ -361,7 +410,8 @@ static void look_up_all(const struct rf_call_options *options, struct leaf *by_n
 			struct leaf *leaf = &by_nr[group->calls[i].nr];
 
 			leaf->action = action_of(verdict);
-			leaf->check = verdict == RF_CALL_ALLOW ? group->check : RF_CHECK_NONE;
+			leaf->check = verdict == RF_CALL_ALLOW ? rf_call_check(group, options)
+							       : RF_CHECK_NONE;
 		}
 	}
 }

@@ -12,7 +12,9 @@
 
 #include "base/fd.h"
 #include "base/kernel.h"
+#include "jail/lesser.h"
 #include "jail/record.h"
+#include "jail/scratch.h"
 
 /* Closes every other descriptor, gap by gap. */
 static void keep_only(const int *kept, size_t count)
@@ -50,8 +52,13 @@ static _Noreturn void wait_and_clean(const struct rf_box *launchers, int life)
 	keep_only((int[]){ life, box.pidfd, box.record, box.uid_lock }, 4);
 	while (read(life, &none, 1) < 0 && errno == EINTR)
 		;
-	rf_box_kill(&box);
+	if (box.is_lesser) /* whose pid 1 has seen it too, and is ending its kin */
+		rf_lesser_await(&box);
+	else
+		rf_box_kill(&box);
 	poll(&gone, 1, 2000);
+	if (box.scratch[0])
+		rf_scratch_remove(box.scratch);
 	for (int i = 0; i < RF_GROUP_COUNT; i++)
 		box.cgroup.dirs[i] = -1;
 	rf_cgroup_done(&box.cgroup);
@@ -64,7 +71,8 @@ void rf_janitor_start(struct rf_janitor *janitor, const struct rf_box *box)
 	int life[2];
 
 	*janitor = (struct rf_janitor){ .life = -1 };
-	if ((!rf_cgroup_is_used(&box->cgroup) && box->record < 0) || pipe2(life, O_CLOEXEC) < 0)
+	if ((!rf_cgroup_is_used(&box->cgroup) && box->record < 0 && !box->is_lesser) ||
+	    pipe2(life, O_CLOEXEC) < 0)
 		return;
 	janitor->pid = fork();
 	if (janitor->pid == 0) {

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,8 @@
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "base/path.h"
+#include "jail/scratch.h"
+#include "jail/source.h"
 
 /* Rights on files, by the ABI that brought them (landlock.h of Linux 6.15). */
 #define FS_EXECUTE     (1ull << 0)
@@ -87,7 +90,7 @@ static uint64_t handled_fs(int abi)
 }
 
 /* Returns a ruleset's descriptor or a negative errno. */
-static int new_ruleset(const struct rf_plan *plan, int abi)
+static int new_ruleset(bool has_inet, int abi)
 {
 	struct ruleset_attr attr = { .fs = handled_fs(abi) };
 	size_t size = sizeof(attr.fs);
@@ -95,9 +98,7 @@ static int new_ruleset(const struct rf_plan *plan, int abi)
 
 	if (abi >= 4) {
 		size = offsetof(struct ruleset_attr, scoped);
-		attr.net = plan->has_loopback || plan->link == RF_LINK_HOST
-				   ? 0
-				   : NET_BIND_TCP | NET_CONNECT;
+		attr.net = has_inet ? 0 : NET_BIND_TCP | NET_CONNECT;
 	}
 	if (abi >= 6) {
 		size = sizeof(attr);
@@ -192,9 +193,9 @@ static int grant_frame(const struct rf_box *box, int ruleset, struct rf_err *err
 	return code < 0 ? rf_fail(err, code, "grant the root") : 0;
 }
 
-static bool sentinel_opens(void)
+static bool sentinel_opens(const char *path)
 {
-	RF_AUTO_FD int fd = open(RF_SENTINEL, O_RDONLY | O_CLOEXEC);
+	RF_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	return fd >= 0;
 }
@@ -225,15 +226,145 @@ int rf_landlock_raise(struct rf_box *box, struct rf_err *err)
 			 "use Linux 6.12 or newer, or `--net none`", err) < 0)
 		return err->code;
 
-	ruleset = new_ruleset(plan, abi);
+	ruleset = new_ruleset(plan->has_loopback || plan->link == RF_LINK_HOST, abi);
 	if (ruleset < 0)
 		return rf_fail(err, ruleset, "make a ruleset");
 	if (grant_frame(box, ruleset, err) < 0 ||
 	    grant_places(plan, ruleset, handled_fs(abi), err) < 0)
 		return err->code;
-	if (!sentinel_opens())
+	if (!sentinel_opens(RF_SENTINEL))
 		return rf_fail(err, -errno, "open the sentinel");
 	if (syscall(RF_NR_LANDLOCK_SELF, ruleset, 0) < 0)
+		return rf_fail(err, -errno, "enforce the ruleset");
+	return 0;
+}
+
+/* ------------------------------------------------------------- the lesser box */
+
+/* Of /proc, what speaks of the machine and not of its processes.  (Pid 1 alone has all of it.) */
+static const char *const of_proc[] = {
+	"/proc/cpuinfo", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo",
+	"/proc/stat",    "/proc/sys",         "/proc/uptime",  "/proc/version",
+};
+_Static_assert(RF_LEN(of_proc) <= RF_BOX_HELD, "the box holds them all");
+
+/*
+ * What a place of the plan is on the host.  Gives a descriptor; -ENOENT for what a lesser box does
+ * not have: nothing stands in for a fresh /proc, terminals and masks, and a directory of our own in
+ * a full box (/etc, /dev) is the host's here, all of which would be granted with it.
+ */
+static int open_on_host(const struct rf_place *place, struct rf_err *err)
+{
+	struct stat st;
+	int fd;
+
+	switch (place->kind) {
+	case RF_PLACE_HOST:
+		return rf_source_find(place, err);
+	case RF_PLACE_SYSTEM:
+	case RF_PLACE_TEXT: /* the host's own passwd, hosts and their like */
+	case RF_PLACE_DEVICE:
+		fd = open(place->path, O_PATH | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		if (place->kind != RF_PLACE_DEVICE || (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode)))
+			return fd;
+		close(fd);
+		return rf_fail_say(err, -ENODEV, "%s is not a character device", place->path);
+	default:
+		return -ENOENT;
+	}
+}
+
+static int grant_on_host(const struct rf_box *box, int ruleset, struct rf_err *err)
+{
+	uint64_t handled = handled_fs(box->landlock_abi);
+
+	for (size_t i = 0; i < box->plan->place_count; i++) {
+		const struct rf_place *place = &box->plan->places[i];
+		RF_AUTO_FD int fd = open_on_host(place, err);
+		int code = fd < 0 ? fd : grant(ruleset, fd, rights_of(place) & handled);
+
+		if (code == -ENOENT && (place->kind != RF_PLACE_HOST || place->is_optional)) {
+			*err = RF_ERR_INIT;
+			continue;
+		}
+		if (code < 0)
+			return err->code ? err->code : rf_fail(err, code, "grant %s", place->path);
+	}
+	return 0;
+}
+
+/*
+ * A rule counts for an inode as long as the kernel remembers it, and it forgets those of /proc as
+ * soon as nobody has them open: the launcher does, until the end of the box.
+ */
+static int grant_proc(struct rf_box *box, int ruleset, struct rf_err *err)
+{
+	for (size_t i = 0; i < RF_LEN(of_proc); i++) {
+		int code;
+
+		if (box->held[i] < 0)
+			box->held[i] = open(of_proc[i], O_PATH | O_CLOEXEC);
+		code = box->held[i] < 0 ? 0
+					: grant(ruleset, box->held[i], FS_READ_FILE | FS_READ_DIR);
+		if (code < 0)
+			return rf_fail(err, code, "grant %s", of_proc[i]);
+	}
+	return 0;
+}
+
+static int grant_scratch(const struct rf_box *box, int ruleset, struct rf_err *err)
+{
+	static const char *const rooms[] = { "home", "tmp" };
+	uint64_t rights = FS_CHANGES | FS_READ_FILE | FS_READ_DIR | FS_EXECUTE;
+
+	for (size_t i = 0; i < RF_LEN(rooms); i++) {
+		RF_AUTO_FD int fd = rf_scratch_open(box, rooms[i]);
+		int code = fd < 0 ? fd : grant(ruleset, fd, rights & handled_fs(box->landlock_abi));
+
+		if (code < 0)
+			return rf_fail(err, code, "grant %s/%s", box->scratch, rooms[i]);
+	}
+	return 0;
+}
+
+/* What pid 1 has besides: its own program, and /proc, in which it looks for its kin. */
+static int grant_init(const struct rf_box *box, int ruleset, struct rf_err *err)
+{
+	RF_AUTO_FD int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int code = proc < 0 ? -errno : grant(ruleset, proc, FS_READ_FILE | FS_READ_DIR);
+
+	if (code == 0)
+		code = grant(ruleset, box->init, FS_EXECUTE | FS_READ_FILE);
+	return code < 0 ? rf_fail(err, code, "grant /proc") : 0;
+}
+
+int rf_landlock_open_lesser(struct rf_box *box, struct rf_err *err)
+{
+	/* Two domains, one within the other: the program's signals do not reach pid 1. */
+	for (int i = 0; i < 2; i++) {
+		int ruleset = new_ruleset(box->plan->link == RF_LINK_HOST, box->landlock_abi);
+
+		if (ruleset < 0)
+			return rf_fail(err, ruleset, "make a ruleset");
+		box->rulesets[i] = ruleset;
+		if (grant_on_host(box, ruleset, err) < 0 || grant_scratch(box, ruleset, err) < 0 ||
+		    grant_proc(box, ruleset, err) < 0)
+			return err->code;
+	}
+	return grant_init(box, box->rulesets[0], err);
+}
+
+int rf_landlock_raise_lesser(struct rf_box *box, struct rf_err *err)
+{
+	char sentinel[sizeof(box->scratch) + 16];
+
+	box->shared->landlock_abi = box->landlock_abi;
+	snprintf(sentinel, sizeof(sentinel), "%s/sentinel", box->scratch);
+	if (!sentinel_opens(sentinel))
+		return rf_fail(err, -errno, "open the sentinel");
+	if (syscall(RF_NR_LANDLOCK_SELF, box->rulesets[0], 0) < 0)
 		return rf_fail(err, -errno, "enforce the ruleset");
 	return 0;
 }

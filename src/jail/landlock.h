@@ -10,6 +10,10 @@ int rf_landlock_prepare(struct rf_box *box, struct rf_err *err);
 
 int rf_landlock_raise(struct rf_box *box, struct rf_err *err);
 
+/* The same for a lesser box: rulesets for pid 1 and for the program, made while every path can be named. */
+int rf_landlock_open_lesser(struct rf_box *box, struct rf_err *err);
+int rf_landlock_raise_lesser(struct rf_box *box, struct rf_err *err);
+
 /* The newest ABI that this kernel offers, or 0. */
 int rf_landlock_abi(void);
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/probe-cause.h"
 #include "jail/probe-check.h"
 
 static bool sysctl_is(const char *name, const char *value)
@@ -33,52 +34,50 @@ static bool is_refusal(int code)
 }
 
 /* user.max_net_namespaces and its like; each kind of namespace has its own. */
-static bool is_out_of_namespaces(const struct rf_probe_trial *trial, int code)
+static bool is_out_of_namespaces(int code)
 {
-	return (code == -ENOSPC || code == -EUSERS) && trial->outside;
+	return code == -ENOSPC || code == -EUSERS;
 }
 
-static bool is_debian_rule(const struct rf_probe_trial *trial, int code)
+static bool is_debian_rule(bool is_root, int code)
 {
-	return is_refusal(code) && !trial->report->is_root &&
-	       sysctl_is("kernel/unprivileged_userns_clone", "0");
+	return is_refusal(code) && !is_root && sysctl_is("kernel/unprivileged_userns_clone", "0");
 }
 
-static bool is_ubuntu_rule(const struct rf_probe_trial *trial, int code)
+static bool is_ubuntu_rule(bool is_root, int code)
 {
-	return is_refusal(code) && !trial->report->is_root &&
+	return is_refusal(code) && !is_root &&
 	       sysctl_is("kernel/apparmor_restrict_unprivileged_userns", "1");
 }
 
-static bool is_filtered(const struct rf_probe_trial *trial, int code)
+static bool is_filtered(bool is_root, int code)
 {
 	char text[4096];
 
-	(void)trial;
+	(void)is_root;
 	return (is_refusal(code) || code == -ENOSYS) &&
 	       rf_fd_read_text(AT_FDCWD, "/proc/self/status", text, sizeof(text)) > 0 &&
 	       strstr(text, "\nSeccomp:\t2");
 }
 
-static bool is_root_without_power(const struct rf_probe_trial *trial, int code)
+static bool is_root_without_power(bool is_root, int code)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct sets[2] = { 0 };
 
-	return is_refusal(code) && trial->report->is_root &&
-	       syscall(SYS_capget, &header, sets) == 0 &&
+	return is_refusal(code) && is_root && syscall(SYS_capget, &header, sets) == 0 &&
 	       !(sets[0].effective & (1u << CAP_SYS_ADMIN));
 }
 
 /* The more precise comes first. */
 /* clang-format off */
 static const struct {
-	bool (*is_seen)(const struct rf_probe_trial *trial, int code);
+	bool (*is_seen)(bool is_root, int code);
 	const char *remedy;
 } causes[] = {
 	{ is_debian_rule, "sysctl -w kernel.unprivileged_userns_clone=1" },
-	{ is_ubuntu_rule, "install the AppArmor profile of docs/doctor.md, which allows ringfort user "
-	                  "namespaces; or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0" },
+	{ is_ubuntu_rule, "install ringfort's AppArmor profile (packaging/apparmor, see docs/doctor.md); "
+	                  "or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0" },
 	{ is_filtered,    "a filter around this process refuses it: docker run --security-opt "
 	                  "seccomp=unconfined --security-opt systempaths=unconfined ..." },
 	{ is_root_without_power, "root lacks CAP_SYS_ADMIN here: run ringfort as an ordinary user, or "
@@ -86,18 +85,28 @@ static const struct {
 };
 /* clang-format on */
 
-void rf_probe_cause_blame(struct rf_probe_trial *trial, int code)
+const char *rf_probe_cause_remedy(int code, bool is_root, const char *space)
 {
-	if (is_out_of_namespaces(trial, code)) {
-		rf_probe_remedy(trial,
-				"sysctl -w user.max_%s_namespaces=15000, and in every container "
-				"around this one",
-				trial->check->what);
-		return;
+	static char remedy[160];
+
+	if (is_out_of_namespaces(code) && space) {
+		snprintf(remedy, sizeof(remedy),
+			 "sysctl -w user.max_%s_namespaces=15000, and in every container around "
+			 "this one",
+			 space);
+		return remedy;
 	}
 	for (size_t i = 0; i < RF_LEN(causes); i++)
-		if (causes[i].is_seen(trial, code)) {
-			rf_probe_remedy(trial, "%s", causes[i].remedy);
-			return;
-		}
+		if (causes[i].is_seen(is_root, code))
+			return causes[i].remedy;
+	return NULL;
+}
+
+void rf_probe_cause_blame(struct rf_probe_trial *trial, int code)
+{
+	const char *remedy = rf_probe_cause_remedy(code, trial->report->is_root,
+						   trial->outside ? trial->check->what : NULL);
+
+	if (remedy)
+		rf_probe_remedy(trial, "%s", remedy);
 }

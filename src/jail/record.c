@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "jail/scratch.h"
 
 #define STATE_OF_ROOT "/var/lib/ringfort"
 #define RUN_OF_ROOT   "/run/ringfort"
@@ -79,14 +80,24 @@ int rf_record_open_uids(struct rf_err *err)
 	return fd < 0 ? fail_run(err, -errno) : fd;
 }
 
-int rf_record_cgroup(const struct rf_box *box, const char *path)
+static int add_line(const struct rf_box *box, const char *what, const char *path)
 {
 	char line[300];
-	int len = snprintf(line, sizeof(line), "cgroup %s\n", path);
+	int len = snprintf(line, sizeof(line), "%s %s\n", what, path);
 
 	if (box->record < 0)
 		return 0;
 	return write(box->record, line, (size_t)len) == len ? 0 : -EIO;
+}
+
+int rf_record_cgroup(const struct rf_box *box, const char *path)
+{
+	return add_line(box, "cgroup", path);
+}
+
+int rf_record_scratch(const struct rf_box *box, const char *path)
+{
+	return add_line(box, "scratch", path);
 }
 
 /* ------------------------------------------------------------- other boxes */
@@ -273,6 +284,8 @@ static bool sweep_entry(int boxes, const char *name, struct entry *entry, void *
 			*next++ = '\0';
 		if (strncmp(line, "cgroup /", 8) == 0)
 			rf_cgroup_remove(line + 7);
+		if (strncmp(line, "scratch /", 9) == 0)
+			rf_scratch_remove(line + 8);
 	}
 	unlinkat(boxes, name, 0);
 	return true;

@@ -23,6 +23,9 @@ int rf_record_make(struct rf_box *box, struct rf_err *err);
 /* Adds a cgroup's path, before the group is made. */
 int rf_record_cgroup(const struct rf_box *box, const char *path);
 
+/* The same for a lesser box's scratch folder. */
+int rf_record_scratch(const struct rf_box *box, const char *path);
+
 /* Fails if another living box has one of these namespaces. */
 int rf_record_check(struct rf_box *box, const uint64_t *ns, struct rf_err *err);
 

@@ -152,7 +152,10 @@ static void put_isolation(struct rf_json *json, const struct rf_result *result)
 {
 	rf_json_open_object(json, "isolation");
 	rf_json_string(json, "asked", result->asked == RF_ISOLATION_AUTO ? "auto" : "process");
-	rf_json_string(json, "got", result->proven ? "process" : "none");
+	rf_json_string(json, "got",
+		       !result->proven           ? "none"
+		       : result->walls.is_lesser ? "landlock"
+						 : "process");
 	rf_json_open_array(json, "missing");
 	for (uint32_t i = 0; i < result->walls.missing_count; i++)
 		rf_json_string(json, NULL, result->walls.missing[i]);
@@ -168,8 +171,8 @@ static void put_isolation(struct rf_json *json, const struct rf_result *result)
 static void put_walls(struct rf_json *json, const struct rf_result *result)
 {
 	rf_json_open_object(json, "walls_us");
-	for (size_t i = 0; rf_wall_name(i); i++)
-		rf_json_double(json, rf_wall_name(i),
+	for (size_t i = 0; rf_wall_name(result->walls.is_lesser, i); i++)
+		rf_json_double(json, rf_wall_name(result->walls.is_lesser, i),
 			       (double)(result->walls.wall_ns[i] + result->outside_ns[i]) / 1e3, 1);
 	rf_json_close_object(json);
 }

@@ -47,7 +47,8 @@ int rf_rlimit_raise(struct rf_box *box, struct rf_err *err)
 		{ RLIMIT_NICE,       "nice",       0 },
 		{ RLIMIT_CPU,        "cpu",        cpu == RF_LIMIT_NONE ? cpu : cpu / 1000 + 2 },
 		{ RLIMIT_NPROC,      "nproc",      box->cgroup.has_pids ? RF_LIMIT_NONE
-		                                                        : limits[RF_LIMIT_PIDS] + 1 },
+		                                                        : limits[RF_LIMIT_PIDS] + 1 +
+		                                                          box->tasks_outside },
 		{ RLIMIT_DATA,       "data",       box->cgroup.has_memory ? RF_LIMIT_NONE
 		                                   : data > 4 * GIB ? data : 4 * GIB },
 	};

@@ -16,7 +16,9 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/loop.h"
+#include "jail/deputy.h"
 #include "jail/janitor.h"
+#include "jail/lesser.h"
 #include "jail/pump.h"
 #include "jail/record.h"
 #include "jail/sample.h"
@@ -35,7 +37,7 @@ struct run {
 	struct rf_box box;
 	struct rf_loop *loop;
 	struct rf_pump pumps[3]; /* stdin, stdout, stderr */
-	struct rf_event *exit_event, *channel_event, *cpu_timer;
+	struct rf_event *exit_event, *channel_event, *cpu_timer, *request_event;
 	struct rf_janitor janitor;
 	struct rusage rusage;
 	struct rf_ending ending;
@@ -65,7 +67,7 @@ static void end_box(struct run *run)
 	if (run->has_exited)
 		return;
 	if (!run->box.cgroup.has_cputime || !run->box.cgroup.has_memory) {
-		rf_sample_take(run->box.pid, UINT64_MAX, &sample);
+		rf_sample_take(run->box.pid, !run->box.is_lesser, UINT64_MAX, &sample);
 		note_peak(run, &sample);
 	}
 	rf_box_kill(&run->box);
@@ -301,7 +303,8 @@ static void on_look(void *data, int what)
 	if (run->has_exited)
 		return;
 	if (is_sampled || used == UINT64_MAX) {
-		rf_sample_take(run->box.pid, limits[RF_LIMIT_MEMORY] / 4 * 3, &sample);
+		rf_sample_take(run->box.pid, !run->box.is_lesser, limits[RF_LIMIT_MEMORY] / 4 * 3,
+			       &sample);
 		note_peak(run, &sample);
 		used = used == UINT64_MAX ? sample.cpu_ns : used;
 	}
@@ -363,7 +366,7 @@ static void note_usage(struct run *run)
 		counts->pids_peak == UINT64_MAX ? run->peak.pids : counts->pids_peak - 1;
 	if (result->usage.pids_peak == 0)
 		result->usage.pids_peak = UINT64_MAX; /* too short to be looked at */
-	if (run->ending.end.kind == RF_REPORT_ENDED)
+	if (run->ending.end.kind == RF_REPORT_ENDED && run->ending.end.scratch_bytes)
 		result->usage.disk_bytes =
 			run->plan->limits[RF_LIMIT_DISK] - run->ending.end.scratch_free_bytes;
 }
@@ -397,6 +400,31 @@ static void judge(struct run *run)
 
 /* ------------------------------------------------------------- the whole */
 
+/* A full box; or, where the machine has no namespaces to give and the plan takes less, a lesser one. */
+static int start_box(struct run *run, struct rf_err *err)
+{
+	struct rf_box *box = &run->box;
+	struct rf_err why;
+
+	if (rf_box_start(box, run->options->init_path, err) == 0)
+		return 0;
+	if (!rf_lesser_is_due(run->plan, err, &why))
+		return err->code;
+	rf_box_done(box);
+	rf_box_init(box, run->plan);
+	rf_lesser_choose(box, &why);
+	return rf_box_start(box, run->options->init_path, err);
+}
+
+static void on_request(void *data, int what)
+{
+	struct run *run = data;
+
+	(void)what;
+	if (!rf_deputy_serve(&run->box))
+		rf_event_cancel(run->request_event);
+}
+
 static int supervise(struct run *run, struct rf_err *err)
 {
 	struct rf_box *box = &run->box;
@@ -404,10 +432,13 @@ static int supervise(struct run *run, struct rf_err *err)
 	if (rf_loop_new(&run->loop, err) < 0 || start_signals(run, err) < 0)
 		return err->code;
 	run->began_ns = rf_loop_now();
-	if (rf_box_start(box, run->options->init_path, err) < 0)
+	if (start_box(run, err) < 0)
 		return err->code;
 	memcpy(run->result->grades, box->grades, sizeof(box->grades));
 	if (start_timers(run, err) < 0 || start_pumps(run, err) < 0)
+		return err->code;
+	if (box->listener >= 0 && rf_loop_watch(run->loop, box->listener, RF_LOOP_READ, on_request,
+						run, &run->request_event, err) < 0)
 		return err->code;
 	if (rf_loop_watch(run->loop, box->channel[0], RF_LOOP_READ, on_channel, run,
 			  &run->channel_event, err) < 0 ||

@@ -163,7 +163,8 @@ static uint64_t scratch_of(int process)
 	return (fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
 }
 
-void rf_sample_take(pid_t init, uint64_t exact_above, struct rf_sample *ret_sample)
+void rf_sample_take(pid_t init, bool has_scratch, uint64_t exact_above,
+		    struct rf_sample *ret_sample)
 {
 	struct walk *walk = calloc(1, sizeof(*walk));
 	uint64_t exact = 0;
@@ -183,7 +184,7 @@ void rf_sample_take(pid_t init, uint64_t exact_above, struct rf_sample *ret_samp
 		ret_sample->cpu_ns += cpu_of(process);
 		walk->resident += resident_of(living);
 		ret_sample->memory_bytes += tables_of(living);
-		if (walk->next == 0)
+		if (walk->next == 0 && has_scratch)
 			ret_sample->memory_bytes += scratch_of(process);
 	}
 	if (ret_sample->pids > 0)

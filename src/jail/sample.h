@@ -10,6 +10,7 @@
 #ifndef RF_JAIL_SAMPLE_H
 #define RF_JAIL_SAMPLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -23,6 +24,7 @@ struct rf_sample {
  * Looks at the box whose pid 1 is `init`.  Exact memory costs more, so below `exact_above` bytes
  * of resident memory an upper bound will do.
  */
-void rf_sample_take(pid_t init, uint64_t exact_above, struct rf_sample *ret_sample);
+void rf_sample_take(pid_t init, bool has_scratch, uint64_t exact_above,
+		    struct rf_sample *ret_sample);
 
 #endif

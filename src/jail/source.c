@@ -22,8 +22,7 @@ static uint64_t attrs_of(const struct rf_place *place)
 	       (place->rights & RF_RIGHT_WRITE ? 0 : RF_MOUNT_ATTR_RDONLY);
 }
 
-/* True for what the policy or the current directory put there, and not every box has. */
-static bool is_named(const struct rf_place *place)
+bool rf_source_is_named(const struct rf_place *place)
 {
 	return strcmp(place->rule, "default") != 0 && strcmp(place->rule, "network.link") != 0;
 }
@@ -45,7 +44,7 @@ static int open_source(const struct rf_place *place, struct rf_err *err)
 	int file;
 
 	/* The host's own may be a link, as /etc/resolv.conf mostly is; no name of it is a stranger's. */
-	if (is_named(place))
+	if (rf_source_is_named(place))
 		file = open_named(place->source);
 	else
 		file = realpath(place->source, real) ? open_named(real) : -errno;
@@ -83,30 +82,42 @@ static bool is_kernels_own(int file)
 	return false;
 }
 
+int rf_source_find(const struct rf_place *place, struct rf_err *err)
+{
+	RF_AUTO_FD int file = open_source(place, err);
+	struct stat st;
+
+	if (file < 0)
+		return err->code;
+	if (fstat(file, &st) < 0)
+		return rf_fail(err, -errno, "%s: %s", place->rule, place->source);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
+		rf_fail_say(err, -EINVAL, "%s: %s is neither a file nor a directory", place->rule,
+			    place->source);
+		return rf_fail_hint(err, "sockets, pipes and devices are not shown in a box");
+	}
+	if (rf_source_is_named(place) && is_kernels_own(file)) {
+		rf_fail_say(err, -EACCES, "%s: %s is the kernel's own", place->rule, place->source);
+		return rf_fail_hint(err, "/proc, /sys and their like are not shown in a box");
+	}
+	if (rf_source_is_named(place) && rf_record_is_ours(file)) {
+		rf_fail_say(err, -EACCES, "%s: %s would show Ringfort's own state", place->rule,
+			    place->source);
+		return rf_fail_hint(err, "name a directory that does not hold it");
+	}
+	return rf_fd_take(&file);
+}
+
 /* Clones the tree, with no attributes changed yet. */
 static int clone_tree(const struct rf_place *place, struct stat *ret_st, struct rf_err *err)
 {
-	RF_AUTO_FD int file = open_source(place, err);
+	RF_AUTO_FD int file = rf_source_find(place, err);
 	int mnt;
 
 	if (file < 0)
 		return err->code;
 	if (fstat(file, ret_st) < 0)
 		return rf_fail(err, -errno, "%s: %s", place->rule, place->source);
-	if (!S_ISDIR(ret_st->st_mode) && !S_ISREG(ret_st->st_mode)) {
-		rf_fail_say(err, -EINVAL, "%s: %s is neither a file nor a directory", place->rule,
-			    place->source);
-		return rf_fail_hint(err, "sockets, pipes and devices are not shown in a box");
-	}
-	if (is_named(place) && is_kernels_own(file)) {
-		rf_fail_say(err, -EACCES, "%s: %s is the kernel's own", place->rule, place->source);
-		return rf_fail_hint(err, "/proc, /sys and their like are not shown in a box");
-	}
-	if (is_named(place) && rf_record_is_ours(file)) {
-		rf_fail_say(err, -EACCES, "%s: %s would show Ringfort's own state", place->rule,
-			    place->source);
-		return rf_fail_hint(err, "name a directory that does not hold it");
-	}
 	mnt = rf_kernel_open_tree(file, "",
 				  RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC | RF_AT_RECURSIVE |
 					  AT_EMPTY_PATH);
@@ -209,7 +220,8 @@ static int open_all_owned(struct rf_box *box, struct rf_err *err)
 	int code = proc < 0 ? rf_fail(err, -errno, "open /proc") : 0;
 
 	for (size_t i = 0; code == 0 && i < box->plan->place_count; i++)
-		if (box->plan->places[i].kind == RF_PLACE_HOST && is_named(&box->plan->places[i]))
+		if (box->plan->places[i].kind == RF_PLACE_HOST &&
+		    rf_source_is_named(&box->plan->places[i]))
 			code = open_owned(box, i, &owners, err);
 	for (size_t i = 0; i < owners.count; i++)
 		close(owners.of[i].ns);

@@ -4,10 +4,21 @@
 #ifndef RF_JAIL_SOURCE_H
 #define RF_JAIL_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 #include "jail/box.h"
+
+/* True for what the policy or the current directory put there, and not every box has. */
+bool rf_source_is_named(const struct rf_place *place);
+
+/*
+ * Opens what place->source names, and refuses what no box may be shown: a symbolic link on the way,
+ * the kernel's own, Ringfort's own state, what is neither file nor directory.  Returns an O_PATH
+ * descriptor or a negative errno.
+ */
+int rf_source_find(const struct rf_place *place, struct rf_err *err);
 
 /*
  * Clones the tree at place->source with everything mounted beneath it: without setuid and devices,

@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "jail/identity.h"
 #include "jail/landlock.h"
+#include "jail/lesser.h"
 #include "jail/mount.h"
 #include "jail/netns.h"
 #include "jail/rlimit.h"
@@ -28,7 +29,7 @@ static const struct rf_wall {
 	const char *name;
 	rf_wall_fn *outside; /* before the child exists, in the launcher; may be NULL */
 	rf_wall_fn *inside;  /* in the child, before pid 1; may be NULL */
-} walls[] = {
+} full[] = {
 	{ "cgroup",     rf_cgroup_raise, rf_cgroup_enter   }, /* first: limits hold for the rest */
 	{ "namespaces", rf_uid_take,     rf_userns_enter   },
 	{ "mounts",     rf_mount_open,   rf_mount_raise    },
@@ -37,13 +38,22 @@ static const struct rf_wall {
 	{ "identity",   rf_userns_prepare, rf_identity_drop }, /* ids, groups, capabilities */
 	{ "landlock", rf_landlock_prepare, rf_landlock_raise },
 	{ "seccomp",    NULL,            rf_seccomp_raise  }, /* last: the others need calls */
+}, lesser[] = { /* where namespaces are forbidden: see lesser.h */
+	{ "cgroup",     rf_cgroup_raise, rf_cgroup_enter   },
+	{ "uid",        rf_uid_take,     NULL              },
+	{ "lesser",     rf_lesser_raise, rf_lesser_enter   },
+	{ "limits",     NULL,            rf_rlimit_raise   },
+	{ "identity",   NULL,            rf_identity_drop  },
+	{ "landlock", rf_landlock_open_lesser, rf_landlock_raise_lesser },
+	{ "seccomp",    NULL,            rf_seccomp_raise  },
 };
 /* clang-format on */
 
-_Static_assert(RF_LEN(walls) <= RF_BOX_WALLS_MAX, "the box has room to time every wall");
+_Static_assert(RF_LEN(full) <= RF_BOX_WALLS_MAX && RF_LEN(lesser) <= RF_BOX_WALLS_MAX,
+	       "the box has room to time every wall");
 
 #ifdef RF_TEST_WALLS
-static bool is_left_out(const char *name)
+bool rf_wall_is_left_out(const char *name)
 {
 	const char *list = getenv("RINGFORT_TEST_WITHOUT");
 	size_t len = strlen(name);
@@ -59,7 +69,7 @@ uint32_t rf_wall_facts(void)
 	return getenv("RINGFORT_TEST_UNPROVEN") ? 0 : (1u << RF_PROOF_COUNT) - 1;
 }
 #else
-static bool is_left_out(const char *name)
+bool rf_wall_is_left_out(const char *name)
 {
 	(void)name;
 	return false;
@@ -71,9 +81,18 @@ uint32_t rf_wall_facts(void)
 }
 #endif
 
+static const struct rf_wall *walls_of(bool is_lesser, size_t *ret_count)
+{
+	*ret_count = is_lesser ? RF_LEN(lesser) : RF_LEN(full);
+	return is_lesser ? lesser : full;
+}
+
 int rf_wall_raise_outside(struct rf_box *box, struct rf_err *err)
 {
-	for (size_t i = 0; i < RF_LEN(walls); i++) {
+	size_t count;
+	const struct rf_wall *walls = walls_of(box->is_lesser, &count);
+
+	for (size_t i = 0; i < count; i++) {
 		uint64_t began = rf_loop_now();
 
 		if (walls[i].outside && walls[i].outside(box, err) < 0)
@@ -85,10 +104,13 @@ int rf_wall_raise_outside(struct rf_box *box, struct rf_err *err)
 
 int rf_wall_raise_inside(struct rf_box *box, struct rf_err *err)
 {
-	for (size_t i = 0; i < RF_LEN(walls); i++) {
+	size_t count;
+	const struct rf_wall *walls = walls_of(box->is_lesser, &count);
+
+	for (size_t i = 0; i < count; i++) {
 		uint64_t began = rf_loop_now();
 
-		if (is_left_out(walls[i].name))
+		if (rf_wall_is_left_out(walls[i].name))
 			continue;
 		if (walls[i].inside && walls[i].inside(box, err) < 0)
 			return rf_fail_in(err, "%s", walls[i].name);
@@ -97,7 +119,10 @@ int rf_wall_raise_inside(struct rf_box *box, struct rf_err *err)
 	return 0;
 }
 
-const char *rf_wall_name(size_t i)
+const char *rf_wall_name(bool is_lesser, size_t i)
 {
-	return i < RF_LEN(walls) ? walls[i].name : NULL;
+	size_t count;
+	const struct rf_wall *walls = walls_of(is_lesser, &count);
+
+	return i < count ? walls[i].name : NULL;
 }

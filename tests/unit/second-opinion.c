@@ -48,17 +48,86 @@ static uint32_t opinion_on_socket(const struct rf_call_options *options, uint32_
 		return NO_FAMILY;
 	if (family == 16)
 		return protocol == 0 ? ALLOW : NO_FAMILY;
-	if (type % 16 != 1 && type % 16 != 2)
+	if (type % 16 != 1 && (type % 16 != 2 || options->is_lesser))
 		return REFUSE;
 	return protocol == 0 || protocol == 6 || protocol == 17 ? ALLOW : REFUSE;
 }
 
-static uint32_t opinion_on_ioctl(uint32_t request)
+static uint32_t opinion_on_ioctl(const struct rf_call_options *options, uint32_t request)
 {
 	/* TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS */
-	return request == 0x5412 || request == 0x541c || request == 0x5423 || request == 0x541d
-		       ? REFUSE
-		       : ALLOW;
+	if (request == 0x5412 || request == 0x541c || request == 0x5423 || request == 0x541d)
+		return REFUSE;
+	if (!options->is_lesser || request >> 8 == 0x54 || request >> 8 == 0x89)
+		return ALLOW;
+	/* FICLONE, FICLONERANGE, FS_IOC_GETFLAGS */
+	return request == 0x40049409 || request == 0x4020940d || request == 0x80086601 ? ALLOW
+										       : NO_IOCTL;
+}
+
+/* What a lesser box is not given, whatever else is asked for: by name, not by the table's groups. */
+static bool opinion_on_lesser(int nr, bool has_deputy, uint32_t *ret_fate)
+{
+	/* clang-format off */
+	static const int asked[] = {
+		__NR_fchmod, __NR_fchmodat, 452 /* fchmodat2 */, __NR_utimensat,
+#ifdef __x86_64__
+		__NR_chmod,
+#endif
+	}, lacking[] = {
+		__NR_setxattr, __NR_lsetxattr, __NR_fsetxattr, __NR_removexattr, __NR_lremovexattr,
+		__NR_fremovexattr,
+	}, refused[] = {
+		__NR_fchown, __NR_fchownat, __NR_mq_open, __NR_mq_unlink,
+		__NR_mq_timedsend, __NR_mq_timedreceive, __NR_mq_notify, __NR_mq_getsetattr,
+		__NR_semget, __NR_semop, __NR_semctl, __NR_semtimedop, __NR_msgget, __NR_msgsnd,
+		__NR_msgrcv, __NR_msgctl, __NR_shmget, __NR_shmat, __NR_shmctl, __NR_shmdt,
+#ifdef __x86_64__
+		__NR_futimesat, __NR_utime, __NR_utimes, __NR_chown, __NR_lchown,
+#endif
+	}, absent[] = {
+		__NR_inotify_init1, __NR_inotify_add_watch, __NR_inotify_rm_watch,
+#ifdef __x86_64__
+		__NR_inotify_init,
+#endif
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(asked); i++)
+		if (nr == asked[i])
+			return *ret_fate = has_deputy ? ASK : REFUSE, true;
+	for (size_t i = 0; i < RF_LEN(refused); i++)
+		if (nr == refused[i])
+			return *ret_fate = REFUSE, true;
+	for (size_t i = 0; i < RF_LEN(lacking); i++)
+		if (nr == lacking[i])
+			return *ret_fate = SECCOMP_RET_ERRNO | EOPNOTSUPP, true;
+	for (size_t i = 0; i < RF_LEN(absent); i++)
+		if (nr == absent[i])
+			return *ret_fate = ABSENT, true;
+	*ret_fate = ALLOW;
+	return nr == 446; /* landlock_restrict_self, with which pid 1 walls the program in */
+}
+
+/* Who else is of the same uid is none of a lesser box's business. */
+static uint32_t opinion_on_others(const struct seccomp_data *data)
+{
+	uint32_t first = (uint32_t)data->args[0], second = (uint32_t)data->args[1];
+
+	switch (data->nr) {
+	case __NR_sched_setaffinity:
+	case __NR_sched_setparam:
+	case __NR_sched_setscheduler:
+	case __NR_sched_setattr:
+	case __NR_prlimit64:
+		return first == 0 ? ALLOW : REFUSE;
+	case __NR_setpriority: /* PRIO_USER */
+		return first != 2 && second == 0 ? ALLOW : REFUSE;
+	case __NR_ioprio_set: /* IOPRIO_WHO_USER */
+		return first != 3 && second == 0 ? ALLOW : REFUSE;
+	default:
+		return ALLOW;
+	}
 }
 
 static uint32_t opinion_on_personality(uint32_t persona)
@@ -110,7 +179,7 @@ static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_ca
 	case RF_CHECK_SOCKETPAIR:
 		return opinion_on_pair(options, (uint32_t)args[0], (uint32_t)args[1]);
 	case RF_CHECK_IOCTL:
-		return opinion_on_ioctl((uint32_t)args[1]);
+		return opinion_on_ioctl(options, (uint32_t)args[1]);
 	case RF_CHECK_PERSONALITY:
 		return opinion_on_personality((uint32_t)args[0]);
 	case RF_CHECK_RENAME:
@@ -121,6 +190,9 @@ static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_ca
 		return opinion_on_limit((uint32_t)args[0], true);
 	case RF_CHECK_PRLIMIT:
 		return opinion_on_limit((uint32_t)args[1], args[2] != 0);
+	case RF_CHECK_OWN_PID: /* in a lesser box only */
+	case RF_CHECK_OWN_PRIORITY:
+		break;
 	}
 	return KILL;
 }
@@ -138,6 +210,7 @@ uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_
 {
 	const struct rf_call_group *group = group_of(data->nr);
 	enum rf_call_verdict verdict = RF_CALL_ABSENT;
+	uint32_t fate;
 
 	if (data->arch != OUR_ARCH)
 		return KILL;
@@ -147,6 +220,8 @@ uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_
 #endif
 	if (data->nr == RF_FILTER_PROOF_NR)
 		return PROOF;
+	if (options->is_lesser && opinion_on_lesser(data->nr, options->has_deputy, &fate))
+		return fate;
 	if (group)
 		verdict =
 			options->syscalls == RF_SYSCALLS_STRICT ? group->in_strict : group->verdict;
@@ -154,6 +229,8 @@ uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_
 		verdict = group->in_sampled;
 	switch (verdict) {
 	case RF_CALL_ALLOW:
+		if (options->is_lesser && opinion_on_others(data) != ALLOW)
+			return REFUSE;
 		return opinion_on_arguments(data, group->check, options);
 	case RF_CALL_FAKE:
 		return FAKE;
@@ -161,6 +238,9 @@ uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_
 		return REFUSE;
 	case RF_CALL_ABSENT:
 		return ABSENT;
+	case RF_CALL_LACKING: /* in a lesser box only */
+	case RF_CALL_ASK:
+		break;
 	}
 	return KILL;
 }

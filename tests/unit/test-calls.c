@@ -179,6 +179,37 @@ RF_TEST(the_table_allows_fewer_calls_than_others_do)
 	RF_CHECK(count_allowed(4) < by_default && count_allowed(5) <= strict, "sampled is no less");
 }
 
+/* Landlock does not see these, or they reach what is not the box's. */
+RF_TEST(a_lesser_box_is_given_nothing_more_and_these_not_freely)
+{
+	static const char *const names[] = {
+		"chmod",         "fchmod",    "fchmodat",
+		"fchmodat2",     "utimensat", "utime",
+		"utimes",        "chown",     "fchown",
+		"fchownat",      "setxattr",  "fsetxattr",
+		"mq_open",       "semget",    "msgget",
+		"shmget",        "shmat",     "inotify_add_watch",
+		"inotify_init1", "lsetxattr", "lremovexattr",
+	};
+	struct rf_call_options lesser = { .is_lesser = true }, with = lesser, full = { 0 };
+
+	with.has_deputy = true;
+	for (size_t g = 0; g < rf_call_group_count; g++) {
+		const struct rf_call_group *group = &rf_call_groups[g];
+		enum rf_call_verdict verdict = rf_call_verdict(group, &lesser);
+
+		RF_CHECK(verdict != RF_CALL_ASK, "nobody to ask: %s", group->why);
+		RF_CHECK(verdict != RF_CALL_ALLOW || rf_call_verdict(group, &full) == RF_CALL_ALLOW,
+			 "more than in a full box: %s", group->why);
+		for (size_t i = 0; i < group->count; i++)
+			for (size_t k = 0; k < RF_LEN(names); k++)
+				RF_CHECK(strcmp(names[k], group->calls[i].name) != 0 ||
+						 (verdict != RF_CALL_ALLOW &&
+						  rf_call_verdict(group, &with) != RF_CALL_ALLOW),
+					 "%s", names[k]);
+	}
+}
+
 RF_TEST(dangerous_calls_are_allowed_under_no_options)
 {
 	/* clang-format off */
@@ -233,6 +264,11 @@ RF_TEST(exactly_the_calls_whose_arguments_matter_are_looked_at)
 				if (strcmp(cases[k].name, name) == 0)
 					want = cases[k].want;
 			RF_CHECK(rf_call_groups[g].check == want, "%s", name);
+			RF_CHECK(rf_call_groups[g].check_in_lesser == RF_CHECK_NONE ||
+					 strncmp(name, "sched_set", 9) == 0 ||
+					 strcmp(name, "setpriority") == 0 ||
+					 strcmp(name, "ioprio_set") == 0,
+				 "a closer look at %s", name);
 			looked_at += want != RF_CHECK_NONE;
 		}
 #ifdef __x86_64__

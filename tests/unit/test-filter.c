@@ -24,6 +24,9 @@
 
 #define HIGH        0xdeadbeef00000000ull /* what the kernel does not look at */
 #define COMBINATION 16                    /* of options */
+#define LESSER      16                    /* added: in a lesser box, */
+#define DEPUTY      32                    /* with a deputy */
+#define ALL         64                    /* combinations with these too */
 #define MARGIN      128                   /* instructions that a new row may take */
 
 /* ------------------------------------------------------------- building and running */
@@ -35,6 +38,8 @@ static struct rf_call_options options_of(unsigned i)
 		.has_inet = i & 2,
 		.is_sampled = i & 4,
 		.has_unix = i & 8,
+		.is_lesser = i & LESSER,
+		.has_deputy = i & DEPUTY,
 	};
 }
 
@@ -42,10 +47,10 @@ static const char *spoken(const struct rf_call_options *options)
 {
 	static char text[64];
 
-	snprintf(text, sizeof(text), "%s%s%s%s",
+	snprintf(text, sizeof(text), "%s%s%s%s%s",
 		 options->syscalls == RF_SYSCALLS_STRICT ? "strict" : "default",
 		 options->has_unix ? ", unix" : "", options->has_inet ? ", inet" : "",
-		 options->is_sampled ? ", sampled" : "");
+		 options->is_sampled ? ", sampled" : "", options->is_lesser ? ", lesser" : "");
 	return text;
 }
 
@@ -99,7 +104,7 @@ RF_TEST(every_number_meets_the_fate_that_the_table_gives_it)
 		{ HIGH, HIGH, HIGH, HIGH, HIGH, HIGH },
 	};
 
-	for (unsigned c = 0; c < COMBINATION; c++) {
+	for (unsigned c = 0; c < ALL; c++) {
 		struct rf_call_options options = options_of(c);
 		struct rf_filter filter;
 
@@ -546,14 +551,14 @@ RF_TEST(random_calls_meet_the_fate_of_the_second_opinion)
 {
 	const char *given = getenv("RF_SEED");
 	uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) << 20 ^ getpid();
-	struct rf_filter filters[COMBINATION];
+	static struct rf_filter filters[ALL];
 	uint64_t state = seed;
 
 	printf("RF_SEED=%llu\n", (unsigned long long)seed);
-	for (unsigned c = 0; c < COMBINATION; c++)
+	for (unsigned c = 0; c < ALL; c++)
 		build(c, &filters[c]);
-	for (int n = 0; n < 200000; n++) {
-		unsigned c = random_next(&state) % COMBINATION;
+	for (int n = 0; n < 400000; n++) {
+		unsigned c = random_next(&state) % ALL;
 		struct rf_call_options options = options_of(c);
 		struct seccomp_data data = call_of(random_number(&state), NULL);
 		uint32_t got, want;
@@ -576,7 +581,7 @@ RF_TEST(random_calls_meet_the_fate_of_the_second_opinion)
 
 RF_TEST(programs_pass_the_rules_of_the_kernels_checker_and_leave_room)
 {
-	for (unsigned c = 0; c < COMBINATION; c++) {
+	for (unsigned c = 0; c < ALL; c++) {
 		static bool is_reached[RF_FILTER_MAX + 1];
 		struct rf_filter filter;
 

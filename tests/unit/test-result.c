@@ -206,8 +206,8 @@ RF_TEST(a_fresh_result_knows_nothing_and_says_null)
 	json_of(&result, &out);
 	for (size_t i = 0; i < RF_LEN(parts); i++)
 		check_has(out.data, parts[i]);
-	for (size_t i = 0; rf_wall_name(i); i++)
-		check_has(out.data, rf_wall_name(i));
+	for (size_t i = 0; rf_wall_name(false, i); i++)
+		check_has(out.data, rf_wall_name(false, i));
 	rf_result_done(&result);
 }
 

@@ -1,0 +1,298 @@
+/*
+ * The deputy: see deputy.h.
+ *
+ * What the caller says is copied once (numbers from the kernel's copy of its registers, the path and
+ * times from its memory) and never looked at again.  The file is opened once, and everything after
+ * that is about the opened file: where the kernel says it lies, whose it is, its new mode.  A caller
+ * that changes its memory, its links or its directories meanwhile changes which file is found, and
+ * the file that is found is judged.
+ */
+#include "jail/deputy.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/kernel.h"
+#include "base/path.h"
+
+#define SETID_BITS (S_ISUID | S_ISGID)
+#define FCHMODAT2  452 /* Linux 6.6 */
+
+/* ------------------------------------------------------------- the listener's way out */
+
+int rf_deputy_send(const struct rf_box *box, int listener, struct rf_err *err)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	char byte = 0;
+	struct iovec data = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &data,
+			      .msg_iovlen = 1,
+			      .msg_control = control.room,
+			      .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *rights = CMSG_FIRSTHDR(&msg);
+
+	rights->cmsg_level = SOL_SOCKET;
+	rights->cmsg_type = SCM_RIGHTS;
+	rights->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(rights), &listener, sizeof(listener));
+	if (sendmsg(box->channel[1], &msg, MSG_NOSIGNAL) != 1)
+		return rf_fail(err, -errno, "hand the filter's listener over");
+	return 0;
+}
+
+int rf_deputy_take(struct rf_box *box, struct rf_err *err)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	char byte;
+	struct iovec data = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &data,
+			      .msg_iovlen = 1,
+			      .msg_control = control.room,
+			      .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *rights;
+
+	if (recvmsg(box->channel[0], &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1 ||
+	    !(rights = CMSG_FIRSTHDR(&msg)) || rights->cmsg_type != SCM_RIGHTS)
+		return rf_fail_say(err, -EPROTO, "the filter's listener did not arrive");
+	memcpy(&box->listener, CMSG_DATA(rights), sizeof(box->listener));
+	return 0;
+}
+
+/* ------------------------------------------------------------- what the caller says */
+
+/* A call, in the words of fchmodat2 or utimensat. */
+struct wish {
+	pid_t pid;
+	int dir;
+	uint64_t path; /* in the caller's memory; 0: `dir` itself */
+	bool is_nofollow, is_empty_allowed;
+	bool is_mode; /* or times */
+	mode_t mode;
+	uint64_t times; /* in the caller's memory; 0: now */
+};
+
+static int read_call(const struct seccomp_notif *call, struct wish *wish)
+{
+	const __u64 *args = call->data.args;
+	unsigned flags = 0;
+
+	*wish = (struct wish){ .pid = (pid_t)call->pid, .dir = AT_FDCWD, .is_mode = true };
+	switch (call->data.nr) {
+#ifdef __NR_chmod
+	case __NR_chmod:
+		wish->path = args[0];
+		wish->mode = (mode_t)args[1];
+		return wish->path ? 0 : -EFAULT;
+#endif
+	case __NR_fchmod:
+		wish->dir = (int)args[0];
+		wish->mode = (mode_t)args[1];
+		return wish->dir < 0 ? -EBADF : 0;
+	case FCHMODAT2:
+		flags = (unsigned)args[3];
+		/* fallthrough */
+	case __NR_fchmodat:
+		wish->dir = (int)args[0];
+		wish->path = args[1];
+		wish->mode = (mode_t)args[2];
+		break;
+	case __NR_utimensat:
+		wish->dir = (int)args[0];
+		wish->path = args[1];
+		wish->times = args[2];
+		wish->is_mode = false;
+		flags = (unsigned)args[3];
+		if (!wish->path)
+			return wish->dir < 0 || flags ? -EINVAL : 0;
+		break;
+	default:
+		return -EPERM;
+	}
+	if (flags & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	wish->is_nofollow = flags & AT_SYMLINK_NOFOLLOW;
+	wish->is_empty_allowed = flags & AT_EMPTY_PATH;
+	return wish->path ? 0 : -EFAULT;
+}
+
+/* Copies bytes of the caller, up to the end of what it has.  Returns how many, or a negative errno. */
+static ssize_t peek(pid_t pid, uint64_t from, void *to, size_t size)
+{
+	size_t len = 0, page = 4096;
+
+	while (len < size) {
+		size_t part = page - (from + len) % page;
+		struct iovec local = { (char *)to + len, part < size - len ? part : size - len };
+		struct iovec remote = { (void *)(uintptr_t)(from + len), local.iov_len };
+		ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+		if (n <= 0)
+			return len > 0 ? (ssize_t)len : n < 0 ? -errno : -EFAULT;
+		if (memchr(local.iov_base, '\0', (size_t)n) && size == PATH_MAX)
+			return (ssize_t)(len + (size_t)n);
+		len += (size_t)n;
+	}
+	return (ssize_t)len;
+}
+
+/* ------------------------------------------------------------- the file */
+
+static int open_link(pid_t pid, int dir)
+{
+	char link[48];
+	int fd;
+
+	if (dir == AT_FDCWD)
+		snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
+	else
+		snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, dir);
+	fd = open(link, O_PATH | O_CLOEXEC);
+	return fd < 0 ? errno == ENOENT ? -EBADF : -errno : fd;
+}
+
+/* Opens what the caller means.  Magic links would lead through our own /proc/self. */
+static int open_meant(const struct wish *wish)
+{
+	struct rf_kernel_open_how how = {
+		.flags = O_PATH | O_CLOEXEC | (wish->is_nofollow ? O_NOFOLLOW : 0),
+		.resolve = RF_RESOLVE_NO_MAGICLINKS,
+	};
+	RF_AUTO_FD int base = -1;
+	char path[PATH_MAX];
+	ssize_t len;
+	int fd;
+
+	if (!wish->path)
+		return open_link(wish->pid, wish->dir);
+	len = peek(wish->pid, wish->path, path, sizeof(path));
+	if (len < 0)
+		return (int)len;
+	if (!memchr(path, '\0', (size_t)len))
+		return len == PATH_MAX ? -ENAMETOOLONG : -EFAULT;
+	if (!path[0] && !wish->is_empty_allowed)
+		return -ENOENT;
+	if (path[0] != '/') {
+		base = open_link(wish->pid, wish->dir);
+		if (base < 0 || !path[0])
+			return rf_fd_take(&base);
+	}
+	fd = rf_kernel_openat2(base, path, &how);
+	return fd < 0 ? -errno : fd;
+}
+
+/* True if the kernel says that the file lies where the plan lets the box write. */
+static bool is_writable(const struct rf_box *box, int fd)
+{
+	char link[32], path[PATH_MAX], room[sizeof(box->scratch) + 8];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len <= 0)
+		return false;
+	path[len] = '\0';
+	for (const char *const *name = (const char *const[]){ "home", "tmp", NULL }; *name;
+	     name++) {
+		snprintf(room, sizeof(room), "%s/%s", box->scratch, *name);
+		if (rf_path_is_beneath(path, room))
+			return true;
+	}
+	for (size_t i = 0; i < box->plan->place_count; i++) {
+		const struct rf_place *place = &box->plan->places[i];
+
+		if (place->kind == RF_PLACE_HOST && place->rights & RF_RIGHT_WRITE &&
+		    rf_path_is_beneath(path, place->source))
+			return true;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------------- the deed */
+
+static int change(const struct wish *wish, int fd, const struct stat *st,
+		  const struct timespec *times)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (wish->is_mode && S_ISLNK(st->st_mode))
+		return -EOPNOTSUPP;
+	if (wish->is_mode)
+		return chmod(link, wish->mode & 07777) < 0 ? -errno : 0;
+	if (S_ISLNK(st->st_mode))
+		return utimensat(fd, "", times, AT_EMPTY_PATH) < 0 ? -errno : 0;
+	return utimensat(AT_FDCWD, link, times, 0) < 0 ? -errno : 0;
+}
+
+static int grant(const struct rf_box *box, const struct seccomp_notif *call)
+{
+	struct timespec times[2] = { 0 };
+	struct wish wish;
+	struct stat st;
+	RF_AUTO_FD int fd = -1;
+	uint64_t id = call->id;
+	int code = read_call(call, &wish);
+
+	if (code < 0)
+		return code;
+	if (wish.is_mode && wish.mode & SETID_BITS)
+		return -EPERM;
+	fd = open_meant(&wish);
+	if (fd < 0)
+		return box->is_root ? -ENOENT : fd;
+	if (wish.times &&
+	    peek(wish.pid, wish.times, times, sizeof(times)) != (ssize_t)sizeof(times))
+		return -EFAULT;
+	/* Still the process that asked, and not another with its number. */
+	if (ioctl(box->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
+		return -ESRCH;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	/* What root finds and the box could not is not there. */
+	if (!is_writable(box, fd))
+		return box->is_root ? -ENOENT : -EPERM;
+	if (st.st_uid != box->host_uid)
+		return -EPERM;
+	return change(&wish, fd, &st, wish.times ? times : NULL);
+}
+
+bool rf_deputy_serve(const struct rf_box *box)
+{
+	struct pollfd waiting = { .fd = box->listener, .events = POLLIN };
+	union { /* a newer kernel may have more to say */
+		struct seccomp_notif call;
+		char room[512];
+	} in = { 0 };
+	union {
+		struct seccomp_notif_resp answer;
+		char room[256];
+	} out = { 0 };
+
+	/* Before Linux 6.11 whoever asks when all callers are gone waits for ever. */
+	if (poll(&waiting, 1, 0) <= 0 || !(waiting.revents & POLLIN))
+		return !(waiting.revents & POLLHUP);
+	if (ioctl(box->listener, SECCOMP_IOCTL_NOTIF_RECV, &in) < 0)
+		return true; /* the caller was killed meanwhile */
+	out.answer.id = in.call.id;
+	out.answer.error = grant(box, &in.call);
+	ioctl(box->listener, SECCOMP_IOCTL_NOTIF_SEND, &out);
+	return true;
+}

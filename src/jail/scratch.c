@@ -1,0 +1,146 @@
+/* The scratch folder of a lesser box: see scratch.h. */
+#include "jail/scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "jail/record.h"
+
+#define PARENT "/tmp/"
+#define PREFIX "ringfort-"
+#define DEPTH  24 /* folders deeper than this are moved up before they are emptied */
+
+static const char *const rooms[] = { "home", "tmp" };
+
+static int make_rooms(const struct rf_box *box, int folder)
+{
+	RF_AUTO_FD int sentinel = -1;
+
+	for (size_t i = 0; i < RF_LEN(rooms); i++)
+		if (mkdirat(folder, rooms[i], 0700) < 0 ||
+		    (box->is_root &&
+		     fchownat(folder, rooms[i], box->host_uid, box->host_gid, 0) < 0))
+			return -errno;
+	/* For all to read: only Landlock stands before it. */
+	sentinel = openat(folder, "sentinel", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	return sentinel < 0 || fchmod(sentinel, 0444) < 0 ? -errno : 0;
+}
+
+int rf_scratch_make(struct rf_box *box, struct rf_err *err)
+{
+	RF_AUTO_FD int folder = -1;
+	int code;
+
+	snprintf(box->scratch, sizeof(box->scratch), PARENT PREFIX "%s", box->id);
+	if (rf_record_scratch(box, box->scratch) < 0)
+		return rf_fail_say(err, -EIO, "the scratch folder can't be recorded");
+	if (mkdir(box->scratch, 0700) < 0) {
+		code = rf_fail(err, -errno, "make %s", box->scratch);
+		box->scratch[0] = '\0';
+		return code;
+	}
+	folder = open(box->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	code = folder < 0 ? -errno : make_rooms(box, folder);
+	/* As root, the box has another uid and must get through. */
+	if (code == 0 && box->is_root && fchmod(folder, 0711) < 0)
+		code = -errno;
+	return code < 0 ? rf_fail(err, code, "make %s", box->scratch) : 0;
+}
+
+int rf_scratch_open(const struct rf_box *box, const char *name)
+{
+	char path[sizeof(box->scratch) + 16];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", box->scratch, name);
+	fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* ------------------------------------------------------------- removing */
+
+/* Opens a folder to list it, also one whose mode says that nobody may. */
+static int open_folder(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	RF_AUTO_FD int path = -1;
+	char link[32];
+
+	if (fd >= 0 || errno != EACCES)
+		return fd;
+	path = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+	if (path < 0 || chmod(link, 0700) < 0)
+		return -1;
+	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Takes `folder` (takes) apart.  What lies too deep is moved to `top`, to be found there later. */
+static void empty(int top, int folder,
+		  unsigned depth) // NOLINT(misc-no-recursion): bounded by DEPTH
+{
+	static unsigned moved;
+	DIR *dir = fdopendir(folder);
+	struct dirent *entry;
+
+	if (!dir) {
+		close(folder);
+		return;
+	}
+	/* A folder that may not be written does not let go of what is in it. */
+	fchmod(folder, 0700);
+	while ((entry = readdir(dir))) {
+		const char *name = entry->d_name;
+		char higher[32];
+		int inner;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+		    unlinkat(folder, name, 0) == 0)
+			continue;
+		if (depth == DEPTH) {
+			snprintf(higher, sizeof(higher), ".moved-%u", moved++);
+			renameat(folder, name, top, higher);
+			continue;
+		}
+		inner = open_folder(folder, name);
+		if (inner >= 0)
+			empty(top, inner, depth + 1);
+		unlinkat(folder, name, AT_REMOVEDIR);
+	}
+	closedir(dir);
+}
+
+static bool is_ours(const char *path)
+{
+	static const char start[] = PARENT PREFIX;
+
+	return strncmp(path, start, strlen(start)) == 0 && !strchr(path + strlen(start), '/') &&
+	       strlen(path) == strlen(start) + sizeof(((struct rf_box *)0)->id) - 1;
+}
+
+void rf_scratch_remove(const char *path)
+{
+	struct stat st;
+	RF_AUTO_FD int top = -1;
+
+	if (!is_ours(path))
+		return;
+	top = open_folder(AT_FDCWD, path);
+	if (top < 0 || fstat(top, &st) < 0 || st.st_uid != geteuid())
+		return;
+	/* Each pass takes at least one level away. */
+	for (int pass = 0; pass < 4096; pass++) {
+		int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (again >= 0)
+			empty(top, again, 0);
+		if (rmdir(path) == 0 || errno != ENOTEMPTY)
+			return;
+	}
+}
