@@ -18,6 +18,7 @@ enum {
 int rf_cmd_run(int argc, char **argv);
 int rf_cmd_policy_check(int argc, char **argv);
 int rf_cmd_policy_explain(int argc, char **argv);
+int rf_cmd_policy_why(int argc, char **argv);
 int rf_cmd_doctor(int argc, char **argv);
 int rf_cmd_help(int argc, char **argv);
 

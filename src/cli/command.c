@@ -26,6 +26,7 @@ static const struct rf_cmd_example run_examples[] = {
 static const struct rf_cmd_example policy_examples[] = {
 	{ "ringfort policy check agent.yaml", NULL },
 	{ "ringfort policy explain --profile strict", NULL },
+	{ "ringfort policy why read /etc/shadow", NULL },
 	{ NULL, NULL },
 };
 
@@ -38,6 +39,15 @@ static const struct rf_cmd_example check_examples[] = {
 static const struct rf_cmd_example explain_examples[] = {
 	{ "ringfort policy explain --policy agent.yaml --write ./out", NULL },
 	{ "ringfort policy explain --profile strict --json", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example why_examples[] = {
+	{ "ringfort policy why read /etc/shadow",    NULL },
+	{ "ringfort policy why --write ./out write ./out/x", "under the options of a run" },
+	{ "ringfort policy why exec git",            NULL },
+	{ "ringfort policy why connect example.com:443", NULL },
+	{ "ringfort policy why --profile strict syscall bpf", NULL },
 	{ NULL, NULL },
 };
 
@@ -84,7 +94,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		run_examples, RUN_EXITS,
 	},
 	[RF_CMD_POLICY] = {
-		"policy", NULL, "check a policy, or explain what it comes to",
+		"policy", NULL, "check a policy, explain what it comes to, ask it questions",
 		"COMMAND [OPTIONS]",
 		"A policy says what a box may see, use and do.  It is written as YAML or JSON;\n"
 		"every key is also an option of `ringfort run`.",
@@ -102,6 +112,14 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Prints the plan: every file, right, limit and system call rule of the box that\n"
 		"`ringfort run` with the same options would make.",
 		explain_examples, "0 printed, 125 Ringfort failed or was asked for something wrong",
+	},
+	[RF_CMD_POLICY_WHY] = {
+		"policy why", rf_cmd_policy_why, "tell whether a box may do something, and which rule says so",
+		"[OPTIONS] read|write|exec PATH\n[OPTIONS] connect HOST[:PORT]\n[OPTIONS] syscall|env NAME",
+		"Answers for the box that `ringfort run` with the same options would make: the\n"
+		"verdict, the rule that made it, and the line that would change it.  Paths are as\n"
+		"the box has them; relative ones count from where its program would start.",
+		why_examples, "0 yes, 1 no, 2 it depends, 125 Ringfort failed",
 	},
 	[RF_CMD_DOCTOR] = {
 		"doctor", rf_cmd_doctor, "tell what this machine can enforce, and how to fix what it can't",

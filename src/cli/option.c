@@ -25,7 +25,7 @@
 
 /* Who takes an option. */
 #define ONLY(id) RF_CMD_BIT(RF_CMD_##id)
-#define POLICY   (ONLY(RUN) | ONLY(POLICY_EXPLAIN)) /* whoever makes a plan */
+#define POLICY   (ONLY(RUN) | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY)) /* whoever makes a plan */
 #define ALL      (RF_CMD_BIT(RF_CMD_COUNT) - 1)
 
 /* clang-format off */

@@ -74,11 +74,11 @@ static int make_directory(const struct builder *b, const char *path, size_t len,
 	RF_AUTO_FD int held = -1;
 	int at = b->root;
 	char name[256];
-	bool is_ours = true;
+	bool is_ours = true, is_boxs = false;
+	struct stat st = { 0 };
 
 	for (const char *end = path + len; path < end;) {
 		size_t n = strcspn(++path, "/"); /* behind the slash */
-		struct stat st;
 		int next;
 
 		if (path + n > end)
@@ -88,8 +88,12 @@ static int make_directory(const struct builder *b, const char *path, size_t len,
 		memcpy(name, path, n);
 		name[n] = '\0';
 		next = openat(at, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
-		if (next < 0 && errno == ENOENT && is_ours && mkdirat(at, name, 0755) == 0)
+		if (next < 0 && errno == ENOENT && is_ours && mkdirat(at, name, 0755) == 0) {
 			next = openat(at, name, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+			/* On the way to a place beneath scratch: scratch, too. */
+			if (is_boxs && fchownat(at, name, st.st_uid, st.st_gid, 0) < 0)
+				return -errno;
+		}
 		if (next < 0)
 			return -errno;
 		rf_fd_done(&held);
@@ -97,6 +101,7 @@ static int make_directory(const struct builder *b, const char *path, size_t len,
 		if (fstat(at, &st) < 0)
 			return -errno;
 		is_ours = st.st_dev == b->dev;
+		is_boxs = is_ours && st.st_uid != 0 && b->box->is_root;
 		path += n;
 	}
 	*ret_is_ours = is_ours;

@@ -19,6 +19,7 @@
 #include "policy/key.h"
 #include "policy/list.h"
 #include "policy/place.h"
+#include "policy/view.h"
 
 #define USER         "box"
 #define HOME         "/home/box"
@@ -227,22 +228,10 @@ static int add_files(struct maker *m, enum rf_key key, unsigned rights)
 	return 0;
 }
 
-/* The place that governs `path`: the longest that holds it. */
-static const struct rf_place *governing(const struct rf_plan *plan, const char *path)
-{
-	const struct rf_place *best = NULL;
-
-	for (size_t i = 0; i < plan->place_count; i++)
-		if (rf_path_is_beneath(path, plan->places[i].path) &&
-		    (!best || strlen(plan->places[i].path) >= strlen(best->path)))
-			best = &plan->places[i];
-	return best;
-}
-
 /* True if a path of the host can be found in the box by the same name. */
 static bool is_shown(const struct rf_plan *plan, const char *path)
 {
-	const struct rf_place *place = governing(plan, path);
+	const struct rf_place *place = rf_view_place(plan, path);
 
 	return place && place->kind == RF_PLACE_HOST && strcmp(place->path, place->source) == 0;
 }
@@ -262,7 +251,7 @@ static int add_current(struct maker *m)
 				      "the current directory has a path that can't be shown"));
 		return 0;
 	}
-	over = governing(m->plan, cwd);
+	over = rf_view_place(m->plan, cwd);
 	if (over && over >= m->plan->places + m->first_file)
 		return 0; /* a rule shows something else there */
 	why = rf_current_refusal(cwd, m->facts->home);

@@ -1,0 +1,420 @@
+/*
+ * ringfort policy why: may the box do this, which rule says so, and what would change it.
+ *
+ * The plan decides (policy/why.c, jail/calls.c); what the host has under a name is looked at here,
+ * with the eyes of the box's user.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "cli/cmd.h"
+#include "cli/command.h"
+#include "cli/option.h"
+#include "cli/request.h"
+#include "jail/calls.h"
+#include "policy/why.h"
+
+#define MAX_OUTPUT (64 * 1024)
+#define OVERLAYFS  0x794c7630
+
+/* Exit codes of this command. */
+enum {
+	EXIT_YES = 0,
+	EXIT_NO = 1,
+	EXIT_DEPENDS = 2
+};
+
+/* ------------------------------------------------------------- the host, seen by the box's user */
+
+struct eyes {
+	bool is_root;   /* the box gets a uid of its own ... */
+	bool has_owner; /* ... or, to write where ids can't be mapped, that of the files' owner */
+	uid_t owner_uid;
+	gid_t owner_gid;
+};
+
+static bool is_named(const struct rf_place *place)
+{
+	return place->kind == RF_PLACE_HOST && strcmp(place->rule, "default") != 0 &&
+	       strcmp(place->rule, "network.link") != 0;
+}
+
+static bool can_be_mapped(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && (unsigned long)fs.f_type != OVERLAYFS;
+}
+
+/* Whom root's box runs as: see jail/source.c. */
+static void open_eyes(const struct rf_plan *plan, struct eyes *eyes)
+{
+	struct stat st;
+
+	*eyes = (struct eyes){ .is_root = geteuid() == 0 };
+	for (size_t i = 0; eyes->is_root && i < plan->place_count; i++) {
+		const struct rf_place *place = &plan->places[i];
+
+		if (is_named(place) && place->rights & RF_RIGHT_WRITE &&
+		    !can_be_mapped(place->source) && stat(place->source, &st) == 0) {
+			eyes->has_owner = true;
+			eyes->owner_uid = st.st_uid;
+			eyes->owner_gid = st.st_gid;
+		}
+	}
+}
+
+/* What root's box, which is nobody on the host, may do with a file of a tree. */
+static unsigned rights_as_nobody(const struct eyes *eyes, const struct rf_place *place,
+				 const struct stat *st)
+{
+	bool is_mapped = is_named(place) && can_be_mapped(place->source);
+	unsigned bits = st->st_mode & 7, can = 0;
+	struct stat tree = { 0 };
+	bool is_owner = eyes->has_owner && eyes->owner_uid == st->st_uid;
+	bool is_group = eyes->has_owner && eyes->owner_gid == st->st_gid;
+
+	if (is_mapped && stat(place->source, &tree) == 0) {
+		is_owner = tree.st_uid == st->st_uid;
+		is_group = tree.st_gid == st->st_gid;
+	}
+	if (is_owner)
+		bits = st->st_mode >> 6 & 7;
+	else if (is_group)
+		bits = st->st_mode >> 3 & 7;
+	can |= bits & 4 ? RF_RIGHT_READ : 0;
+	can |= bits & 1 ? RF_RIGHT_EXEC : 0;
+	/* Through a mapped mount, files whose owner or group has no name inside are not written. */
+	if (bits & 2 && (!is_mapped || (is_owner && is_group)))
+		can |= RF_RIGHT_WRITE;
+	return can;
+}
+
+static unsigned rights_as_caller(const char *path)
+{
+	/* clang-format off */
+	static const struct { int mode; unsigned right; } modes[] = {
+		{ R_OK, RF_RIGHT_READ }, { W_OK, RF_RIGHT_WRITE }, { X_OK, RF_RIGHT_EXEC },
+	};
+	/* clang-format on */
+	unsigned can = 0;
+
+	for (size_t i = 0; i < RF_LEN(modes); i++)
+		if (faccessat(AT_FDCWD, path, modes[i].mode, AT_EACCESS) == 0)
+			can |= modes[i].right;
+	return can;
+}
+
+static void look(void *data, const struct rf_place *place, const char *path,
+		 struct rf_view_sight *ret_sight)
+{
+	const struct eyes *eyes = data;
+	struct stat st;
+	ssize_t len;
+
+	if (lstat(path, &st) < 0) {
+		ret_sight->kind = errno == EACCES ? RF_VIEW_CLOSED : RF_VIEW_NOTHING;
+		return;
+	}
+	ret_sight->kind = S_ISREG(st.st_mode)   ? RF_VIEW_FILE
+			  : S_ISDIR(st.st_mode) ? RF_VIEW_FOLDER
+			  : S_ISLNK(st.st_mode) ? RF_VIEW_LINK
+						: RF_VIEW_OTHER;
+	if (ret_sight->kind == RF_VIEW_LINK) {
+		len = readlink(path, ret_sight->target, sizeof(ret_sight->target) - 1);
+		ret_sight->target[len < 0 ? 0 : len] = '\0';
+		return;
+	}
+	ret_sight->can =
+		eyes->is_root ? rights_as_nobody(eyes, place, &st) : rights_as_caller(path);
+}
+
+/* ------------------------------------------------------------- questions */
+
+/* What was asked of which plan. */
+struct question {
+	const char *verb, *what;
+	const struct rf_plan *plan;
+	struct eyes eyes;
+	struct rf_why why;
+};
+
+typedef int ask_fn(struct question *question, struct rf_err *err);
+
+/* The path as the box has it: a relative one counts from where its program would start. */
+static int inside(const struct question *question, char *path, struct rf_err *err)
+{
+	const char *what = question->what;
+	int len = what[0] == '/'
+			  ? snprintf(path, RF_FILES_PATH, "%s", what)
+			  : snprintf(path, RF_FILES_PATH, "%s/%s", question->plan->workdir, what);
+
+	if (len >= RF_FILES_PATH)
+		return rf_fail_say(err, -ENAMETOOLONG, "the path is too long");
+	return 0;
+}
+
+static int ask_read(struct question *question, struct rf_err *err)
+{
+	const struct rf_view_host host = { look, &question->eyes };
+	char path[RF_FILES_PATH];
+
+	if (inside(question, path, err) < 0)
+		return err->code;
+	rf_why_read(question->plan, &host, path, &question->why);
+	return 0;
+}
+
+static int ask_write(struct question *question, struct rf_err *err)
+{
+	const struct rf_view_host host = { look, &question->eyes };
+	char path[RF_FILES_PATH];
+
+	if (inside(question, path, err) < 0)
+		return err->code;
+	rf_why_write(question->plan, &host, path, &question->why);
+	return 0;
+}
+
+static int ask_exec(struct question *question, struct rf_err *err)
+{
+	const struct rf_view_host host = { look, &question->eyes };
+	char path[RF_FILES_PATH];
+
+	if (!strchr(question->what, '/'))
+		snprintf(path, sizeof(path), "%s", question->what);
+	else if (inside(question, path, err) < 0)
+		return err->code;
+	rf_why_exec(question->plan, &host, path, &question->why);
+	return 0;
+}
+
+/* "host", "host:port", "[::1]:port", "unix:/path" or "/path". */
+static int ask_connect(struct question *question, struct rf_err *err)
+{
+	const char *what = question->what, *colon = strrchr(what, ':');
+	char host[256];
+	size_t len = strlen(what);
+
+	if (what[0] == '/' || strncmp(what, "unix:", 5) == 0) {
+		rf_why_connect(question->plan, "unix", &question->why);
+		return 0;
+	}
+	/* A last colon is a port's, unless there are more of them and no brackets: an IPv6 address. */
+	if (colon && (strchr(what, ':') == colon || what[0] == '[') && colon > strchr(what, ']')) {
+		size_t digits = strspn(colon + 1, "0123456789");
+
+		if (digits == 0 || digits > 5 || colon[1 + digits] != '\0') {
+			rf_fail_say(err, -EINVAL, "\"%.60s\" has no port behind its colon", what);
+			return rf_fail_hint(err, "for example: example.com:443");
+		}
+		len = (size_t)(colon - what);
+	}
+	if (len == 0 || len >= sizeof(host))
+		return rf_fail_say(err, -EINVAL, "\"%.60s\" is not a host", what);
+	snprintf(host, sizeof(host), "%.*s", (int)len, what);
+	rf_why_connect(question->plan, host, &question->why);
+	return 0;
+}
+
+static int ask_env(struct question *question, struct rf_err *err)
+{
+	(void)err;
+	rf_why_env(question->plan, question->what, &question->why);
+	return 0;
+}
+
+/* Finds the group of a call, or NULL. */
+static const struct rf_call_group *group_of(const char *name)
+{
+	for (size_t g = 0; g < rf_call_group_count; g++)
+		for (size_t i = 0; i < rf_call_groups[g].count; i++)
+			if (strcmp(rf_call_groups[g].calls[i].name, name) == 0)
+				return &rf_call_groups[g];
+	return NULL;
+}
+
+static int fail_no_call(const char *name, struct rf_err *err)
+{
+	const char *near = NULL;
+	int best = 3;
+
+	for (size_t g = 0; g < rf_call_group_count; g++)
+		for (size_t i = 0; i < rf_call_groups[g].count; i++) {
+			const char *other = rf_call_groups[g].calls[i].name;
+			int distance = rf_option_distance(name, other);
+
+			if (distance < best) {
+				best = distance;
+				near = other;
+			}
+		}
+	rf_fail_say(err, -EINVAL, "\"%.40s\" is no system call that Ringfort knows", name);
+	if (near)
+		return rf_fail_hint(err, "did you mean \"%s\"?", near);
+	return rf_fail_hint(err, "calls that it does not know are answered with ENOSYS");
+}
+
+static int ask_syscall(struct question *question, struct rf_err *err)
+{
+	const struct rf_plan *plan = question->plan;
+	const struct rf_call_options options = {
+		.syscalls = plan->syscalls,
+		.has_inet = plan->link == RF_LINK_HOST || plan->has_loopback,
+		.has_unix = plan->has_unix,
+	};
+	const struct rf_call_group *group = group_of(question->what);
+	struct rf_why *why = &question->why;
+	enum rf_call_verdict verdict;
+	bool is_strict = plan->syscalls == RF_SYSCALLS_STRICT;
+
+	if (!group)
+		return fail_no_call(question->what, err);
+	verdict = rf_call_verdict(group, &options);
+	*why = (struct rf_why){ .verdict = RF_WHY_YES };
+	snprintf(why->rule, sizeof(why->rule), "syscalls");
+	if (verdict == RF_CALL_ALLOW && group->in_sampled != RF_CALL_ALLOW) {
+		why->verdict = RF_WHY_DEPENDS;
+		snprintf(why->reason, sizeof(why->reason),
+			 "%s: only where a cgroup limits memory; `ringfort doctor` tells",
+			 group->why);
+	} else if (verdict == RF_CALL_ALLOW && group->check) {
+		why->verdict = RF_WHY_DEPENDS;
+		snprintf(why->reason, sizeof(why->reason), "by its arguments: %s", group->why);
+	} else if (verdict == RF_CALL_ALLOW) {
+		snprintf(why->reason, sizeof(why->reason), "%s", group->why);
+	} else {
+		why->verdict = RF_WHY_NO;
+		snprintf(why->reason, sizeof(why->reason), "%s (%s)", group->why,
+			 verdict == RF_CALL_ABSENT ? "answered with ENOSYS"
+			 : verdict == RF_CALL_FAKE ? "answered with success, and not made"
+						   : "answered with EPERM");
+		if (is_strict && group->verdict == RF_CALL_ALLOW) {
+			snprintf(why->flag, sizeof(why->flag), "--syscalls default");
+			snprintf(why->line, sizeof(why->line), "syscalls: default");
+		}
+	}
+	return 0;
+}
+
+/* clang-format off */
+static const struct {
+	const char *verb;
+	ask_fn *ask;
+	const char *can; /* "can't be " ... */
+} verbs[] = {
+	{ "read",    ask_read,    "read" },
+	{ "write",   ask_write,   "written" },
+	{ "exec",    ask_exec,    "executed" },
+	{ "connect", ask_connect, "connected to" },
+	{ "syscall", ask_syscall, "called" },
+	{ "env",     ask_env,     "seen" },
+};
+/* clang-format on */
+
+/* ------------------------------------------------------------- answers */
+
+static const char *participle(const struct question *question)
+{
+	for (size_t i = 0; i < RF_LEN(verbs); i++)
+		if (strcmp(verbs[i].verb, question->verb) == 0)
+			return verbs[i].can;
+	return "done";
+}
+
+static void put_text(const struct question *question, struct rf_buf *out)
+{
+	static const char *const openings[] = {
+		[RF_WHY_NO] = "can't be", [RF_WHY_YES] = "can be", [RF_WHY_DEPENDS] = "may be"
+	};
+	const struct rf_why *why = &question->why;
+
+	rf_buf_printf(out, "%s: %s %s %s\n", rf_why_word(why->verdict), question->what,
+		      openings[why->verdict], participle(question));
+	rf_buf_printf(out, "  why:    %s\n", why->reason);
+	rf_buf_printf(out, "  rule:   %s\n", why->rule);
+	if (why->flag[0])
+		rf_buf_printf(out, "  change: %s\n          %s   (in a policy)\n", why->flag,
+			      why->line);
+}
+
+static void put_json(const struct question *question, struct rf_buf *out)
+{
+	const struct rf_why *why = &question->why;
+	struct rf_json json;
+
+	rf_json_init(&json, out, true);
+	rf_json_open_object(&json, NULL);
+	rf_json_string(&json, "verb", question->verb);
+	rf_json_string(&json, "what", question->what);
+	rf_json_string(&json, "verdict", rf_why_word(why->verdict));
+	rf_json_string(&json, "rule", why->rule);
+	rf_json_string(&json, "reason", why->reason);
+	rf_json_string(&json, "flag", why->flag[0] ? why->flag : NULL);
+	rf_json_string(&json, "line", why->line[0] ? why->line : NULL);
+	rf_json_close_object(&json);
+	rf_buf_puts(out, "\n");
+}
+
+static int ask(struct question *question, char **argv, struct rf_err *err)
+{
+	for (size_t i = 0; argv[0] && i < RF_LEN(verbs); i++)
+		if (strcmp(verbs[i].verb, argv[0]) == 0) {
+			question->verb = verbs[i].verb;
+			question->what = argv[1];
+			if (!argv[1] || !argv[1][0] || argv[2]) {
+				rf_fail_say(err, -EINVAL, "why %s wants one thing to ask about",
+					    argv[0]);
+				return rf_fail_hint(err, "for example: ringfort policy why read "
+							 "/etc/shadow");
+			}
+			open_eyes(question->plan, &question->eyes);
+			return verbs[i].ask(question, err);
+		}
+	rf_fail_say(err, -EINVAL, argv[0] ? "why does not know `%.40s`" : "why wants a question%s",
+		    argv[0] ? argv[0] : "");
+	return rf_fail_hint(err, "ask about one of: read, write, exec, connect, syscall, env; for "
+				 "example: ringfort policy why exec git");
+}
+
+int rf_cmd_policy_why(int argc, char **argv)
+{
+	RF_AUTO_BUF struct rf_buf out = { 0 };
+	struct rf_request request;
+	struct question question = { 0 };
+	struct rf_err err = RF_ERR_INIT;
+	int code = rf_request_read(RF_CMD_POLICY_WHY, argc, argv, false, &request, &err);
+
+	rf_buf_init(&out, MAX_OUTPUT);
+	if (code == 0 && request.wants_help) {
+		rf_command_help(RF_CMD_POLICY_WHY, stdout);
+		rf_request_done(&request);
+		return 0;
+	}
+	question.plan = request.plan;
+	if (code == 0)
+		code = ask(&question, request.argv, &err);
+	if (code < 0) {
+		rf_cmd_complain(request.file, &err);
+		rf_request_done(&request);
+		return RF_EXIT_FAILED;
+	}
+	if (request.is_json)
+		put_json(&question, &out);
+	else
+		put_text(&question, &out);
+	rf_request_done(&request);
+	code = rf_cmd_print(&out);
+	return code                                 ? code
+	       : question.why.verdict == RF_WHY_YES ? EXIT_YES
+	       : question.why.verdict == RF_WHY_NO  ? EXIT_NO
+						    : EXIT_DEPENDS;
+}

@@ -1,0 +1,325 @@
+/* "May it do X?": see why.h. */
+#include "policy/why.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "policy/place.h"
+
+static void answer(struct rf_why *why, enum rf_why_verdict verdict, const char *rule,
+		   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+static void answer(struct rf_why *why, enum rf_why_verdict verdict, const char *rule,
+		   const char *fmt, ...)
+{
+	va_list args;
+
+	*why = (struct rf_why){ .verdict = verdict };
+	snprintf(why->rule, sizeof(why->rule), "%s", rule);
+	va_start(args, fmt);
+	vsnprintf(why->reason, sizeof(why->reason), fmt, args);
+	va_end(args);
+}
+
+static void change(struct rf_why *why, const char *option, const char *key, const char *value)
+{
+	snprintf(why->flag, sizeof(why->flag), "--%s %s", option, value);
+	snprintf(why->line, sizeof(why->line), "%s: %s", key, value);
+}
+
+static void change_list(struct rf_why *why, const char *option, const char *key, const char *value)
+{
+	snprintf(why->flag, sizeof(why->flag), "--%s %s", option, value);
+	snprintf(why->line, sizeof(why->line), "%s: [\"%s\"]", key, value);
+}
+
+static const char *rule_of(const struct rf_view *view)
+{
+	return view->place ? view->place->rule : "default";
+}
+
+/* ------------------------------------------------------------- files */
+
+/* How to show a path of the host that the box does not have: at its own place, or beside it. */
+static void offer(struct rf_why *why, const char *option, const char *key,
+		  const struct rf_view *view)
+{
+	char elsewhere[RF_FILES_PATH];
+	const char *path = view->path, *name = strrchr(path, '/');
+
+	if (rf_place_forbidden(path) || (view->has_links && rf_place_in_the_way(path)))
+		return; /* nothing would help */
+	if (rf_place_in_the_way(path)) {
+		snprintf(elsewhere, sizeof(elsewhere), "%.2000s:/mnt/%.1000s", path,
+			 name ? name + 1 : path);
+		change_list(why, option, key, elsewhere);
+	} else {
+		change_list(why, option, key, path);
+	}
+}
+
+/* The answers that are the same whatever was asked; false if there is none of them. */
+static bool is_out_of_reach(const struct rf_view *view, const char *path, struct rf_why *why)
+{
+	switch (view->kind) {
+	case RF_VIEW_HIDDEN:
+		answer(why, RF_WHY_NO, rule_of(view), "%s is hidden: %s", view->path,
+		       view->place->why);
+		return true;
+	case RF_VIEW_CLOSED:
+		answer(why, RF_WHY_NO, "mode",
+		       "%s leads through %s, which the box's user may not enter", path, view->path);
+		return true;
+	case RF_VIEW_LOOP:
+		answer(why, RF_WHY_NO, "links", "%s leads through too many symbolic links", path);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Nothing is there: because nothing shows it, or because the host has nothing of that name. */
+static void answer_nothing(const struct rf_view *view, const char *path, struct rf_why *why)
+{
+	if (view->source[0])
+		answer(why, RF_WHY_NO, rule_of(view), "there is no %s on the host", view->source);
+	else if (view->has_links)
+		answer(why, RF_WHY_NO, "default", "%s leads to %s, which nothing puts into the box",
+		       path, view->path);
+	else
+		answer(why, RF_WHY_NO, "default", "nothing puts %s into the box", view->path);
+}
+
+void rf_why_read(const struct rf_plan *plan, const struct rf_view_host *host, const char *path,
+		 struct rf_why *ret_why)
+{
+	struct rf_view view;
+
+	rf_view_walk(plan, host, path, &view);
+	if (is_out_of_reach(&view, path, ret_why))
+		return;
+	switch (view.kind) {
+	case RF_VIEW_NOTHING:
+		answer_nothing(&view, path, ret_why);
+		if (!view.source[0])
+			offer(ret_why, "read", "files.read", &view);
+		break;
+	case RF_VIEW_SCRATCH:
+		answer(ret_why, RF_WHY_DEPENDS, rule_of(&view),
+		       "%s is scratch of the box's own: empty at the start, gone at the end",
+		       view.place->path);
+		offer(ret_why, "read", "files.read", &view); /* if the host's was meant */
+		break;
+	case RF_VIEW_KERNEL:
+		answer(ret_why, RF_WHY_DEPENDS, rule_of(&view),
+		       "%s shows the box's own processes and no others", view.place->path);
+		break;
+	default:
+		if (view.can & RF_RIGHT_READ)
+			answer(ret_why, RF_WHY_YES, rule_of(&view), "%s is in the box: %s",
+			       view.path, view.place ? view.place->why : "a folder of its root");
+		else
+			answer(ret_why, RF_WHY_NO, "mode",
+			       "%s is in the box, but its own mode keeps the box's user out",
+			       view.path);
+		break;
+	}
+}
+
+/* What is there, or could be made, where the place lets the box write. */
+static void answer_writable(const struct rf_view *view, struct rf_why *why)
+{
+	bool is_new = view->kind == RF_VIEW_NOTHING;
+
+	if (is_new && !view->has_parent)
+		answer(why, RF_WHY_NO, rule_of(view), "the folder of %s is not there", view->path);
+	else if ((is_new ? view->parent_can : view->can) & RF_RIGHT_WRITE)
+		answer(why, RF_WHY_YES, rule_of(view), "%s %s: %s", view->path,
+		       is_new ? "can be made" : "is writable", view->place->why);
+	else
+		answer(why, RF_WHY_NO, "mode", "%s%s: its own mode keeps the box's user out",
+		       is_new ? "the folder of " : "", view->path);
+}
+
+/* The files that a rule for writing would have to name: the tree that shows it, or the path. */
+static void offer_writing(const struct rf_view *view, struct rf_why *why)
+{
+	char rule[2 * RF_FILES_PATH];
+	const struct rf_place *place = view->place;
+
+	if (!place || strcmp(place->rule, "default") == 0) {
+		offer(why, "write", "files.write", view);
+		return;
+	}
+	if (strcmp(place->source, place->path) == 0)
+		snprintf(rule, sizeof(rule), "%.3000s", place->source);
+	else
+		snprintf(rule, sizeof(rule), "%.2000s:%.2000s", place->source, place->path);
+	change_list(why, "write", "files.write", rule);
+}
+
+void rf_why_write(const struct rf_plan *plan, const struct rf_view_host *host, const char *path,
+		  struct rf_why *ret_why)
+{
+	struct rf_view view;
+	const struct rf_place *place;
+
+	rf_view_walk(plan, host, path, &view);
+	place = view.place;
+	if (is_out_of_reach(&view, path, ret_why))
+		return;
+	if (place && place->kind == RF_PLACE_SCRATCH &&
+	    (view.kind == RF_VIEW_FOLDER || view.has_parent)) {
+		answer(ret_why, RF_WHY_YES, place->rule,
+		       "%s is scratch of the box's own: what is written there is gone at the end",
+		       place->path);
+		return;
+	}
+	if (view.kind == RF_VIEW_SCRATCH && !view.has_parent) {
+		answer(ret_why, RF_WHY_DEPENDS, place->rule,
+		       "%s is scratch of the box's own, and the folder is not there at the start",
+		       place->path);
+		return;
+	}
+	if (view.kind == RF_VIEW_KERNEL && place->rights & RF_RIGHT_WRITE) {
+		answer(ret_why, RF_WHY_DEPENDS, place->rule,
+		       "in %s a process may write what is its own", place->path);
+		return;
+	}
+	if (place && place->rights & RF_RIGHT_WRITE && place->kind != RF_PLACE_DIR &&
+	    place->kind != RF_PLACE_SCRATCH) {
+		answer_writable(&view, ret_why);
+		return;
+	}
+	if (view.kind == RF_VIEW_NOTHING && !view.source[0])
+		answer_nothing(&view, path, ret_why);
+	else
+		answer(ret_why, RF_WHY_NO, rule_of(&view), "%s is read-only in the box: %s",
+		       view.path, place ? place->why : "a folder of its root");
+	offer_writing(&view, ret_why);
+}
+
+/* ------------------------------------------------------------- programs */
+
+static void judge_program(const struct rf_view *view, const char *path, struct rf_why *why)
+{
+	if (is_out_of_reach(view, path, why))
+		return;
+	if (view->kind == RF_VIEW_SCRATCH || view->kind == RF_VIEW_KERNEL)
+		answer(why, RF_WHY_DEPENDS, rule_of(view),
+		       "%s is not there at the start; what the box puts there it may run",
+		       view->path);
+	else if (view->kind == RF_VIEW_NOTHING)
+		answer_nothing(view, path, why);
+	else if (view->kind != RF_VIEW_FILE)
+		answer(why, RF_WHY_NO, rule_of(view), "%s is not a file", view->path);
+	else if (!view->place || !(view->place->rights & RF_RIGHT_EXEC))
+		answer(why, RF_WHY_NO, rule_of(view), "nothing in %s may be executed",
+		       view->place ? view->place->path : "/");
+	else if (!(view->can & RF_RIGHT_EXEC))
+		answer(why, RF_WHY_NO, "mode", "%s is not executable for the box's user",
+		       view->path);
+	else
+		answer(why, RF_WHY_YES, rule_of(view), "%s is in the box: %s", view->path,
+		       view->place->why);
+}
+
+static const char *path_of(const struct rf_plan *plan)
+{
+	for (char **env = plan->env; *env; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	return "";
+}
+
+void rf_why_exec(const struct rf_plan *plan, const struct rf_view_host *host, const char *program,
+		 struct rf_why *ret_why)
+{
+	struct rf_view view;
+	char path[RF_FILES_PATH];
+
+	if (strchr(program, '/')) {
+		rf_view_walk(plan, host, program, &view);
+		judge_program(&view, program, ret_why);
+		if (ret_why->verdict == RF_WHY_NO && view.kind == RF_VIEW_NOTHING &&
+		    !view.source[0])
+			offer(ret_why, "read", "files.read", &view);
+		return;
+	}
+	for (const char *at = path_of(plan); *at;) {
+		size_t len = strcspn(at, ":");
+
+		snprintf(path, sizeof(path), "%.*s/%s", (int)len, at, program);
+		rf_view_walk(plan, host, path, &view);
+		judge_program(&view, path, ret_why);
+		if (len > 0 && (ret_why->verdict != RF_WHY_NO || view.kind == RF_VIEW_FILE))
+			return;
+		at += len + (at[len] == ':');
+	}
+	answer(ret_why, RF_WHY_NO, "env.set", "there is no %s in the box's PATH, %s", program,
+	       path_of(plan));
+}
+
+/* ------------------------------------------------------------- network and variables */
+
+static bool is_loopback(const char *host)
+{
+	static const char *const names[] = { "localhost", "::1", "[::1]" };
+
+	for (size_t i = 0; i < RF_LEN(names); i++)
+		if (strcmp(host, names[i]) == 0)
+			return true;
+	return strncmp(host, "127.", 4) == 0 && host[strspn(host, "0123456789.")] == '\0';
+}
+
+void rf_why_connect(const struct rf_plan *plan, const char *host, struct rf_why *ret_why)
+{
+	if (strcmp(host, "unix") == 0 && !plan->has_unix) {
+		answer(ret_why, RF_WHY_NO, "network.unix",
+		       "unix sockets can't be made in the box, besides pairs");
+		change(ret_why, "unix", "network.unix", "on");
+	} else if (strcmp(host, "unix") == 0) {
+		answer(ret_why, RF_WHY_DEPENDS, "network.unix",
+		       "unix sockets work where the box can see their path");
+	} else if (plan->link == RF_LINK_HOST) {
+		answer(ret_why, RF_WHY_YES, "network.link",
+		       "the box uses this machine's own network");
+	} else if (is_loopback(host) && plan->has_loopback) {
+		answer(ret_why, RF_WHY_DEPENDS, "network.loopback",
+		       "the loopback is the box's own: only what listens inside is there");
+	} else {
+		answer(ret_why, RF_WHY_NO, is_loopback(host) ? "network.loopback" : "network.link",
+		       "%s",
+		       is_loopback(host) ? "the box makes no inet sockets"
+					 : "the box has no network but its own loopback");
+		if (is_loopback(host))
+			change(ret_why, "loopback", "network.loopback", "on");
+		else
+			change(ret_why, "net", "network", "host");
+	}
+}
+
+void rf_why_env(const struct rf_plan *plan, const char *name, struct rf_why *ret_why)
+{
+	size_t len = strlen(name);
+
+	for (char **env = plan->env; *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=') {
+			answer(ret_why, RF_WHY_YES, "env", "the box has a variable %s", name);
+			return;
+		}
+	answer(ret_why, RF_WHY_NO, "env", "no variable of yours is passed on unless it is named");
+	change_list(ret_why, "pass", "env.pass", name);
+}
+
+const char *rf_why_word(enum rf_why_verdict verdict)
+{
+	static const char *const words[] = {
+		[RF_WHY_NO] = "no", [RF_WHY_YES] = "yes", [RF_WHY_DEPENDS] = "depends"
+	};
+
+	return words[verdict];
+}
