@@ -11,5 +11,9 @@
 #define RF_MAX_ENV_FILE     (1024 * 1024)
 #define RF_MAX_CAPTURE      (128 * 1024 * 1024)  /* output kept for a result */
 #define RF_MAX_JSON         (1024 * 1024 * 1024) /* one JSON document that we write */
+#define RF_MAX_JSON_READ    (4 * 1024 * 1024)    /* one JSON document that we read */
+#define RF_MAX_RULES        100000               /* in a system call profile, each name counted */
+#define RF_MAX_FILTERS      8                    /* such profiles on one box */
+#define RF_MAX_JSON_DEPTH   64                   /* nesting in it */
 
 #endif
