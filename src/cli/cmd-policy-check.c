@@ -3,10 +3,48 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
+#include "base/jsonread.h"
+#include "base/limits.h"
 #include "cli/cmd.h"
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/shelf.h"
+#include "cli/slurp.h"
+#include "jail/ruleset.h"
+
+/* True for a system call profile: JSON with a key that every one of them has and no policy. */
+static bool is_profile(const char *path)
+{
+	RF_AUTO_BUF struct rf_buf text = { 0 };
+	struct rf_jsonread *json = NULL;
+	struct rf_err err = RF_ERR_INIT;
+	bool is = false;
+
+	if (rf_slurp(path, RF_MAX_JSON_READ, &text, &err) >= 0 &&
+	    rf_jsonread_parse(text.data, text.len, &json, &err) >= 0)
+		is = rf_jsonread_member(rf_jsonread_root(json), "defaultAction") != NULL;
+	rf_jsonread_free(json);
+	return is;
+}
+
+static bool check_profile(const char *path, bool is_alone)
+{
+	struct rf_ruleset *ruleset = NULL;
+	struct rf_err err = RF_ERR_INIT;
+	bool is_right = rf_ruleset_load(path, &ruleset, &err) >= 0;
+
+	if (!is_right)
+		rf_cmd_complain(NULL, &err);
+	else if (ruleset->unknown_count > 0)
+		printf("%s: passed over %zu unknown system call%s: %s\n", path,
+		       ruleset->unknown_count, ruleset->unknown_count == 1 ? "" : "s",
+		       ruleset->unknown);
+	if (is_right && is_alone)
+		printf("%s: ok\n", path);
+	rf_ruleset_free(ruleset);
+	return is_right;
+}
 
 /* Reads one file and all that it extends, and joins them, since `final` may object. */
 static bool check(struct rf_shelf *shelf, const char *path)
@@ -14,12 +52,19 @@ static bool check(struct rf_shelf *shelf, const char *path)
 	struct rf_policy *policy = NULL;
 	struct rf_err err = RF_ERR_INIT;
 	char *file = NULL;
-	bool is_right = rf_shelf_policy_file(shelf, path, &policy, &file, &err) >= 0;
+	bool is_right;
 
-	if (is_right)
-		printf("%s: ok\n", path);
-	else
+	if (is_profile(path))
+		return check_profile(path, true);
+	is_right = rf_shelf_policy_file(shelf, path, &policy, &file, &err) >= 0;
+	if (is_right) {
+		for (size_t i = 0; rf_policy_filter(policy, i); i++)
+			is_right &= check_profile(rf_policy_filter(policy, i), false);
+		if (is_right)
+			printf("%s: ok\n", path);
+	} else {
 		rf_cmd_complain(file ? file : path, &err);
+	}
 	rf_policy_free(policy);
 	free(file);
 	return is_right;

@@ -24,6 +24,7 @@
 #include "jail/lesser.h"
 #include "jail/record.h"
 #include "jail/rlimit.h"
+#include "jail/seccomp.h"
 #include "jail/userns.h"
 #include "jail/wall.h"
 
@@ -418,6 +419,7 @@ void rf_box_done(struct rf_box *box)
 	for (int i = 0; i < RF_BOX_HELD; i++)
 		rf_fd_done(&box->held[i]);
 	rf_cgroup_done(&box->cgroup);
+	rf_seccomp_done(box);
 	rf_record_done(box);
 	rf_fd_done(&box->seal);
 	rf_fd_done(&box->uid_lock);

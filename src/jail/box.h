@@ -21,6 +21,8 @@
 #include "jail/cgroup.h"
 #include "policy/plan.h"
 
+struct rf_ruleset;
+
 #define RF_BOX_MISSING_MAX 16
 #define RF_BOX_WALLS_MAX   12
 #define RF_BOX_HELD        8
@@ -64,6 +66,8 @@ struct rf_box {
 	int record;               /* the locked file in $RUN/boxes, or -1 */
 	int proc_sys;             /* inside: the box's own /proc/sys, before it is locked */
 	struct rf_cgroup cgroup;
+	struct rf_ruleset **profiles; /* the plan's system call profiles, read; or NULL */
+	size_t profile_count;
 	struct rf_box_shared *shared;
 	int *trees;                    /* detached mounts by index into plan->places, or -1 */
 	bool has_owner_uid;            /* host_uid is that of a tree which can't be mapped */

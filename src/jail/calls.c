@@ -172,8 +172,13 @@ static const struct rf_call others_memory[] = {
 };
 
 static const struct rf_call kernel_surface[] = {
-	CALL(bpf), CALL(perf_event_open), CALL(userfaultfd), CALL(vmsplice), CALL(fanotify_init),
-	CALL(fanotify_mark), CALL_AT(memfd_secret, 447), CALL_AT(cachestat, 451),
+	CALL(bpf), CALL(perf_event_open), CALL(fanotify_init), CALL(fanotify_mark),
+	CALL_AT(memfd_secret, 447),
+};
+
+/* The same, but of the process's own: what a profile may decide about. */
+static const struct rf_call own_surface[] = {
+	CALL(userfaultfd), CALL(vmsplice), CALL_AT(cachestat, 451),
 };
 
 static const struct rf_call whole_machine[] = {
@@ -183,11 +188,23 @@ static const struct rf_call whole_machine[] = {
 	CALL(sethostname), CALL(setdomainname), CALL(vhangup),
 };
 
+/* A ring opens files and makes sockets past every look at arguments; keyrings are the host's. */
 static const struct rf_call ring_and_keys[] = {
+	CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register), CALL(add_key),
+	CALL(request_key), CALL(keyctl), CALL(lookup_dcookie), CALL(nfsservctl),
+	CALL_AT(lsm_set_self_attr, 460),
+};
+
+static const struct rf_call spare[] = {
 	CALL(io_setup), CALL(io_destroy), CALL(io_getevents), CALL(io_submit), CALL(io_cancel),
-	CALL(io_pgetevents), CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register),
-	CALL(add_key), CALL(request_key), CALL(keyctl), CALL(lookup_dcookie), CALL(nfsservctl),
-	CALL_AT(set_mempolicy_home_node, 450),
+	CALL(io_pgetevents), CALL_AT(set_mempolicy_home_node, 450), CALL_AT(map_shadow_stack, 453),
+	CALL_AT(lsm_get_self_attr, 459), CALL_AT(lsm_list_modules, 461), CALL_AT(getxattrat, 464),
+	CALL_AT(listxattrat, 465), CALL_AT(file_getattr, 468),
+};
+
+/* Changes files by their names, which a lesser box must not. */
+static const struct rf_call newer_attributes[] = {
+	CALL_AT(setxattrat, 463), CALL_AT(removexattrat, 466), CALL_AT(file_setattr, 469),
 };
 
 #ifdef __x86_64__
@@ -217,11 +234,13 @@ static const struct rf_call legacy_watches[] = {
 
 static const struct rf_call legacy_opens[] = { CALL(open) };
 static const struct rf_call legacy_nodes[] = { CALL(mknod) };
+static const struct rf_call legacy_ldt[] = { CALL(modify_ldt) };
 static const struct rf_call legacy_surface[] = {
-	CALL(modify_ldt), CALL(iopl), CALL(ioperm), CALL(kexec_file_load), CALL(ustat),
+	CALL(iopl), CALL(ioperm), CALL(kexec_file_load), CALL(ustat),
 	CALL(sysfs), CALL(uselib), CALL(_sysctl), CALL(create_module), CALL(get_kernel_syms),
 	CALL(query_module), CALL(getpmsg), CALL(putpmsg), CALL(afs_syscall), CALL(tuxcall),
 	CALL(security), CALL(vserver), CALL(epoll_ctl_old), CALL(epoll_wait_old),
+	CALL_AT(uretprobe, 335),
 };
 #endif
 
@@ -229,70 +248,74 @@ static const struct rf_call legacy_surface[] = {
 #define NO  RF_CALL_REFUSE
 #define OLD RF_CALL_ABSENT
 #define ASK RF_CALL_ASK
-#define ROW(why, verdict, strict, sampled, check, calls) \
-	{ why, verdict, strict, sampled, check, calls, RF_LEN(calls), YES, RF_CHECK_NONE, false }
+#define ROW(why, verdict, strict, sampled, floor, check, calls) \
+	{ why, verdict, strict, sampled, floor, check, calls, RF_LEN(calls), YES, RF_CHECK_NONE, false }
 /* The same with a fate, or a closer look, in a lesser box. */
-#define LESS(why, verdict, strict, sampled, lesser, check, closer, calls) \
-	{ why, verdict, strict, sampled, check, calls, RF_LEN(calls), lesser, closer, false }
+#define LESS(why, verdict, strict, sampled, floor, lesser, check, closer, calls) \
+	{ why, verdict, strict, sampled, floor, check, calls, RF_LEN(calls), lesser, closer, false }
 
 const struct rf_call_group rf_call_groups[] = {
-	/*   why                                     default strict sampled  check          calls */
-	ROW("work on open files",                       YES, YES, YES, RF_CHECK_NONE, open_files),
-	ROW("name files, within the visible tree",      YES, YES, YES, RF_CHECK_NONE, named_files),
-	ROW("the process's own memory",                 YES, YES, YES, RF_CHECK_NONE, memory),
-	ROW("processes and threads of the box",         YES, YES, YES, RF_CHECK_NONE, processes),
-	ROW("signals, clocks, waiting",                 YES, YES, YES, RF_CHECK_NONE, signals_and_time),
-	ROW("ask who and where one is",                 YES, YES, YES, RF_CHECK_NONE, identity),
-	ROW("use sockets that could be made",           YES, YES, YES, RF_CHECK_NONE, messages),
-	ROW("harmless without capabilities",            YES, OLD, YES, RF_CHECK_NONE, conveniences),
-	ROW("now and then, and not in a short list",    YES, OLD, YES, RF_CHECK_NONE, now_and_then),
-	LESS("times of files",                          YES, YES, YES, ASK, RF_CHECK_NONE, RF_CHECK_NONE, times),
-	LESS("attributes of files",                     YES, OLD, YES, RF_CALL_LACKING, RF_CHECK_NONE, RF_CHECK_NONE,
+	/*   why                                     default strict sampled floor  check     calls */
+	ROW("work on open files",                       YES, YES, YES, YES, RF_CHECK_NONE, open_files),
+	ROW("name files, within the visible tree",      YES, YES, YES, YES, RF_CHECK_NONE, named_files),
+	ROW("the process's own memory",                 YES, YES, YES, YES, RF_CHECK_NONE, memory),
+	ROW("processes and threads of the box",         YES, YES, YES, YES, RF_CHECK_NONE, processes),
+	ROW("signals, clocks, waiting",                 YES, YES, YES, YES, RF_CHECK_NONE, signals_and_time),
+	ROW("ask who and where one is",                 YES, YES, YES, YES, RF_CHECK_NONE, identity),
+	ROW("use sockets that could be made",           YES, YES, YES, YES, RF_CHECK_NONE, messages),
+	ROW("harmless without capabilities",            YES, OLD, YES, YES, RF_CHECK_NONE, conveniences),
+	ROW("now and then, and not in a short list",    YES, OLD, YES, YES, RF_CHECK_NONE, now_and_then),
+	LESS("times of files",                          YES, YES, YES, YES, ASK, RF_CHECK_NONE, RF_CHECK_NONE, times),
+	LESS("attributes of files",                     YES, OLD, YES, YES, RF_CALL_LACKING, RF_CHECK_NONE, RF_CHECK_NONE,
 	     xattrs),
-	LESS("owners of files",                         YES, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, owners),
-	LESS("queues and semaphores",                   YES, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, queues),
-	LESS("news of files",                           YES, OLD, YES, OLD, RF_CHECK_NONE, RF_CHECK_NONE, watches),
-	LESS("how the box's processes are scheduled",   YES, OLD, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PID, schedulers),
-	LESS("where the box's processes run",           YES, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PID, affinities),
-	LESS("priorities of the box's processes",       YES, OLD, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PRIORITY, ioprios),
-	LESS("priorities of the box's processes",       YES, OLD, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PRIORITY, priorities),
-	{ "restrict oneself further",                   YES, OLD, YES, RF_CHECK_NONE, rulesets, RF_LEN(rulesets), YES,
+	LESS("owners of files",                         YES, OLD, YES, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, owners),
+	LESS("queues and semaphores",                   YES, OLD, YES, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, queues),
+	LESS("news of files",                           YES, OLD, YES, YES, OLD, RF_CHECK_NONE, RF_CHECK_NONE, watches),
+	LESS("how the box's processes are scheduled",   YES, OLD, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PID, schedulers),
+	LESS("where the box's processes run",           YES, YES, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PID, affinities),
+	LESS("priorities of the box's processes",       YES, OLD, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PRIORITY, ioprios),
+	LESS("priorities of the box's processes",       YES, OLD, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PRIORITY, priorities),
+	{ "restrict oneself further",                   YES, OLD, YES, YES, RF_CHECK_NONE, rulesets, RF_LEN(rulesets), YES,
 	  RF_CHECK_NONE, true },
-	ROW("memory without a name, which only a cgroup sees", YES, YES, OLD, RF_CHECK_NONE, memfds),
-	LESS("System V memory, which only a cgroup sees", YES, NO, NO, NO, RF_CHECK_NONE, RF_CHECK_NONE, shared_memory),
-	LESS("no setuid or setgid bit",                 YES, YES, YES, ASK, RF_CHECK_MODE_1, RF_CHECK_NONE, modes_1),
-	LESS("no setuid or setgid bit",                 YES, YES, YES, ASK, RF_CHECK_MODE_2, RF_CHECK_NONE, modes_2),
-	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_2, folders_2),
-	ROW("no setuid or setgid file made",            YES, YES, YES, RF_CHECK_OPENAT, opens_at),
-	ROW("no device, setuid or setgid node",         YES, NO,  YES, RF_CHECK_NODE_2, nodes_2),
-	ROW("no new namespace",                         YES, YES, YES, RF_CHECK_CLONE, clones),
-	ROW("only the plan's families and protocols",   YES, YES, YES, RF_CHECK_SOCKET, sockets),
-	ROW("unix pairs only",                          YES, YES, YES, RF_CHECK_SOCKETPAIR, socketpairs),
-	ROW("nothing that types into a terminal",       YES, YES, YES, RF_CHECK_IOCTL, ioctls),
-	ROW("ordinary Linux personalities",             YES, NO,  YES, RF_CHECK_PERSONALITY, personalities),
-	ROW("no leases, which make others wait",        YES, YES, YES, RF_CHECK_FCNTL, fcntls),
-	ROW("no whiteout, which is a device node",      YES, YES, YES, RF_CHECK_RENAME, renames),
-	ROW("any limit but that of core files",         YES, YES, YES, RF_CHECK_SETRLIMIT, setrlimits),
-	ROW("any limit but that of core files",         YES, YES, YES, RF_CHECK_PRLIMIT, prlimits),
+	ROW("memory without a name, which only a cgroup sees", YES, YES, OLD, YES, RF_CHECK_NONE, memfds),
+	LESS("System V memory, which only a cgroup sees", YES, NO, NO, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, shared_memory),
+	LESS("no setuid or setgid bit",                 YES, YES, YES, YES, ASK, RF_CHECK_MODE_1, RF_CHECK_NONE, modes_1),
+	LESS("no setuid or setgid bit",                 YES, YES, YES, YES, ASK, RF_CHECK_MODE_2, RF_CHECK_NONE, modes_2),
+	ROW("no setuid or setgid bit",                  YES, YES, YES, YES, RF_CHECK_MODE_2, folders_2),
+	ROW("no setuid or setgid file made",            YES, YES, YES, YES, RF_CHECK_OPENAT, opens_at),
+	ROW("no device, setuid or setgid node",         YES, NO,  YES, YES, RF_CHECK_NODE_2, nodes_2),
+	ROW("no new namespace",                         YES, YES, YES, YES, RF_CHECK_CLONE, clones),
+	ROW("only the plan's families and protocols",   YES, YES, YES, YES, RF_CHECK_SOCKET, sockets),
+	ROW("unix pairs only",                          YES, YES, YES, YES, RF_CHECK_SOCKETPAIR, socketpairs),
+	ROW("nothing that types into a terminal",       YES, YES, YES, YES, RF_CHECK_IOCTL, ioctls),
+	ROW("ordinary Linux personalities",             YES, NO,  YES, YES, RF_CHECK_PERSONALITY, personalities),
+	ROW("no leases, which make others wait",        YES, YES, YES, YES, RF_CHECK_FCNTL, fcntls),
+	ROW("no whiteout, which is a device node",      YES, YES, YES, YES, RF_CHECK_RENAME, renames),
+	ROW("any limit but that of core files",         YES, YES, YES, YES, RF_CHECK_SETRLIMIT, setrlimits),
+	ROW("any limit but that of core files",         YES, YES, YES, YES, RF_CHECK_PRLIMIT, prlimits),
 	ROW("would stall the whole machine",            RF_CALL_FAKE, RF_CALL_FAKE, RF_CALL_FAKE,
-	    RF_CHECK_NONE, syncs),
-	ROW("arguments in memory that a filter can't read", OLD, OLD, OLD, RF_CHECK_NONE, opaque),
-	ROW("changes what the box can see",             NO,  NO,  NO,  RF_CHECK_NONE, namespaces),
-	ROW("reaches into other processes",             NO,  NO,  NO,  RF_CHECK_NONE, others_memory),
-	ROW("kernel surface with a history",            NO,  NO,  NO,  RF_CHECK_NONE, kernel_surface),
-	ROW("acts on the whole machine",                NO,  NO,  NO,  RF_CHECK_NONE, whole_machine),
-	ROW("kernel surface programs do without",       OLD, OLD, OLD, RF_CHECK_NONE, ring_and_keys),
+	    RF_CALL_FAKE, RF_CHECK_NONE, syncs),
+	ROW("arguments in memory that a filter can't read", OLD, OLD, OLD, OLD, RF_CHECK_NONE, opaque),
+	ROW("changes what the box can see",             NO,  NO,  NO,  NO,  RF_CHECK_NONE, namespaces),
+	LESS("reaches into other processes",            NO,  NO,  NO,  YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, others_memory),
+	ROW("kernel surface with a history",            NO,  NO,  NO,  NO,  RF_CHECK_NONE, kernel_surface),
+	ROW("kernel surface with a history, the process's own", NO, NO, NO, YES, RF_CHECK_NONE, own_surface),
+	ROW("acts on the whole machine",                NO,  NO,  NO,  NO,  RF_CHECK_NONE, whole_machine),
+	ROW("kernel surface programs do without",       OLD, OLD, OLD, OLD, RF_CHECK_NONE, ring_and_keys),
+	ROW("programs do without it, so far",           OLD, OLD, OLD, YES, RF_CHECK_NONE, spare),
+	LESS("programs do without it, so far",          OLD, OLD, OLD, YES, OLD, RF_CHECK_NONE, RF_CHECK_NONE, newer_attributes),
 #ifdef __x86_64__
-	ROW("older spellings of allowed calls",         YES, YES, YES, RF_CHECK_NONE, legacy),
-	ROW("older spellings, rarely used",             YES, OLD, YES, RF_CHECK_NONE, legacy_spare),
-	ROW("no setuid or setgid bit",                  YES, YES, YES, RF_CHECK_MODE_1, legacy_modes_1),
-	LESS("no setuid or setgid bit",                 YES, YES, YES, ASK, RF_CHECK_MODE_1, RF_CHECK_NONE, legacy_chmods),
-	LESS("times of files",                          YES, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, legacy_times),
-	LESS("owners of files",                         YES, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, legacy_owners),
-	LESS("news of files",                           YES, OLD, YES, OLD, RF_CHECK_NONE, RF_CHECK_NONE, legacy_watches),
-	ROW("no setuid or setgid file made",            YES, YES, YES, RF_CHECK_OPEN, legacy_opens),
-	ROW("no device, setuid or setgid node",         YES, NO,  YES, RF_CHECK_NODE_1, legacy_nodes),
-	ROW("obsolete kernel surface",                  NO,  NO,  NO,  RF_CHECK_NONE, legacy_surface),
+	ROW("older spellings of allowed calls",         YES, YES, YES, YES, RF_CHECK_NONE, legacy),
+	ROW("older spellings, rarely used",             YES, OLD, YES, YES, RF_CHECK_NONE, legacy_spare),
+	ROW("no setuid or setgid bit",                  YES, YES, YES, YES, RF_CHECK_MODE_1, legacy_modes_1),
+	LESS("no setuid or setgid bit",                 YES, YES, YES, YES, ASK, RF_CHECK_MODE_1, RF_CHECK_NONE, legacy_chmods),
+	LESS("times of files",                          YES, OLD, YES, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, legacy_times),
+	LESS("owners of files",                         YES, OLD, YES, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, legacy_owners),
+	LESS("news of files",                           YES, OLD, YES, YES, OLD, RF_CHECK_NONE, RF_CHECK_NONE, legacy_watches),
+	ROW("no setuid or setgid file made",            YES, YES, YES, YES, RF_CHECK_OPEN, legacy_opens),
+	ROW("no device, setuid or setgid node",         YES, NO,  YES, YES, RF_CHECK_NODE_1, legacy_nodes),
+	ROW("obsolete kernel surface",                  NO,  NO,  NO,  NO,  RF_CHECK_NONE, legacy_surface),
+	ROW("segments of its own, for emulators",       NO,  NO,  NO,  YES, RF_CHECK_NONE, legacy_ldt),
 #endif
 };
 /* clang-format on */
@@ -316,9 +339,15 @@ enum rf_call_verdict rf_call_verdict(const struct rf_call_group *group,
 		return RF_CALL_REFUSE;
 	if (options->is_lesser && group->in_lesser != RF_CALL_ALLOW)
 		return group->in_lesser;
-	if (options->is_sampled && group->in_sampled != RF_CALL_ALLOW)
+	if (options->is_sampled && group->verdict == RF_CALL_ALLOW &&
+	    group->in_sampled != RF_CALL_ALLOW)
 		return group->in_sampled;
-	if (options->syscalls == RF_SYSCALLS_STRICT)
+	switch (options->syscalls) {
+	case RF_SYSCALLS_STRICT:
 		return group->in_strict;
-	return group->verdict;
+	case RF_SYSCALLS_FLOOR:
+		return group->in_floor;
+	default:
+		return group->verdict;
+	}
 }

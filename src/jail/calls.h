@@ -55,6 +55,7 @@ struct rf_call_group {
 	enum rf_call_verdict verdict;
 	enum rf_call_verdict in_strict;  /* the verdict under `syscalls: strict` */
 	enum rf_call_verdict in_sampled; /* where memory is only sampled */
+	enum rf_call_verdict in_floor;   /* under `syscalls: floor`, where a profile decides */
 	enum rf_call_check check;        /* of what is allowed */
 	const struct rf_call *calls;
 	size_t count;
@@ -82,5 +83,18 @@ enum rf_call_check rf_call_check(const struct rf_call_group *group,
 
 enum rf_call_verdict rf_call_verdict(const struct rf_call_group *group,
 				     const struct rf_call_options *options);
+
+/* More numbers than any architecture has. */
+#define RF_CALL_NUMBERS 512
+
+/* The number of a call that this architecture has, by its name, or -1; and the other way round. */
+int rf_call_find(const char *name);
+const char *rf_call_name(int nr); /* "?" for one that the table does not name */
+
+/* True for the name of a call that only other architectures have: nothing here can make it. */
+bool rf_call_is_foreign(const char *name);
+
+/* The name of a call that `word` may have been meant as, or NULL. */
+const char *rf_call_nearest(const char *word);
 
 #endif

@@ -32,7 +32,7 @@
 #error "the filter does not know this architecture"
 #endif
 
-#define CALLS      512 /* more numbers than any architecture has */
+#define CALLS      RF_CALL_NUMBERS
 #define X32_BIT    0x40000000u
 #define SETID_BITS (S_ISUID | S_ISGID)
 #define MAKES_FILE (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
@@ -61,12 +61,16 @@ struct leaf {
 	int nr;
 	uint32_t action; /* when there is no check */
 	enum rf_call_check check;
+	bool has_rules; /* of profiles, which look at arguments */
 };
 
 /* Appends instructions; `is_full` once they no longer fit. */
 struct writer {
 	struct rf_filter *filter;
 	const struct rf_call_options *options;
+	const struct rf_ruleset *const *rulesets;
+	size_t ruleset_count;
+	uint32_t allow; /* what is returned for ALLOW, or 0 for that itself */
 	bool is_full;
 };
 
@@ -81,7 +85,7 @@ static void put(struct writer *w, uint16_t code, uint8_t jt, uint8_t jf, uint32_
 
 static void ret(struct writer *w, uint32_t action)
 {
-	put(w, BPF_RET | BPF_K, 0, 0, action);
+	put(w, BPF_RET | BPF_K, 0, 0, action == ALLOW && w->allow ? w->allow : action);
 }
 
 /* Loads the low half of argument `n`; the machines we know have it first. */
@@ -291,7 +295,8 @@ static void check_own_priority(struct writer *w, int nr)
 	ret(w, REFUSE);
 }
 
-static void put_leaf(struct writer *w, const struct leaf *leaf)
+/* The table's own verdict. */
+static void put_verdict(struct writer *w, const struct leaf *leaf)
 {
 	switch (leaf->check) {
 	case RF_CHECK_NONE:
@@ -350,6 +355,218 @@ static void put_leaf(struct writer *w, const struct leaf *leaf)
 		break;
 	}
 }
+
+/* ------------------------------------------------------------- profiles */
+
+/* Where a jump goes whose distance is known only later. */
+#define TO_NEXT UINT8_MAX       /* the condition does not hold: to the next rule */
+#define TO_HOLD (UINT8_MAX - 1) /* it does: behind it */
+
+/* Compares both halves of an argument, the upper one first, since a filter loads only 32 bits. */
+static void put_order(struct writer *w, const struct rf_ruleset_cond *cond)
+{
+	bool is_or_equal = cond->op == RF_RULESET_GE || cond->op == RF_RULESET_LT;
+	bool is_less = cond->op == RF_RULESET_LT || cond->op == RF_RULESET_LE;
+	uint8_t yes = is_less ? TO_NEXT : TO_HOLD, no = is_less ? TO_HOLD : TO_NEXT;
+	uint32_t high = (uint32_t)(cond->value >> 32), low = (uint32_t)cond->value;
+
+	load_high(w, cond->arg);
+	put(w, BPF_JMP | BPF_JGT | BPF_K, yes, 0, high);
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 0, no, high);
+	load_arg(w, cond->arg);
+	put(w, BPF_JMP | (is_or_equal ? BPF_JGE : BPF_JGT) | BPF_K, yes, no, low);
+}
+
+static void put_half(struct writer *w, uint32_t mask, uint32_t value, uint8_t yes, uint8_t no)
+{
+	if (mask != UINT32_MAX)
+		mask_with(w, mask);
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, yes, no, value);
+}
+
+static void put_cond(struct writer *w, const struct rf_ruleset_cond *cond)
+{
+	uint64_t mask = cond->op == RF_RULESET_MASKED_EQ ? cond->value : UINT64_MAX;
+	uint64_t value = cond->op == RF_RULESET_MASKED_EQ ? cond->two : cond->value;
+	bool is_not = cond->op == RF_RULESET_NE;
+
+	switch (cond->op) {
+	case RF_RULESET_LT:
+	case RF_RULESET_LE:
+	case RF_RULESET_GE:
+	case RF_RULESET_GT:
+		put_order(w, cond);
+		return;
+	default:
+		break;
+	}
+	if (mask >> 32) {
+		load_high(w, cond->arg);
+		put_half(w, (uint32_t)(mask >> 32), (uint32_t)(value >> 32), 0,
+			 is_not ? TO_HOLD : TO_NEXT);
+	}
+	if ((uint32_t)mask) {
+		load_arg(w, cond->arg);
+		put_half(w, (uint32_t)mask, (uint32_t)value, is_not ? TO_NEXT : TO_HOLD,
+			 is_not ? TO_HOLD : TO_NEXT);
+	}
+}
+
+/* Turns the jumps `to` within [from, len) into ones that lead to `target`. */
+static void settle(struct writer *w, size_t from, uint8_t to, size_t target)
+{
+	for (size_t i = from; i < w->filter->len && !w->is_full; i++) {
+		struct sock_filter *in = &w->filter->code[i];
+		uint8_t distance = (uint8_t)(target - i - 1);
+
+		if (BPF_CLASS(in->code) != BPF_JMP || in->code == (BPF_JMP | BPF_JA))
+			continue;
+		if (in->jt == to)
+			in->jt = distance;
+		if (in->jf == to)
+			in->jf = distance;
+	}
+}
+
+/* Jumps that all lead to one place: each holds the index of the one before it, until it is known. */
+struct jumps {
+	size_t last; /* SIZE_MAX: none */
+};
+
+static void jump(struct writer *w, struct jumps *jumps)
+{
+	size_t at = w->filter->len;
+
+	put(w, BPF_JMP | BPF_JA, 0, 0, (uint32_t)jumps->last);
+	if (!w->is_full)
+		jumps->last = at;
+}
+
+static void land(struct writer *w, const struct jumps *jumps)
+{
+	size_t at = jumps->last;
+
+	while (at != SIZE_MAX && !w->is_full) {
+		uint32_t before = w->filter->code[at].k;
+
+		w->filter->code[at].k = (uint32_t)(w->filter->len - at - 1);
+		at = before == UINT32_MAX ? SIZE_MAX : before;
+	}
+}
+
+/* True if the table refuses a call whatever its arguments are.  To ask or to fake is something else. */
+static bool is_refused(const struct leaf *leaf)
+{
+	return leaf->check == RF_CHECK_NONE && leaf->action != FAKE &&
+	       (leaf->action & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO;
+}
+
+/* What is left of the way of one call through the profiles. */
+struct way {
+	const struct leaf *leaf;
+	size_t stage; /* the profile whose turn it is */
+	struct jumps allowed, logged;
+};
+
+/* One instruction: the end, or a jump to where the call's way goes on. */
+static void act(struct writer *w, struct way *way, uint32_t action)
+{
+	const struct leaf *leaf = way->leaf;
+	bool is_ours = is_refused(leaf);
+
+	/* Where both refuse, the table answers: ENOSYS makes programs fall back. */
+	if (action == ALLOW || (is_ours && rf_ruleset_rank(action) == rf_ruleset_rank(REFUSE)))
+		jump(w, &way->allowed);
+	else if (action == SECCOMP_RET_LOG)
+		jump(w, &way->logged);
+	else
+		ret(w, action);
+}
+
+static void put_stage(struct writer *w, const struct leaf *leaf, size_t stage);
+
+/* Goes on behind the profile, for those who came here by `jumps`. */
+static void go_on(struct writer *w, const struct way *way, const struct jumps *jumps,
+		  uint32_t allow)
+{
+	uint32_t before = w->allow;
+
+	if (jumps->last == SIZE_MAX || w->is_full)
+		return;
+	land(w, jumps);
+	if (allow)
+		w->allow = allow;
+	put_stage(w, way->leaf, way->stage + 1);
+	w->allow = before;
+}
+
+/* The rules of one profile for one call, the strictest first, then its default, then the rest. */
+static void put_stage(struct writer *w, const struct leaf *leaf, size_t stage)
+{
+	struct way way = { leaf, stage, { SIZE_MAX }, { SIZE_MAX } };
+	const struct rf_ruleset_rule *rules;
+	size_t count;
+
+	if (stage == w->ruleset_count) {
+		put_verdict(w, leaf);
+		return;
+	}
+	rules = rf_ruleset_rules(w->rulesets[stage], leaf->nr, &count);
+	for (size_t i = 0; i < count && !w->is_full; i++) {
+		size_t from = w->filter->len;
+
+		for (uint32_t k = 0; k < rules[i].cond_count; k++) {
+			size_t cond = w->filter->len;
+
+			put_cond(w, &rules[i].conds[k]);
+			settle(w, cond, TO_HOLD, w->filter->len);
+		}
+		act(w, &way, rules[i].action);
+		settle(w, from, TO_NEXT, w->filter->len);
+	}
+	if (count == 0 || rules[count - 1].cond_count > 0)
+		act(w, &way, w->rulesets[stage]->fallback);
+	go_on(w, &way, &way.allowed, 0);
+	go_on(w, &way, &way.logged, SECCOMP_RET_LOG);
+}
+
+/* Joins what the profiles say of a number into its leaf, as far as arguments have no part in it. */
+static void join_rulesets(const struct writer *w, struct leaf *leaf)
+{
+	bool is_ours = is_refused(leaf);
+	bool is_logged = false;
+
+	for (size_t i = 0; i < w->ruleset_count; i++) {
+		uint32_t action;
+
+		if (!rf_ruleset_is_plain(w->rulesets[i], leaf->nr, &action)) {
+			leaf->has_rules = true;
+			return;
+		}
+		if (action == SECCOMP_RET_LOG) {
+			is_logged = true;
+		} else if (action != ALLOW &&
+			   !(is_ours && rf_ruleset_rank(action) == rf_ruleset_rank(REFUSE))) {
+			leaf->action = action;
+			leaf->check = RF_CHECK_NONE;
+			return;
+		}
+	}
+	if (is_logged && leaf->check != RF_CHECK_NONE)
+		leaf->has_rules = true;
+	else if (is_logged && leaf->action == ALLOW)
+		leaf->action = SECCOMP_RET_LOG;
+}
+
+static void put_leaf(struct writer *w, const struct leaf *leaf)
+{
+	if (leaf->has_rules)
+		put_stage(w, leaf, 0);
+	else
+		put_verdict(w, leaf);
+}
+
+/* ------------------------------------------------------------- the tree of numbers */
 
 /*
  * Writes a balanced tree over leaves[0..count): each leaf rules the numbers from its own up to the
@@ -416,30 +633,45 @@ static void look_up_all(const struct rf_call_options *options, struct leaf *by_n
 	}
 }
 
-/* Lays the table out as ranges: neighbours with one fate are one range, a check is always its own. */
-static size_t lay_out(const struct rf_call_options *options, struct leaf *leaves)
+/* True if two neighbours share one fate; what looks at arguments is always its own leaf. */
+static bool is_same(const struct leaf *a, const struct leaf *b)
 {
-	struct leaf by_nr[CALLS];
+	return a->action == b->action && a->check == RF_CHECK_NONE && b->check == RF_CHECK_NONE &&
+	       !a->has_rules && !b->has_rules;
+}
+
+/* Lays the table out as ranges: neighbours with one fate are one range. */
+static size_t lay_out(const struct writer *w, struct leaf *leaves)
+{
+	struct leaf by_nr[CALLS], beyond = { .nr = CALLS, .action = ABSENT };
 	size_t n = 0;
 
-	look_up_all(options, by_nr);
-	for (int nr = 0; nr < CALLS; nr++)
-		if (n == 0 || by_nr[nr].action != leaves[n - 1].action ||
-		    by_nr[nr].check != RF_CHECK_NONE || leaves[n - 1].check != RF_CHECK_NONE)
+	look_up_all(w->options, by_nr);
+	for (int nr = 0; nr < CALLS; nr++) {
+		join_rulesets(w, &by_nr[nr]);
+		if (n == 0 || !is_same(&by_nr[nr], &leaves[n - 1]))
 			leaves[n++] = by_nr[nr];
-	leaves[n++] = (struct leaf){ .nr = CALLS, .action = ABSENT };
+	}
+	join_rulesets(w, &beyond);
+	leaves[n++] = beyond;
 	leaves[n++] = (struct leaf){ .nr = RF_FILTER_PROOF_NR,
 				     .action = SECCOMP_RET_ERRNO | RF_FILTER_PROOF_ERRNO };
-	leaves[n++] = (struct leaf){ .nr = RF_FILTER_PROOF_NR + 1, .action = ABSENT };
+	beyond.nr = RF_FILTER_PROOF_NR + 1;
+	leaves[n++] = beyond;
 	return n;
 }
 
-int rf_filter_build(const struct rf_call_options *options, struct rf_filter *ret_filter,
-		    struct rf_err *err)
+int rf_filter_build(const struct rf_call_options *options, const struct rf_ruleset *const *rulesets,
+		    size_t count, struct rf_filter *ret_filter, struct rf_err *err)
 {
-	struct writer w = { .filter = ret_filter, .options = options };
+	struct writer w = {
+		.filter = ret_filter,
+		.options = options,
+		.rulesets = rulesets,
+		.ruleset_count = count,
+	};
 	struct leaf leaves[CALLS + 3] = { 0 };
-	size_t count = lay_out(options, leaves);
+	size_t leaf_count = lay_out(&w, leaves);
 
 	ret_filter->len = 0;
 	put(&w, BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(arch));
@@ -450,8 +682,13 @@ int rf_filter_build(const struct rf_call_options *options, struct rf_filter *ret
 	put(&w, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
 	ret(&w, SECCOMP_RET_KILL_PROCESS);
 #endif
-	put_tree(&w, leaves, count);
-	if (w.is_full)
-		return rf_fail_say(err, -E2BIG, "the system call filter is too long");
+	put_tree(&w, leaves, leaf_count);
+	if (w.is_full) {
+		rf_fail_say(err, -E2BIG,
+			    "the system call filter would have more than %d instructions, which is "
+			    "the most that the kernel takes",
+			    RF_FILTER_MAX);
+		return rf_fail_hint(err, "use fewer comparisons of arguments in the profile");
+	}
 	return 0;
 }

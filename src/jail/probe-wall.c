@@ -154,7 +154,7 @@ void rf_probe_wall_seccomp(struct rf_probe_trial *trial)
 	struct rf_filter filter;
 	struct sock_fprog program;
 
-	if (rf_filter_build(&options, &filter, &err) < 0) {
+	if (rf_filter_build(&options, NULL, 0, &filter, &err) < 0) {
 		rf_probe_refused(trial, &err);
 		return;
 	}

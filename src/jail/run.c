@@ -21,6 +21,7 @@
 #include "jail/lesser.h"
 #include "jail/pump.h"
 #include "jail/record.h"
+#include "jail/ruleset.h"
 #include "jail/sample.h"
 #include "jail/verdict.h"
 
@@ -425,6 +426,20 @@ static void on_request(void *data, int what)
 		rf_event_cancel(run->request_event);
 }
 
+/* Names in a profile that no kernel has: allowing them does nothing, and may be a slip. */
+static void warn_of_profiles(struct run *run)
+{
+	for (size_t i = 0; i < run->box.profile_count; i++) {
+		const struct rf_ruleset *ruleset = run->box.profiles[i];
+
+		if (ruleset->unknown_count > 0)
+			rf_result_warn(run->result,
+				       "seccomp: %.60s: %zu unknown system call%s: %.150s",
+				       ruleset->path, ruleset->unknown_count,
+				       ruleset->unknown_count == 1 ? "" : "s", ruleset->unknown);
+	}
+}
+
 static int supervise(struct run *run, struct rf_err *err)
 {
 	struct rf_box *box = &run->box;
@@ -435,6 +450,7 @@ static int supervise(struct run *run, struct rf_err *err)
 	if (start_box(run, err) < 0)
 		return err->code;
 	memcpy(run->result->grades, box->grades, sizeof(box->grades));
+	warn_of_profiles(run);
 	if (start_timers(run, err) < 0 || start_pumps(run, err) < 0)
 		return err->code;
 	if (box->listener >= 0 && rf_loop_watch(run->loop, box->listener, RF_LOOP_READ, on_request,

@@ -1,7 +1,8 @@
 /*
  * The system call wall.
  *
- * Takes away: every call outside the table (calls.c), and every entry but the native one.
+ * Takes away: every call outside the table (calls.c), every entry but the native one, and what the
+ * plan's profiles (ruleset.h) refuse.  These are read outside, before the child is made.
  * Raised: last; the other walls need calls that it refuses.
  * Assumes: no_new_privs is set.
  * From inside: EPERM or ENOSYS; death for a 32-bit or x32 call.
@@ -10,22 +11,82 @@
 
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "jail/deputy.h"
 #include "jail/filter.h"
+#include "jail/ruleset.h"
+
+/* What the filter of this box depends on. */
+static struct rf_call_options options_of(const struct rf_box *box)
+{
+	const struct rf_plan *plan = box->plan;
+
+	return (struct rf_call_options){
+		.syscalls = plan->syscalls,
+		/* Without a network namespace there is no loopback but the host's. */
+		.has_inet = plan->link == RF_LINK_HOST || (plan->has_loopback && !box->is_lesser),
+		.has_unix = plan->has_unix,
+		.is_sampled = !box->cgroup.has_memory,
+		.is_lesser = box->is_lesser,
+		.has_deputy = box->is_lesser,
+	};
+}
+
+static int build(const struct rf_box *box, const struct rf_call_options *options,
+		 struct rf_filter *filter, struct rf_err *err)
+{
+	return rf_filter_build(options, (const struct rf_ruleset *const *)box->profiles,
+			       box->profile_count, filter, err);
+}
+
+int rf_seccomp_prepare(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_call_options options = options_of(box);
+	char *const *paths = box->plan->seccomp;
+	struct rf_filter filter;
+	size_t count = 0;
+
+	while (paths && paths[count])
+		count++;
+	if (count == 0)
+		return 0;
+	box->profiles = calloc(count, sizeof(struct rf_ruleset *));
+	if (!box->profiles)
+		return rf_fail(err, -ENOMEM, "read the profiles");
+	for (; box->profile_count < count; box->profile_count++)
+		if (rf_ruleset_load(paths[box->profile_count], &box->profiles[box->profile_count],
+				    err) < 0)
+			return err->code;
+	/* Whether it fits is said before anything is started. */
+	return build(box, &options, &filter, err);
+}
+
+void rf_seccomp_done(struct rf_box *box)
+{
+	for (size_t i = 0; i < box->profile_count; i++)
+		rf_ruleset_free(box->profiles[i]);
+	free((void *)box->profiles);
+	box->profiles = NULL;
+	box->profile_count = 0;
+}
 
 /* Returns a listener if one was asked for, 0, or a negative errno. */
-static int load(const struct rf_call_options *options, unsigned flags, struct rf_err *err)
+static int load(const struct rf_box *box, const struct rf_call_options *options, unsigned flags,
+		struct rf_err *err)
 {
 	struct rf_filter filter;
 	struct sock_fprog program;
 	long got;
 
-	if (rf_filter_build(options, &filter, err) < 0)
+	if (build(box, options, &filter, err) < 0)
 		return err->code;
+	for (size_t i = 0; i < box->profile_count; i++)
+		if (box->profiles[i]->wants_log)
+			flags |= SECCOMP_FILTER_FLAG_LOG;
 	program = (struct sock_fprog){ .len = (unsigned short)filter.len, .filter = filter.code };
 	got = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 	return got < 0 ? rf_fail(err, -errno, "load the system call filter") : (int)got;
@@ -33,28 +94,19 @@ static int load(const struct rf_call_options *options, unsigned flags, struct rf
 
 int rf_seccomp_raise(struct rf_box *box, struct rf_err *err)
 {
-	const struct rf_plan *plan = box->plan;
-	struct rf_call_options options = {
-		.syscalls = plan->syscalls,
-		/* Without a network namespace there is no loopback but the host's. */
-		.has_inet = plan->link == RF_LINK_HOST || (plan->has_loopback && !box->is_lesser),
-		.has_unix = plan->has_unix,
-		.is_sampled = !box->cgroup.has_memory,
-		.is_lesser = box->is_lesser,
-	};
-	int listener = -1;
+	struct rf_call_options options = options_of(box);
 
 	if (box->is_lesser) {
 		/* Only one filter around a process may have a listener: another one's stands in the way. */
-		options.has_deputy = true;
-		listener = load(&options, SECCOMP_FILTER_FLAG_NEW_LISTENER, err);
+		int listener = load(box, &options, SECCOMP_FILTER_FLAG_NEW_LISTENER, err);
+
 		if (listener >= 0) {
 			box->shared->has_deputy = true;
 			return rf_deputy_send(box, listener, err);
 		}
 		options.has_deputy = false;
 	}
-	if (load(&options, 0, err) < 0)
+	if (load(box, &options, 0, err) < 0)
 		return rf_fail_hint(err, "the kernel needs CONFIG_SECCOMP_FILTER");
 	return 0;
 }

@@ -37,7 +37,7 @@ static const struct rf_wall {
 	{ "limits",     NULL,            rf_rlimit_raise   },
 	{ "identity",   rf_userns_prepare, rf_identity_drop }, /* ids, groups, capabilities */
 	{ "landlock", rf_landlock_prepare, rf_landlock_raise },
-	{ "seccomp",    NULL,            rf_seccomp_raise  }, /* last: the others need calls */
+	{ "seccomp",  rf_seccomp_prepare, rf_seccomp_raise }, /* last: the others need calls */
 }, lesser[] = { /* where namespaces are forbidden: see lesser.h */
 	{ "cgroup",     rf_cgroup_raise, rf_cgroup_enter   },
 	{ "uid",        rf_uid_take,     NULL              },
@@ -45,7 +45,7 @@ static const struct rf_wall {
 	{ "limits",     NULL,            rf_rlimit_raise   },
 	{ "identity",   NULL,            rf_identity_drop  },
 	{ "landlock", rf_landlock_open_lesser, rf_landlock_raise_lesser },
-	{ "seccomp",    NULL,            rf_seccomp_raise  },
+	{ "seccomp",  rf_seccomp_prepare, rf_seccomp_raise },
 };
 /* clang-format on */
 

@@ -55,7 +55,14 @@ static const char *isolation_name(const struct rf_plan *plan)
 
 static const char *syscalls_name(const struct rf_plan *plan)
 {
-	return plan->syscalls == RF_SYSCALLS_STRICT ? "strict" : "default";
+	switch (plan->syscalls) {
+	case RF_SYSCALLS_FLOOR:
+		return "floor";
+	case RF_SYSCALLS_STRICT:
+		return "strict";
+	default:
+		return "default";
+	}
 }
 
 static const char *link_name(const struct rf_plan *plan)
@@ -165,6 +172,8 @@ static void text_calls(const struct rf_plan *plan, const struct rf_explain_calls
 		       struct rf_buf *out)
 {
 	rf_buf_printf(out, "\nSystem calls\n  filter: %s\n", syscalls_name(plan));
+	for (char *const *path = plan->seccomp; path && *path; path++)
+		rf_buf_printf(out, "  profile: %s\n", *path);
 	for (size_t at = 0; calls && at < calls->count;)
 		at = text_group(calls, at, out);
 }
@@ -234,11 +243,20 @@ static void json_limits(struct rf_json *json, const struct rf_plan *plan)
 	rf_json_close_object(json);
 }
 
+static void json_lines(struct rf_json *json, const char *name, char *const *lines)
+{
+	rf_json_open_array(json, name);
+	for (; lines && *lines; lines++)
+		rf_json_string(json, NULL, *lines);
+	rf_json_close_array(json);
+}
+
 static void json_calls(struct rf_json *json, const struct rf_plan *plan,
 		       const struct rf_explain_calls *calls)
 {
 	rf_json_open_object(json, "syscalls");
 	rf_json_string(json, "filter", syscalls_name(plan));
+	json_lines(json, "profiles", plan->seccomp);
 	rf_json_open_array(json, "calls");
 	for (size_t i = 0; calls && i < calls->count; i++) {
 		rf_json_open_object(json, NULL);
@@ -249,14 +267,6 @@ static void json_calls(struct rf_json *json, const struct rf_plan *plan,
 	}
 	rf_json_close_array(json);
 	rf_json_close_object(json);
-}
-
-static void json_lines(struct rf_json *json, const char *name, char *const *lines)
-{
-	rf_json_open_array(json, name);
-	for (; lines && *lines; lines++)
-		rf_json_string(json, NULL, *lines);
-	rf_json_close_array(json);
 }
 
 static void json_identity(struct rf_json *json, const struct rf_plan *plan)

@@ -53,9 +53,8 @@ int rf_files_normal(const char *text, char *path, struct rf_err *err)
 	return 0;
 }
 
-/* Makes `text` absolute by way of the folder or the home, then normal. */
-static int resolve(const char *text, const struct rf_files_base *base, char *path,
-		   struct rf_err *err)
+int rf_files_resolve(const char *text, const struct rf_files_base *base, char *path,
+		     struct rf_err *err)
 {
 	bool is_home = text[0] == '~' && (text[1] == '/' || text[1] == '\0');
 	const char *from = is_home ? base->home : base->folder;
@@ -85,7 +84,7 @@ int rf_files_parse(const char *text, const struct rf_files_base *base, char *sou
 	char first[RF_FILES_PATH];
 
 	if (!colon) {
-		if (resolve(text, base, source, err) < 0)
+		if (rf_files_resolve(text, base, source, err) < 0)
 			return err->code;
 		memcpy(dest, source, strlen(source) + 1);
 		return 0;
@@ -94,7 +93,7 @@ int rf_files_parse(const char *text, const struct rf_files_base *base, char *sou
 		return rf_fail_say(err, -EINVAL, "a path longer than %d bytes", RF_FILES_PATH - 1);
 	memcpy(first, text, (size_t)(colon - text));
 	first[colon - text] = '\0';
-	if (resolve(first, base, source, err) < 0)
+	if (rf_files_resolve(first, base, source, err) < 0)
 		return err->code;
 	return rf_files_normal(colon + 1, dest, err);
 }

@@ -31,6 +31,10 @@ enum rf_files_right {
 /* Writes an absolute path in its normal form.  `path` has room for RF_FILES_PATH bytes. */
 int rf_files_normal(const char *text, char *path, struct rf_err *err);
 
+/* Makes a path absolute by way of the base, and normal.  `path` has room for RF_FILES_PATH bytes. */
+int rf_files_resolve(const char *text, const struct rf_files_base *base, char *path,
+		     struct rf_err *err);
+
 /* Takes "SRC[:DEST]" apart; both come back absolute and normal, in RF_FILES_PATH bytes each. */
 int rf_files_parse(const char *text, const struct rf_files_base *base, char *source, char *dest,
 		   struct rf_err *err);

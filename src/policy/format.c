@@ -87,7 +87,7 @@ static void put_list(struct rf_buf *out, enum rf_key key, const struct rf_list *
 		rf_buf_printf(out, "%s  %s", indent, type == RF_KEY_TYPE_MAP ? "" : "- ");
 		if (type == RF_KEY_TYPE_FILES)
 			put_files(out, item);
-		else if (type == RF_KEY_TYPE_SOURCES)
+		else if (type == RF_KEY_TYPE_SOURCES || type == RF_KEY_TYPE_FILTERS)
 			put_text(out, item->name);
 		else
 			rf_buf_puts(out, item->name);
@@ -133,6 +133,7 @@ static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum r
 	case RF_KEY_TYPE_NAMES:
 	case RF_KEY_TYPE_MAP:
 	case RF_KEY_TYPE_SOURCES:
+	case RF_KEY_TYPE_FILTERS:
 		put_list(out, key, &value->list, indent);
 		break;
 	case RF_KEY_TYPE_KEYS:

@@ -25,7 +25,8 @@ static const struct rf_key_choice weakers[] = {
 	{ "refuse", RF_WEAKER_REFUSE }, { "allow", RF_WEAKER_ALLOW }, { NULL },
 };
 static const struct rf_key_choice syscalls[] = {
-	{ "default", RF_SYSCALLS_DEFAULT }, { "strict", RF_SYSCALLS_STRICT }, { NULL },
+	{ "floor", RF_SYSCALLS_FLOOR }, { "default", RF_SYSCALLS_DEFAULT },
+	{ "strict", RF_SYSCALLS_STRICT }, { NULL },
 };
 static const struct rf_key_choice requires[] = {
 	{ "any", RF_REQUIRE_ANY }, { "hard", RF_REQUIRE_HARD }, { NULL },
@@ -65,6 +66,8 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 		"where the program starts, inside"),
 	[RF_KEY_SYSCALLS] = CHOICE("syscalls", syscalls, MORE, "default",
 		"which system calls the filter lets through"),
+	[RF_KEY_SECCOMP] = LISTS("seccomp", FILTERS,
+		"system call profiles in Docker's format, on top of the filter"),
 
 	[RF_KEY_LIMIT + RF_LIMIT_MEMORY]     = LIMIT("memory"),
 	[RF_KEY_LIMIT + RF_LIMIT_CPU]        = LIMIT("cpu"),
@@ -122,7 +125,6 @@ static const struct {
 	{ "credentials",         "remove it, or hand a variable over in env.pass" },
 	{ "breaker",             "remove it; limits.time and limits.cpu_time bound a run" },
 	{ "audit",               "remove it" },
-	{ "seccomp",             "use `syscalls: default` or `syscalls: strict`" },
 };
 /* clang-format on */
 

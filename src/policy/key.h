@@ -24,6 +24,7 @@ enum rf_key {
 	RF_KEY_HOSTNAME,
 	RF_KEY_WORKDIR,
 	RF_KEY_SYSCALLS,
+	RF_KEY_SECCOMP,
 	RF_KEY_LIMIT, /* the first of RF_LIMIT_COUNT keys, in the order of enum rf_limit */
 	RF_KEY_REQUIRE = RF_KEY_LIMIT + RF_LIMIT_COUNT,
 	RF_KEY_READ,
@@ -50,6 +51,7 @@ enum rf_key_type {
 	RF_KEY_TYPE_MAP,     /* list: names of variables and their content */
 	RF_KEY_TYPE_KEYS,    /* bits: other keys */
 	RF_KEY_TYPE_SOURCES, /* list: names of profiles and files; one may stand without brackets */
+	RF_KEY_TYPE_FILTERS, /* list: files of the host, each of which only takes away; as above */
 };
 
 /* Which of two values is the stricter one, for meet() and for keys that are final. */

@@ -10,6 +10,7 @@
  *   variables  A side sets a variable, passes it, or has nothing to do with it.  Pass meets pass:
  *              passed.  Set meets pass or the same content: set.  Anything else: not there.  So a
  *              ceiling lets a request choose the content of exactly those that it passes.
+ *   filters    Those of both sides apply.
  *
  * The result never allows more than either side, and but for taste (hostname, workdir) the order of
  * the sides does not matter.
@@ -130,6 +131,19 @@ static int meet_scalar(struct rf_policy *out, const struct rf_policy *ceiling,
 	return from->set & RF_KEY_BIT(key) ? rf_value_join(out, from, key) : 0;
 }
 
+/* Filters of both sides apply: what either refuses is refused.  Too many of them is -E2BIG. */
+static int meet_filters(struct rf_policy *out, const struct rf_policy *a, const struct rf_policy *b)
+{
+	struct rf_list *list = &out->values[RF_KEY_SECCOMP].list;
+	const struct rf_list *sides[] = { list_of(a, RF_KEY_SECCOMP), list_of(b, RF_KEY_SECCOMP) };
+	int r = 0;
+
+	for (size_t s = 0; s < RF_LEN(sides); s++)
+		for (size_t i = 0; i < sides[s]->count && r >= 0; i++)
+			r = rf_list_unite(list, sides[s]->items[i].name, NULL);
+	return r >= 0 && list->count > RF_MAX_FILTERS ? -E2BIG : r;
+}
+
 /* The defaults with `policy` on top; what is final in it binds its sources, not this copy. */
 static int complete(const struct rf_policy *policy, struct rf_policy **ret_whole)
 {
@@ -168,6 +182,8 @@ static int meet_all(struct rf_policy *out, const struct rf_policy *ceiling,
 		r = meet_variables(out, ceiling, request);
 	if (r >= 0)
 		r = meet_variables(out, request, ceiling);
+	if (r >= 0)
+		r = meet_filters(out, ceiling, request);
 	if (out->values[RF_KEY_READ].list.count)
 		out->set |= RF_KEY_BIT(RF_KEY_READ); /* both sides may have had it as writable */
 	if (out->values[RF_KEY_SET].list.count)

@@ -430,6 +430,25 @@ static void add_scalars(struct maker *m)
 	plan->notes = rf_arena_alloc(m->arena, (NOTES + 1) * sizeof(*plan->notes));
 }
 
+/* Profiles; and without one, nobody would decide over what the floor leaves open. */
+static int add_filters(struct maker *m)
+{
+	const struct rf_list *list = &m->policy->values[RF_KEY_SECCOMP].list;
+
+	if (list->count > RF_MAX_FILTERS)
+		return rf_fail_say(m->err, -E2BIG, "seccomp: more than %d files", RF_MAX_FILTERS);
+	if (list->count == 0 && m->plan->syscalls == RF_SYSCALLS_FLOOR) {
+		rf_fail_say(m->err, -EINVAL,
+			    "syscalls: floor leaves the choice of calls to a profile, and there is "
+			    "none");
+		return rf_fail_hint(m->err, "name one in `seccomp`, or use `syscalls: default`");
+	}
+	m->plan->seccomp = rf_arena_alloc(m->arena, (list->count + 1) * sizeof(*m->plan->seccomp));
+	for (size_t i = 0; m->plan->seccomp && i < list->count; i++)
+		m->plan->seccomp[i] = rf_arena_copy(m->arena, list->items[i].name);
+	return m->arena->has_failed ? fail_memory(m) : 0;
+}
+
 static int make(struct maker *m)
 {
 	m->plan = rf_arena_alloc(m->arena, sizeof(*m->plan));
@@ -443,6 +462,8 @@ static int make(struct maker *m)
 		rf_fail_say(m->err, -EINVAL, "network: a link to the host needs loopback on");
 		return rf_fail_hint(m->err, "remove `loopback: off`, or use `link: none`");
 	}
+	if (add_filters(m) < 0)
+		return m->err->code;
 	if (add_defaults(m) < 0 || add_all_files(m) < 0)
 		return m->err->code;
 	choose_workdir(m);

@@ -73,6 +73,7 @@ struct rf_plan {
 	bool has_loopback; /* sockets of the inet families work inside the box */
 	bool has_unix;     /* unix sockets too, which reach those of the host in shown trees */
 	enum rf_syscalls syscalls;
+	char **seccomp; /* NULL-ended: system call profiles on the host, all of which apply */
 	bool may_be_weaker;
 	bool needs_hard; /* every limit graded hard, or no run */
 	char **notes; /* NULL-ended: what the user should know ("the current directory is not shown: ...") */

@@ -98,6 +98,8 @@ static bool keeps_final(const struct rf_policy *base, const struct rf_policy *ov
 			if (!rf_list_has(&a->list, b->list.items[i].name, b->list.items[i].value))
 				return false;
 		return true;
+	case RF_KEY_TYPE_FILTERS:
+		return true; /* one more only takes away */
 	case RF_KEY_TYPE_KEYS:
 		return (over->finals & ~base->finals) == 0;
 	}
@@ -126,4 +128,11 @@ int rf_policy_merge(struct rf_policy *base, const struct rf_policy *over, struct
 	}
 	rf_value_settle(base);
 	return 0;
+}
+
+const char *rf_policy_filter(const struct rf_policy *policy, size_t i)
+{
+	const struct rf_list *list = &policy->values[RF_KEY_SECCOMP].list;
+
+	return i < list->count ? list->items[i].name : NULL;
 }

@@ -22,7 +22,7 @@ enum rf_require   { RF_REQUIRE_ANY, RF_REQUIRE_HARD };      /* of every limit's 
 enum rf_link      { RF_LINK_NONE, RF_LINK_HOST };           /* what the box's network leads to */
 enum rf_switch    { RF_SWITCH_OFF, RF_SWITCH_ON };
 enum rf_current   { RF_CURRENT_NONE, RF_CURRENT_READ };     /* the caller's working directory */
-enum rf_syscalls  { RF_SYSCALLS_DEFAULT, RF_SYSCALLS_STRICT };
+enum rf_syscalls  { RF_SYSCALLS_FLOOR = 1, RF_SYSCALLS_DEFAULT, RF_SYSCALLS_STRICT }; /* by strictness */
 enum rf_command   { RF_COMMAND_RUN, RF_COMMAND_COUNT };     /* whose defaults apply */
 /* clang-format on */
 
@@ -65,6 +65,9 @@ int rf_policy_merge(struct rf_policy *base, const struct rf_policy *over, struct
  */
 int rf_policy_meet(const struct rf_policy *ceiling, const struct rf_policy *request,
 		   struct rf_policy **ret_policy, struct rf_err *err);
+
+/* The path of the `i`th system call profile that the policy names, or NULL. */
+const char *rf_policy_filter(const struct rf_policy *policy, size_t i);
 
 /* Writes the policy as YAML that parses back to the same policy. */
 struct rf_buf;

@@ -153,6 +153,7 @@ static int read_value(struct reader *r, enum rf_key key)
 	case RF_KEY_TYPE_KEYS:
 		return read_list(r, key);
 	case RF_KEY_TYPE_SOURCES:
+	case RF_KEY_TYPE_FILTERS:
 		return rf_markup_is(&r->yaml, YAML_SCALAR_EVENT) ? read_element(r, key)
 								 : read_list(r, key);
 	case RF_KEY_TYPE_MAP:

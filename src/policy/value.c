@@ -166,6 +166,23 @@ static int set_source(struct rf_key_value *value, const char *text, struct rf_er
 	return r < 0 ? fail_list(r, err) : 0;
 }
 
+/* A file of the host that is read when the box is made. */
+static int set_filter(struct rf_key_value *value, const char *text,
+		      const struct rf_files_base *base, struct rf_err *err)
+{
+	char path[RF_FILES_PATH];
+	int r;
+
+	if (rf_files_resolve(text, base, path, err) < 0)
+		return err->code;
+	if (!rf_json_is_utf8(path, strlen(path)))
+		return rf_fail_say(err, -EINVAL, "a path that is not UTF-8");
+	if (value->list.count == RF_MAX_FILTERS && !rf_list_has(&value->list, path, NULL))
+		return rf_fail_say(err, -E2BIG, "more than %d files", RF_MAX_FILTERS);
+	r = rf_list_unite(&value->list, path, NULL);
+	return r < 0 ? fail_list(r, err) : 0;
+}
+
 /* A whole section marks all of its keys, so that `final: [limits]` can't miss one. */
 static int set_final(struct rf_policy *policy, const char *text, struct rf_err *err)
 {
@@ -216,6 +233,9 @@ int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
 		break;
 	case RF_KEY_TYPE_SOURCES:
 		r = set_source(value, text, err);
+		break;
+	case RF_KEY_TYPE_FILTERS:
+		r = set_filter(value, text, base, err);
 		break;
 	}
 	if (r < 0)

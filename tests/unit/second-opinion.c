@@ -78,6 +78,8 @@ static bool opinion_on_lesser(int nr, bool has_deputy, uint32_t *ret_fate)
 		__NR_setxattr, __NR_lsetxattr, __NR_fsetxattr, __NR_removexattr, __NR_lremovexattr,
 		__NR_fremovexattr,
 	}, refused[] = {
+		__NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kcmp, __NR_pidfd_getfd,
+		__NR_process_madvise, 448 /* process_mrelease */, __NR_migrate_pages, __NR_move_pages,
 		__NR_fchown, __NR_fchownat, __NR_mq_open, __NR_mq_unlink,
 		__NR_mq_timedsend, __NR_mq_timedreceive, __NR_mq_notify, __NR_mq_getsetattr,
 		__NR_semget, __NR_semop, __NR_semctl, __NR_semtimedop, __NR_msgget, __NR_msgsnd,
@@ -86,6 +88,7 @@ static bool opinion_on_lesser(int nr, bool has_deputy, uint32_t *ret_fate)
 		__NR_futimesat, __NR_utime, __NR_utimes, __NR_chown, __NR_lchown,
 #endif
 	}, absent[] = {
+		463 /* setxattrat */, 466 /* removexattrat */, 469 /* file_setattr */,
 		__NR_inotify_init1, __NR_inotify_add_watch, __NR_inotify_rm_watch,
 #ifdef __x86_64__
 		__NR_inotify_init,
@@ -223,9 +226,12 @@ uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_
 	if (options->is_lesser && opinion_on_lesser(data->nr, options->has_deputy, &fate))
 		return fate;
 	if (group)
-		verdict =
-			options->syscalls == RF_SYSCALLS_STRICT ? group->in_strict : group->verdict;
-	if (group && options->is_sampled && group->in_sampled != RF_CALL_ALLOW)
+		verdict = options->syscalls == RF_SYSCALLS_STRICT  ? group->in_strict
+			  : options->syscalls == RF_SYSCALLS_FLOOR ? group->in_floor
+								   : group->verdict;
+	/* What only a sampler would have to see is what the default allows and sampled does not. */
+	if (group && options->is_sampled && group->verdict == RF_CALL_ALLOW &&
+	    group->in_sampled != RF_CALL_ALLOW)
 		verdict = group->in_sampled;
 	switch (verdict) {
 	case RF_CALL_ALLOW:
@@ -265,6 +271,9 @@ uint32_t rf_opinion_run(const struct rf_filter *filter, const struct seccomp_dat
 			break;
 		case BPF_JMP | BPF_JEQ | BPF_K:
 			pc += a == in->k ? in->jt : in->jf;
+			break;
+		case BPF_JMP | BPF_JGT | BPF_K:
+			pc += a > in->k ? in->jt : in->jf;
 			break;
 		case BPF_JMP | BPF_JGE | BPF_K:
 			pc += a >= in->k ? in->jt : in->jf;

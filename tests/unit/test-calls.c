@@ -24,6 +24,9 @@ static const struct rf_call newer[] = {
 	{ "mseal", 462 }, { "setxattrat", 463 }, { "getxattrat", 464 }, { "listxattrat", 465 },
 	{ "removexattrat", 466 }, { "open_tree_attr", 467 }, { "file_getattr", 468 },
 	{ "file_setattr", 469 },
+#ifdef __x86_64__
+	{ "uretprobe", 335 },
+#endif
 };
 /* clang-format on */
 
@@ -234,6 +237,59 @@ RF_TEST(dangerous_calls_are_allowed_under_no_options)
 		for (unsigned c = 0; c < COMBINATION; c++)
 			RF_CHECK(!is_allowed(dangerous[i], c), "%s under combination %u",
 				 dangerous[i], c);
+}
+
+RF_TEST(the_floor_allows_what_the_default_does_and_nothing_that_another_wall_stands_on)
+{
+	/* clang-format off */
+	static const char *const never[] = {
+		"mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen",
+		"fsconfig", "fsmount", "fspick", "mount_setattr", "open_tree_attr", "statmount",
+		"listmount", "setns", "clone3", "openat2", "name_to_handle_at", "open_by_handle_at",
+		"keyctl", "add_key", "request_key", "io_uring_setup", "io_uring_enter",
+		"io_uring_register", "bpf", "perf_event_open", "fanotify_init", "memfd_secret",
+		"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
+		"reboot", "swapon", "swapoff", "acct", "quotactl", "quotactl_fd", "syslog",
+		"clock_settime", "settimeofday", "clock_adjtime", "adjtimex", "sethostname",
+		"setdomainname", "vhangup", "iopl", "ioperm", "sync", "syncfs", "lsm_set_self_attr",
+	};
+	static const char *const more[] = { "ptrace", "process_vm_readv", "userfaultfd", "io_setup" };
+	/* clang-format on */
+	const struct rf_call_options floor = { .syscalls = RF_SYSCALLS_FLOOR };
+
+	for (size_t g = 0; g < rf_call_group_count; g++) {
+		const struct rf_call_group *group = &rf_call_groups[g];
+		bool is_allowed = rf_call_verdict(group, &floor) == RF_CALL_ALLOW;
+
+		RF_CHECK(is_allowed || group->verdict != RF_CALL_ALLOW, "%s", group->why);
+		for (size_t i = 0; i < group->count; i++) {
+			for (size_t k = 0; k < RF_LEN(never); k++)
+				RF_CHECK(!is_allowed || strcmp(group->calls[i].name, never[k]) != 0,
+					 "%s", never[k]);
+			for (size_t k = 0; k < RF_LEN(more); k++)
+				RF_CHECK(is_allowed || strcmp(group->calls[i].name, more[k]) != 0,
+					 "%s", more[k]);
+		}
+	}
+}
+
+RF_TEST(names_are_found_by_number_and_numbers_by_name)
+{
+	for (size_t g = 0; g < rf_call_group_count; g++)
+		for (size_t i = 0; i < rf_call_groups[g].count; i++) {
+			const struct rf_call *call = &rf_call_groups[g].calls[i];
+
+			RF_CHECK(rf_call_find(call->name) == call->nr, "%s", call->name);
+			RF_CHECK(strcmp(rf_call_name(call->nr), call->name) == 0, "%d", call->nr);
+			RF_CHECK(!rf_call_is_foreign(call->name), "%s is ours", call->name);
+		}
+	RF_CHECK(rf_call_find("") < 0 && rf_call_find("reed") < 0 && rf_call_find("READ") < 0,
+		 "none");
+	RF_CHECK(strcmp(rf_call_name(-1), "?") == 0 && strcmp(rf_call_name(511), "?") == 0, "none");
+	RF_CHECK(rf_call_is_foreign("socketcall") && !rf_call_is_foreign("reed"), "foreign");
+	RF_CHECK(rf_call_nearest("mkdirr") && strcmp(rf_call_nearest("mkdirr"), "mkdir") == 0,
+		 "near");
+	RF_CHECK(!rf_call_nearest("entirely_different_thing"), "far");
 }
 
 RF_TEST(exactly_the_calls_whose_arguments_matter_are_looked_at)

@@ -66,7 +66,7 @@ RF_TEST(a_tree_that_does_not_fit_is_told_and_stays_within_its_room)
 		memset(&room, 0x5a, sizeof(room));
 		is_whole = build_tree(count, RF_CHECK_SOCKET, &room.filter);
 		RF_CHECK(room.filter.len <= RF_FILTER_MAX, "%zu instructions", room.filter.len);
-		RF_CHECK(is_whole == (count < 70) || (count > 60 && count < 120), "%zu leaves",
+		RF_CHECK(is_whole == (count < 280) || (count > 240 && count < 480), "%zu leaves",
 			 count);
 		for (size_t i = 0; i < sizeof(room.guard); i++)
 			RF_CHECK(room.guard[i] == 0x5a, "%zu leaves wrote behind", count);

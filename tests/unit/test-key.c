@@ -71,6 +71,10 @@ RF_TEST(stricter_is_less_or_more_as_the_key_has_it)
 	RF_CHECK(!rf_key_is_as_strict(RF_KEY_LINK, RF_LINK_HOST, RF_LINK_NONE), "link");
 	RF_CHECK(rf_key_is_as_strict(RF_KEY_SYSCALLS, RF_SYSCALLS_STRICT, RF_SYSCALLS_DEFAULT),
 		 "syscalls");
+	RF_CHECK(rf_key_is_as_strict(RF_KEY_SYSCALLS, RF_SYSCALLS_DEFAULT, RF_SYSCALLS_FLOOR) &&
+			 !rf_key_is_as_strict(RF_KEY_SYSCALLS, RF_SYSCALLS_FLOOR,
+					      RF_SYSCALLS_DEFAULT),
+		 "syscalls");
 	RF_CHECK(rf_key_is_as_strict(RF_KEY_REQUIRE, RF_REQUIRE_HARD, RF_REQUIRE_ANY), "require");
 	RF_CHECK(rf_key_is_as_strict(RF_KEY_WEAKER, RF_WEAKER_REFUSE, RF_WEAKER_ALLOW), "weaker");
 	RF_CHECK(!rf_key_is_as_strict(RF_KEY_LIMIT, RF_LIMIT_NONE, 1), "limits.memory");

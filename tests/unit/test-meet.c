@@ -66,7 +66,7 @@ static struct rf_policy *random_policy(void)
 		{ "limits.output",    { "1", "none", "1K", "1G" } },
 		{ "limits.require",   { "any", "hard", "any", "hard" } },
 		{ "weaker",           { "allow", "refuse", "allow", "refuse" } },
-		{ "syscalls",         { "default", "strict", "default", "strict" } },
+		{ "syscalls",         { "default", "strict", "floor", "strict" } },
 		{ "isolation",        { "auto", "process", "auto", "process" } },
 		{ "network",          { "none", "host", "host", "none" } },
 		{ "network.loopback", { "on", "off", "on", "off" } },
@@ -90,6 +90,8 @@ static struct rf_policy *random_policy(void)
 		if (pick(3) == 0)
 			set(policy, "env.pass", names[i]);
 	}
+	if (pick(3) == 0) /* one and the same, so that the order of the sides does not show */
+		set(policy, "seccomp", "/p.json");
 	return policy;
 }
 
@@ -147,6 +149,10 @@ static void check_not_weaker(const struct rf_policy *m, const struct rf_policy *
 					 right_of(side, paths[s], paths[d]),
 				 "%s at %s, seed %llu", paths[s], paths[d],
 				 (unsigned long long)seed);
+	for (size_t i = 0; i < list_of(side, RF_KEY_SECCOMP)->count; i++)
+		RF_CHECK(rf_list_has(list_of(m, RF_KEY_SECCOMP),
+				     list_of(side, RF_KEY_SECCOMP)->items[i].name, NULL),
+			 "a profile is gone, seed %llu", (unsigned long long)seed);
 	for (size_t i = 0; i < RF_LEN(names); i++) {
 		RF_CHECK(may_have(m, names[i], "0") <= may_have(side, names[i], "0"),
 			 "%s, seed %llu", names[i], (unsigned long long)seed);
@@ -252,6 +258,12 @@ RF_TEST(a_ceiling_bounds_a_request)
 		{ "network: host", "network: host", "link: ", "host" },
 		{ "network: host", "network: none", "link: ", "none" },
 		{ "limits: {require: hard}", "{}", "require: ", "hard" },
+		{ "syscalls: default", "{syscalls: floor, seccomp: /q}", "syscalls: ", "default" },
+		{ "{syscalls: floor, seccomp: /p}", "{}", "syscalls: ", "default" },
+		{ "{syscalls: floor, seccomp: /p}", "{syscalls: floor, seccomp: /q}", "syscalls: ", "floor" },
+		{ "seccomp: /p", "{}", "seccomp:\n  - ", "/p\n" },
+		{ "{}", "seccomp: /q", "seccomp:\n  - ", "/q\n" },
+		{ "seccomp: /p", "seccomp: [/q, /p]", "seccomp:\n  - ", "/p\n  - /q\n" },
 	};
 	/* clang-format on */
 

@@ -295,6 +295,28 @@ RF_TEST(nobody_is_root_inside)
 	rf_plan_free(plan);
 }
 
+RF_TEST(profiles_of_all_sources_arrive_and_the_floor_needs_one)
+{
+	struct rf_facts facts = facts_at("/srv/p");
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_plan *plan = make_plan("{syscalls: floor, seccomp: [a.json, /b]}", "/srv/p");
+
+	RF_CHECK(plan->syscalls == RF_SYSCALLS_FLOOR, "floor");
+	RF_CHECK(plan->seccomp[0] && strcmp(plan->seccomp[0], "/srv/p/a.json") == 0 &&
+			 plan->seccomp[1] && strcmp(plan->seccomp[1], "/b") == 0 &&
+			 !plan->seccomp[2],
+		 "profiles");
+	rf_plan_free(plan);
+	plan = make_plan("{}", "/srv/p");
+	RF_CHECK(plan->seccomp && !plan->seccomp[0], "none");
+	rf_plan_free(plan);
+	plan = NULL;
+	RF_CHECK(try_plan("syscalls: floor", &facts, &plan, &err) == -EINVAL &&
+			 strstr(err.msg, "there is none") && strstr(err.hint, "seccomp"),
+		 "%s", err.msg);
+	rf_plan_free(plan);
+}
+
 RF_TEST(the_scalars_arrive)
 {
 	struct rf_plan *plan =

@@ -141,6 +141,9 @@ RF_TEST(a_final_key_can_only_get_stricter)
 		{ "{weaker: refuse, final: [weaker]}", "weaker: allow", "weaker" },
 		{ "{weaker: allow, final: [weaker]}", "weaker: refuse", NULL },
 		{ "{syscalls: strict, final: [syscalls]}", "syscalls: default", "syscalls" },
+		{ "{syscalls: default, final: [syscalls]}", "syscalls: floor", "syscalls" },
+		{ "{syscalls: floor, final: [syscalls]}", "syscalls: default", NULL },
+		{ "{seccomp: /a, final: [seccomp]}", "seccomp: /b", NULL }, /* one more takes away */
 		{ "{network: none, final: [network]}", "network: host", "network.link" },
 		{ "{hostname: a, final: [hostname]}", "hostname: a", NULL },
 		{ "{hostname: a, final: [hostname]}", "hostname: b", "hostname" },
