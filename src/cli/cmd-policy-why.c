@@ -142,6 +142,7 @@ static void look(void *data, const struct rf_place *place, const char *path,
 /* What was asked of which plan. */
 struct question {
 	const char *verb, *what;
+	const struct rf_request *request;
 	const struct rf_plan *plan;
 	struct eyes eyes;
 	struct rf_why why;
@@ -330,7 +331,28 @@ static const char *participle(const struct question *question)
 	return "done";
 }
 
-static void put_text(const struct question *question, struct rf_buf *out)
+/* Where the rule stands: "agent.yaml:5", or "" for a default. */
+static void find_origin(const struct question *question, char *text, size_t size)
+{
+	const struct rf_place *place = question->why.place;
+	const char *rule = question->why.rule;
+
+	text[0] = '\0';
+	if (place && strcmp(rule, place->rule) == 0 && strncmp(rule, "files.", 6) == 0)
+		rf_request_origin(question->request, rule, place->source, place->path, text, size);
+	else if (place && strcmp(rule, "current") == 0)
+		rf_request_origin(question->request, "files.current", NULL, NULL, text, size);
+	else if (!place)
+		rf_request_origin(question->request, rule, NULL, NULL, text, size);
+}
+
+static bool is_final(const struct question *question)
+{
+	return question->why.flag[0] &&
+	       rf_policy_is_final(question->request->policy, question->why.rule);
+}
+
+static void put_text(const struct question *question, const char *origin, struct rf_buf *out)
 {
 	static const char *const openings[] = {
 		[RF_WHY_NO] = "can't be", [RF_WHY_YES] = "can be", [RF_WHY_DEPENDS] = "may be"
@@ -340,13 +362,16 @@ static void put_text(const struct question *question, struct rf_buf *out)
 	rf_buf_printf(out, "%s: %s %s %s\n", rf_why_word(why->verdict), question->what,
 		      openings[why->verdict], participle(question));
 	rf_buf_printf(out, "  why:    %s\n", why->reason);
-	rf_buf_printf(out, "  rule:   %s\n", why->rule);
-	if (why->flag[0])
+	rf_buf_printf(out, "  rule:   %s%s%s%s\n", why->rule, *origin ? " (" : "", origin,
+		      *origin ? ")" : "");
+	if (is_final(question))
+		rf_buf_puts(out, "  change: none; what made the rule final has to be left out\n");
+	else if (why->flag[0])
 		rf_buf_printf(out, "  change: %s\n          %s   (in a policy)\n", why->flag,
 			      why->line);
 }
 
-static void put_json(const struct question *question, struct rf_buf *out)
+static void put_json(const struct question *question, const char *origin, struct rf_buf *out)
 {
 	const struct rf_why *why = &question->why;
 	struct rf_json json;
@@ -357,9 +382,11 @@ static void put_json(const struct question *question, struct rf_buf *out)
 	rf_json_string(&json, "what", question->what);
 	rf_json_string(&json, "verdict", rf_why_word(why->verdict));
 	rf_json_string(&json, "rule", why->rule);
+	rf_json_string(&json, "origin", *origin ? origin : NULL);
 	rf_json_string(&json, "reason", why->reason);
-	rf_json_string(&json, "flag", why->flag[0] ? why->flag : NULL);
-	rf_json_string(&json, "line", why->line[0] ? why->line : NULL);
+	rf_json_string(&json, "flag", why->flag[0] && !is_final(question) ? why->flag : NULL);
+	rf_json_string(&json, "line", why->line[0] && !is_final(question) ? why->line : NULL);
+	rf_json_bool(&json, "final", is_final(question));
 	rf_json_close_object(&json);
 	rf_buf_puts(out, "\n");
 }
@@ -390,6 +417,7 @@ int rf_cmd_policy_why(int argc, char **argv)
 	RF_AUTO_BUF struct rf_buf out = { 0 };
 	struct rf_request request;
 	struct question question = { 0 };
+	char origin[RF_FILES_PATH] = "";
 	struct rf_err err = RF_ERR_INIT;
 	int code = rf_request_read(RF_CMD_POLICY_WHY, argc, argv, false, &request, &err);
 
@@ -399,6 +427,7 @@ int rf_cmd_policy_why(int argc, char **argv)
 		rf_request_done(&request);
 		return 0;
 	}
+	question.request = &request;
 	question.plan = request.plan;
 	if (code == 0)
 		code = ask(&question, request.argv, &err);
@@ -407,10 +436,11 @@ int rf_cmd_policy_why(int argc, char **argv)
 		rf_request_done(&request);
 		return RF_EXIT_FAILED;
 	}
+	find_origin(&question, origin, sizeof(origin));
 	if (request.is_json)
-		put_json(&question, &out);
+		put_json(&question, origin, &out);
 	else
-		put_text(&question, &out);
+		put_text(&question, origin, &out);
 	rf_request_done(&request);
 	code = rf_cmd_print(&out);
 	return code                                 ? code

@@ -16,21 +16,21 @@
 #include "cli/slurp.h"
 
 /* The sources as they come in; merged at the end in their own order. */
-struct sources {
+struct rf_request_sources {
 	struct rf_shelf shelf;
 	struct rf_chain chain; /* the profiles, then the file */
 	const char *file;      /* of --policy, or NULL; borrowed */
 	struct rf_policy *flags;
 };
 
-static void free_sources(struct sources *sources)
+static void free_sources(struct rf_request_sources *sources)
 {
 	rf_chain_done(&sources->chain);
 	rf_shelf_done(&sources->shelf);
 	rf_policy_free(sources->flags);
 }
 
-static int init_sources(struct sources *sources, const struct rf_request *request,
+static int init_sources(struct rf_request_sources *sources, const struct rf_request *request,
 			struct rf_err *err)
 {
 	sources->flags = rf_policy_new_empty();
@@ -77,7 +77,7 @@ static int read_env_file(const char *path, struct rf_policy *flags,
 
 /* ------------------------------------------------------------- options */
 
-static int add_profiles(const char *names, struct sources *sources, struct rf_err *err)
+static int add_profiles(const char *names, struct rf_request_sources *sources, struct rf_err *err)
 {
 	for (;;) {
 		size_t len = strcspn(names, ",");
@@ -94,7 +94,7 @@ static int add_profiles(const char *names, struct sources *sources, struct rf_er
 	}
 }
 
-static int note_file(const char *path, struct sources *sources, struct rf_err *err)
+static int note_file(const char *path, struct rf_request_sources *sources, struct rf_err *err)
 {
 	if (sources->file) {
 		rf_fail_say(err, -EINVAL, "--policy was given twice");
@@ -106,7 +106,8 @@ static int note_file(const char *path, struct sources *sources, struct rf_err *e
 }
 
 /* The file's rules come after those of the profiles, wherever it stands on the line. */
-static int add_file(struct sources *sources, struct rf_request *request, struct rf_err *err)
+static int add_file(struct rf_request_sources *sources, struct rf_request *request,
+		    struct rf_err *err)
 {
 	struct rf_chain_text text = { 0 };
 
@@ -117,8 +118,9 @@ static int add_file(struct sources *sources, struct rf_request *request, struct 
 	return rf_chain_add_text(&sources->chain, &text, err);
 }
 
-static int set_key(const struct rf_option *option, const char *value, struct sources *sources,
-		   const struct rf_request *request, struct rf_err *err)
+static int set_key(const struct rf_option *option, const char *value,
+		   struct rf_request_sources *sources, const struct rf_request *request,
+		   struct rf_err *err)
 {
 	char *found = NULL;
 	int code = 0;
@@ -132,8 +134,9 @@ static int set_key(const struct rf_option *option, const char *value, struct sou
 	return code;
 }
 
-static int take_option(const struct rf_option *option, const char *value, struct sources *sources,
-		       struct rf_request *request, struct rf_err *err)
+static int take_option(const struct rf_option *option, const char *value,
+		       struct rf_request_sources *sources, struct rf_request *request,
+		       struct rf_err *err)
 {
 	switch (option->id) {
 	case RF_OPTION_KEY:
@@ -164,7 +167,8 @@ static int take_option(const struct rf_option *option, const char *value, struct
 	return 0;
 }
 
-static int merge_all(struct sources *sources, struct rf_request *request, struct rf_err *err)
+static int merge_all(struct rf_request_sources *sources, struct rf_request *request,
+		     struct rf_err *err)
 {
 	request->policy = rf_policy_new(RF_COMMAND_RUN);
 	if (!request->policy)
@@ -174,7 +178,7 @@ static int merge_all(struct sources *sources, struct rf_request *request, struct
 	return rf_policy_merge(request->policy, sources->flags, err);
 }
 
-static int read_line(enum rf_cmd_id id, int argc, char **argv, struct sources *sources,
+static int read_line(enum rf_cmd_id id, int argc, char **argv, struct rf_request_sources *sources,
 		     struct rf_request *request, struct rf_err *err)
 {
 	const struct rf_option *option;
@@ -197,41 +201,71 @@ int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program
 {
 	static char any_name[] = "true";
 	char *any_program[] = { any_name, NULL };
-	struct sources sources = { 0 };
+	struct rf_request_sources *sources = calloc(1, sizeof(*sources));
 	struct rf_facts facts = { .uid = geteuid(), .gid = getegid(), .env = environ };
 	int code;
 
 	*ret_request =
 		(struct rf_request){ .cwd = getcwd(NULL, 0), .home = rf_home_find(geteuid()) };
-	code = init_sources(&sources, ret_request, err);
+	if (!sources)
+		return rf_fail(err, -ENOMEM, "read the command line");
+	ret_request->sources = sources;
+	code = init_sources(sources, ret_request, err);
 	if (code == 0)
-		code = read_line(id, argc, argv, &sources, ret_request, err);
+		code = read_line(id, argc, argv, sources, ret_request, err);
 	if (code == 0 && !ret_request->wants_help && !ret_request->wants_version) {
 		if (needs_program && !ret_request->argv[0]) {
 			code = rf_fail_say(err, -EINVAL, "there is no program to run");
 			rf_fail_hint(err, "for example: ringfort run -- python3 -c 'print(6 * 7)'");
 		}
-		if (code == 0 && sources.file)
-			code = add_file(&sources, ret_request, err);
+		if (code == 0 && sources->file)
+			code = add_file(sources, ret_request, err);
 		if (code == 0)
-			code = merge_all(&sources, ret_request, err);
+			code = merge_all(sources, ret_request, err);
 		facts.cwd = ret_request->cwd;
 		facts.home = ret_request->home;
 		facts.argv = ret_request->argv[0] ? ret_request->argv : any_program;
 		if (code == 0)
 			code = rf_plan_make(ret_request->policy, &facts, &ret_request->plan, err);
 	}
-	if (sources.chain.file) {
+	if (sources->chain.file) {
 		free(ret_request->file);
-		ret_request->file = sources.chain.file;
-		sources.chain.file = NULL;
+		ret_request->file = sources->chain.file;
+		sources->chain.file = NULL;
 	}
-	free_sources(&sources);
 	return code;
+}
+
+void rf_request_origin(const struct rf_request *request, const char *key, const char *name,
+		       const char *value, char *text, size_t size)
+{
+	const struct rf_request_sources *sources = request->sources;
+	const struct rf_chain *chain = &sources->chain;
+
+	text[0] = '\0';
+	if (rf_policy_line(sources->flags, key, name, value) >= 0) {
+		snprintf(text, size, "the command line");
+		return;
+	}
+	for (size_t i = chain->count; i-- > 0;) {
+		const struct rf_chain_link *link = &chain->links[i];
+		int line = rf_policy_line(link->policy, key, name, value);
+
+		if (line < 0)
+			continue;
+		if (link->path)
+			snprintf(text, size, "%s:%d", link->path, line);
+		else
+			snprintf(text, size, "profile %s, line %d", link->name, line);
+		return;
+	}
 }
 
 void rf_request_done(struct rf_request *request)
 {
+	if (request->sources)
+		free_sources(request->sources);
+	free(request->sources);
 	rf_plan_free(request->plan);
 	rf_policy_free(request->policy);
 	free(request->file);

@@ -21,14 +21,23 @@ struct rf_request {
 	bool is_json, wants_stats, wants_help, wants_version;
 	char *file; /* that an error's line and column speak of, or NULL */
 	char *cwd, *home;
+	struct rf_request_sources *sources; /* that the policy was merged from */
 };
 
 /*
- * Reads argv[1...] with the options of command `id` and makes the plan.  `needs_program`: without one it is an error.  On failure
- * `err` and ret_request->file tell the story; the request is to be freed in any case.
+ * Reads argv[1...] with the options of command `id` and makes the plan.  `needs_program`: without one
+ * it is an error.  On failure `err` and ret_request->file tell the story; the request is to be freed
+ * in any case.
  */
 int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program,
 		    struct rf_request *ret_request, struct rf_err *err);
 void rf_request_done(struct rf_request *request);
+
+/*
+ * Where the last source that set `key` did so ("agent.yaml:5", "the command line"), or, where `name`
+ * is not NULL, put that element with that value on the list; "" if none of them did.
+ */
+void rf_request_origin(const struct rf_request *request, const char *key, const char *name,
+		       const char *value, char *text, size_t size);
 
 #endif

@@ -100,6 +100,7 @@ struct rf_policy {
 	uint64_t set;    /* RF_KEY_BIT of every key that has a value */
 	uint64_t finals; /* the content of `final` */
 	struct rf_key_value values[RF_KEY_COUNT];
+	int lines[RF_KEY_COUNT]; /* where each stands in the text, or 0 */
 	/* Where each element of `extends` stands in the text. */
 	struct {
 		int line, column;

@@ -14,6 +14,7 @@
 struct rf_list_item {
 	char *name;
 	char *value; /* or NULL */
+	int line;    /* of the text that it was read from, or 0 */
 };
 
 struct rf_list {

@@ -77,6 +77,31 @@ int rf_policy_set(struct rf_policy *policy, const char *key, const char *text, c
 	return 0;
 }
 
+int rf_policy_line(const struct rf_policy *policy, const char *key, const char *name,
+		   const char *value)
+{
+	int index = rf_key_find(key);
+	const struct rf_list *list;
+
+	if (index < 0 || !(policy->set & RF_KEY_BIT(index)))
+		return -1;
+	if (!name)
+		return policy->lines[index];
+	list = &policy->values[index].list;
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].name, name) == 0 &&
+		    (!value || (list->items[i].value && strcmp(list->items[i].value, value) == 0)))
+			return list->items[i].line;
+	return -1;
+}
+
+bool rf_policy_is_final(const struct rf_policy *policy, const char *key)
+{
+	int index = rf_key_find(key);
+
+	return index >= 0 && policy->finals & RF_KEY_BIT(index);
+}
+
 /* True if `over` leaves a key that `base` marked final as it is, or makes it stricter. */
 static bool keeps_final(const struct rf_policy *base, const struct rf_policy *over, enum rf_key key)
 {

@@ -8,6 +8,7 @@
 #ifndef RF_POLICY_POLICY_H
 #define RF_POLICY_POLICY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -68,6 +69,16 @@ int rf_policy_meet(const struct rf_policy *ceiling, const struct rf_policy *requ
 
 /* The path of the `i`th system call profile that the policy names, or NULL. */
 const char *rf_policy_filter(const struct rf_policy *policy, size_t i);
+
+/*
+ * Where a policy sets `key`, or puts the element `name` with `value` (or NULL) on that list: a line of
+ * its text, 0 if it did not come from a text, or -1 if it does neither.
+ */
+int rf_policy_line(const struct rf_policy *policy, const char *key, const char *name,
+		   const char *value);
+
+/* True if `key` may only be made stricter by later sources. */
+bool rf_policy_is_final(const struct rf_policy *policy, const char *key);
 
 /* Writes the policy as YAML that parses back to the same policy. */
 struct rf_buf;

@@ -70,6 +70,8 @@ static int read_element(struct reader *r, enum rf_key key)
 				      rf_key_table[key].path, rf_markup_kind(&r->yaml));
 	if (rf_value_set(r->policy, key, rf_markup_scalar(&r->yaml), &r->base, r->err) < 0)
 		return rf_markup_at(&r->yaml);
+	if (list->count > 0) /* of `final` there is no list */
+		list->items[list->count - 1].line = (int)r->yaml.event.start_mark.line + 1;
 	if (rf_key_table[key].type == RF_KEY_TYPE_FILES)
 		return check_files(r, key);
 	if (rf_key_table[key].type == RF_KEY_TYPE_SOURCES) {
@@ -147,6 +149,7 @@ static int read_map(struct reader *r, enum rf_key key)
 /* Reads the value of a key, whose first event is the current one. */
 static int read_value(struct reader *r, enum rf_key key)
 {
+	r->policy->lines[key] = (int)r->yaml.event.start_mark.line + 1;
 	switch (rf_key_table[key].type) {
 	case RF_KEY_TYPE_FILES:
 	case RF_KEY_TYPE_NAMES:

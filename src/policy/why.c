@@ -24,16 +24,28 @@ static void answer(struct rf_why *why, enum rf_why_verdict verdict, const char *
 	va_end(args);
 }
 
+/* What to write instead: as an option, and as a line of a policy, `value` between two marks. */
+static void offer_key(struct rf_why *why, const char *option, const char *key, const char *value,
+		      const char *open, const char *close)
+{
+	const char *dot = strchr(key, '.');
+
+	snprintf(why->flag, sizeof(why->flag), "--%s %s", option, value);
+	if (dot)
+		snprintf(why->line, sizeof(why->line), "%.*s: { %s: %s%s%s }", (int)(dot - key),
+			 key, dot + 1, open, value, close);
+	else
+		snprintf(why->line, sizeof(why->line), "%s: %s%s%s", key, open, value, close);
+}
+
 static void change(struct rf_why *why, const char *option, const char *key, const char *value)
 {
-	snprintf(why->flag, sizeof(why->flag), "--%s %s", option, value);
-	snprintf(why->line, sizeof(why->line), "%s: %s", key, value);
+	offer_key(why, option, key, value, "", "");
 }
 
 static void change_list(struct rf_why *why, const char *option, const char *key, const char *value)
 {
-	snprintf(why->flag, sizeof(why->flag), "--%s %s", option, value);
-	snprintf(why->line, sizeof(why->line), "%s: [\"%s\"]", key, value);
+	offer_key(why, option, key, value, "[\"", "\"]");
 }
 
 static const char *rule_of(const struct rf_view *view)
@@ -93,40 +105,46 @@ static void answer_nothing(const struct rf_view *view, const char *path, struct 
 		answer(why, RF_WHY_NO, "default", "nothing puts %s into the box", view->path);
 }
 
+static void judge_reading(const struct rf_view *view, const char *path, struct rf_why *why)
+{
+	if (is_out_of_reach(view, path, why))
+		return;
+	switch (view->kind) {
+	case RF_VIEW_NOTHING:
+		answer_nothing(view, path, why);
+		if (!view->source[0])
+			offer(why, "read", "files.read", view);
+		break;
+	case RF_VIEW_SCRATCH:
+		answer(why, RF_WHY_DEPENDS, rule_of(view),
+		       "%s is scratch of the box's own: empty at the start, gone at the end",
+		       view->place->path);
+		offer(why, "read", "files.read", view); /* if the host's was meant */
+		break;
+	case RF_VIEW_KERNEL:
+		answer(why, RF_WHY_DEPENDS, rule_of(view),
+		       "%s shows the box's own processes and no others", view->place->path);
+		break;
+	default:
+		if (view->can & RF_RIGHT_READ)
+			answer(why, RF_WHY_YES, rule_of(view), "%s is in the box: %s", view->path,
+			       view->place ? view->place->why : "a folder of its root");
+		else
+			answer(why, RF_WHY_NO, "mode",
+			       "%s is in the box, but its own mode keeps the box's user out",
+			       view->path);
+		break;
+	}
+}
+
 void rf_why_read(const struct rf_plan *plan, const struct rf_view_host *host, const char *path,
 		 struct rf_why *ret_why)
 {
 	struct rf_view view;
 
 	rf_view_walk(plan, host, path, &view);
-	if (is_out_of_reach(&view, path, ret_why))
-		return;
-	switch (view.kind) {
-	case RF_VIEW_NOTHING:
-		answer_nothing(&view, path, ret_why);
-		if (!view.source[0])
-			offer(ret_why, "read", "files.read", &view);
-		break;
-	case RF_VIEW_SCRATCH:
-		answer(ret_why, RF_WHY_DEPENDS, rule_of(&view),
-		       "%s is scratch of the box's own: empty at the start, gone at the end",
-		       view.place->path);
-		offer(ret_why, "read", "files.read", &view); /* if the host's was meant */
-		break;
-	case RF_VIEW_KERNEL:
-		answer(ret_why, RF_WHY_DEPENDS, rule_of(&view),
-		       "%s shows the box's own processes and no others", view.place->path);
-		break;
-	default:
-		if (view.can & RF_RIGHT_READ)
-			answer(ret_why, RF_WHY_YES, rule_of(&view), "%s is in the box: %s",
-			       view.path, view.place ? view.place->why : "a folder of its root");
-		else
-			answer(ret_why, RF_WHY_NO, "mode",
-			       "%s is in the box, but its own mode keeps the box's user out",
-			       view.path);
-		break;
-	}
+	judge_reading(&view, path, ret_why);
+	ret_why->place = view.place;
 }
 
 /* What is there, or could be made, where the place lets the box write. */
@@ -161,45 +179,51 @@ static void offer_writing(const struct rf_view *view, struct rf_why *why)
 	change_list(why, "write", "files.write", rule);
 }
 
-void rf_why_write(const struct rf_plan *plan, const struct rf_view_host *host, const char *path,
-		  struct rf_why *ret_why)
+static void judge_writing(const struct rf_view *view, const char *path, struct rf_why *why)
 {
-	struct rf_view view;
-	const struct rf_place *place;
+	const struct rf_place *place = view->place;
 
-	rf_view_walk(plan, host, path, &view);
-	place = view.place;
-	if (is_out_of_reach(&view, path, ret_why))
+	if (is_out_of_reach(view, path, why))
 		return;
 	if (place && place->kind == RF_PLACE_SCRATCH &&
-	    (view.kind == RF_VIEW_FOLDER || view.has_parent)) {
-		answer(ret_why, RF_WHY_YES, place->rule,
+	    (view->kind == RF_VIEW_FOLDER || view->has_parent)) {
+		answer(why, RF_WHY_YES, place->rule,
 		       "%s is scratch of the box's own: what is written there is gone at the end",
 		       place->path);
 		return;
 	}
-	if (view.kind == RF_VIEW_SCRATCH && !view.has_parent) {
-		answer(ret_why, RF_WHY_DEPENDS, place->rule,
+	if (view->kind == RF_VIEW_SCRATCH && !view->has_parent) {
+		answer(why, RF_WHY_DEPENDS, place->rule,
 		       "%s is scratch of the box's own, and the folder is not there at the start",
 		       place->path);
 		return;
 	}
-	if (view.kind == RF_VIEW_KERNEL && place->rights & RF_RIGHT_WRITE) {
-		answer(ret_why, RF_WHY_DEPENDS, place->rule,
+	if (view->kind == RF_VIEW_KERNEL && place->rights & RF_RIGHT_WRITE) {
+		answer(why, RF_WHY_DEPENDS, place->rule,
 		       "in %s a process may write what is its own", place->path);
 		return;
 	}
 	if (place && place->rights & RF_RIGHT_WRITE && place->kind != RF_PLACE_DIR &&
 	    place->kind != RF_PLACE_SCRATCH) {
-		answer_writable(&view, ret_why);
+		answer_writable(view, why);
 		return;
 	}
-	if (view.kind == RF_VIEW_NOTHING && !view.source[0])
-		answer_nothing(&view, path, ret_why);
+	if (view->kind == RF_VIEW_NOTHING && !view->source[0])
+		answer_nothing(view, path, why);
 	else
-		answer(ret_why, RF_WHY_NO, rule_of(&view), "%s is read-only in the box: %s",
-		       view.path, place ? place->why : "a folder of its root");
-	offer_writing(&view, ret_why);
+		answer(why, RF_WHY_NO, rule_of(view), "%s is read-only in the box: %s", view->path,
+		       place ? place->why : "a folder of its root");
+	offer_writing(view, why);
+}
+
+void rf_why_write(const struct rf_plan *plan, const struct rf_view_host *host, const char *path,
+		  struct rf_why *ret_why)
+{
+	struct rf_view view;
+
+	rf_view_walk(plan, host, path, &view);
+	judge_writing(&view, path, ret_why);
+	ret_why->place = view.place;
 }
 
 /* ------------------------------------------------------------- programs */
@@ -225,6 +249,7 @@ static void judge_program(const struct rf_view *view, const char *path, struct r
 	else
 		answer(why, RF_WHY_YES, rule_of(view), "%s is in the box: %s", view->path,
 		       view->place->why);
+	why->place = view->place;
 }
 
 static const char *path_of(const struct rf_plan *plan)

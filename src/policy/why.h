@@ -17,6 +17,7 @@ enum rf_why_verdict {
 };
 
 struct rf_why {
+	const struct rf_place *place; /* what the rule put there, or NULL */
 	enum rf_why_verdict verdict;
 	char rule[64];                    /* "files.read", "network.link", "default" ... */
 	char reason[RF_FILES_PATH + 256]; /* a sentence without its full stop */

@@ -271,7 +271,27 @@ def test_the_text_names_verdict_reason_rule_and_change(call):
     assert done.code == 1
     assert text.startswith("no: /etc/shadow can't be read\n")
     assert "rule:   default" in text
-    assert "--read /etc/shadow:/mnt/shadow" in text and "files.read:" in text
+    assert "--read /etc/shadow:/mnt/shadow" in text and "files: { read: [" in text
+
+
+def test_it_tells_where_the_rule_stands(call, workdir):
+    (workdir / "p.yaml").write_text("version: 1\nfiles:\n  read:\n    - /srv\n    - /opt\n"
+                                    "network:\n  link: none\n")
+    named = ("--policy", workdir / "p.yaml")
+    assert ask(call, named, "read", "/opt")["origin"].endswith("p.yaml:5")
+    assert ask(call, named, "connect", "a:1")["origin"].endswith("p.yaml:7")
+    assert ask(call, ("--net", "none"), "connect", "a:1")["origin"] == "the command line"
+    assert ask(call, (), "connect", "a:1")["origin"] is None
+    strict = ask(call, ("--profile", "strict"), "connect", "a:1")
+    assert strict["origin"].startswith("profile strict, line ")
+    assert strict["final"] and strict["flag"] is None
+
+
+def test_the_line_that_it_offers_is_a_policy(call, workdir):
+    for verb, what in (("read", "/srv/x"), ("connect", "a:1"), ("connect", "/run/x")):
+        line = ask(call, (), verb, what)["line"]
+        (workdir / "p.yaml").write_text(line + "\n")
+        assert call("policy", "check", "p.yaml").code == 0, line
 
 
 @pytest.mark.parametrize("args", [
