@@ -12,6 +12,7 @@
 #include "cli/cmd.h"
 #include "cli/command.h"
 #include "cli/request.h"
+#include "cli/shell.h"
 #include "jail/run.h"
 
 /* Prints the result; the exit code is its own, or ours if it could not be printed. */
@@ -95,16 +96,21 @@ static int fail(const struct rf_request *request, const struct rf_err *err)
 
 int rf_cmd_run(int argc, char **argv)
 {
+	return rf_cmd_run_as(RF_CMD_RUN, argc, argv);
+}
+
+int rf_cmd_run_as(enum rf_cmd_id id, int argc, char **argv)
+{
 	struct rf_request request;
 	struct rf_result result;
 	struct rf_err err = RF_ERR_INIT;
 	char init_path[4096];
 	int code;
 
-	if (rf_request_read(RF_CMD_RUN, argc, argv, true, &request, &err) < 0) {
+	if (rf_request_read(id, argc, argv, id == RF_CMD_RUN, &request, &err) < 0) {
 		code = fail(&request, &err);
 	} else if (request.wants_help) {
-		rf_command_help(RF_CMD_RUN, stdout);
+		rf_command_help(id, stdout);
 		code = 0;
 	} else if (request.wants_version) {
 		puts("ringfort " RF_VERSION);
@@ -114,10 +120,13 @@ int rf_cmd_run(int argc, char **argv)
 			.init_path = init_path,
 			.caller_path = getenv("PATH"),
 			.is_captured = request.is_json,
+			.is_plain = request.is_plain,
 		};
 
 		rf_cmd_find_init(init_path, sizeof(init_path));
 		rf_result_init(&result, request.plan);
+		if (id == RF_CMD_SHELL && !request.is_json && rf_shell_greet(&request))
+			result.warning_count = 0; /* told */
 		rf_run(request.plan, &options, &result);
 		code = report(&request, &result);
 		rf_result_done(&result);

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/command.h"
 
 /* Exit codes of our own; see "The result" in the documentation. */
 enum {
@@ -16,11 +17,15 @@ enum {
 };
 
 int rf_cmd_run(int argc, char **argv);
+int rf_cmd_shell(int argc, char **argv);
 int rf_cmd_policy_check(int argc, char **argv);
 int rf_cmd_policy_explain(int argc, char **argv);
 int rf_cmd_policy_why(int argc, char **argv);
 int rf_cmd_doctor(int argc, char **argv);
 int rf_cmd_help(int argc, char **argv);
+
+/* Carries out `run`, or a command that is `run` with other defaults; gives the exit code. */
+int rf_cmd_run_as(enum rf_cmd_id id, int argc, char **argv);
 
 /* Prints an error for a person on standard error, with its place in `file` (or NULL) and its hint. */
 void rf_cmd_complain(const char *file, const struct rf_err *err);

@@ -20,6 +20,15 @@ static const struct rf_cmd_example run_examples[] = {
 	{ "ringfort run --memory 64M --time 1s --json -- python3 -c 'print(1)'", NULL },
 	{ "ringfort run --read ~/data:/data --profile python -- python3 report.py", NULL },
 	{ "echo 'print(6*7)' | ringfort run -- python3 -", NULL },
+	{ "ringfort run -t -- python3", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example shell_examples[] = {
+	{ "ringfort shell",                      "look around; the current directory is read-only" },
+	{ "ringfort shell --write .",            "work on the current directory" },
+	{ "ringfort shell --profile python -- python3", "an interpreter instead of a shell" },
+	{ "ringfort shell <install.sh",          "a script, without a terminal" },
 	{ NULL, NULL },
 };
 
@@ -92,6 +101,15 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"directory (read-only) and an empty home and /tmp, which are gone afterwards; no\n"
 		"network, no variables of yours, no process but its own.",
 		run_examples, RUN_EXITS,
+	},
+	[RF_CMD_SHELL] = {
+		"shell", rf_cmd_shell, "a shell in a box of its own",
+		"[OPTIONS] [-- SHELL [ARGUMENTS]]",
+		"Starts bash, or sh where there is no bash, in a disposable box with a terminal of\n"
+		"its own: `ringfort run -t` without a limit on time and output.  `exit` leaves it;\n"
+		"ctrl-] three times ends it, whatever it does.  Where standard input is no terminal\n"
+		"it is read as a script.",
+		shell_examples, RUN_EXITS,
 	},
 	[RF_CMD_POLICY] = {
 		"policy", NULL, "check a policy, explain what it comes to, ask it questions",

@@ -25,7 +25,8 @@
 
 /* Who takes an option. */
 #define ONLY(id) RF_CMD_BIT(RF_CMD_##id)
-#define POLICY   (ONLY(RUN) | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY)) /* whoever makes a plan */
+#define RUNS     (ONLY(RUN) | ONLY(SHELL))                        /* whoever runs a program */
+#define POLICY   (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY)) /* whoever makes a plan */
 #define ALL      (RF_CMD_BIT(RF_CMD_COUNT) - 1)
 
 /* clang-format off */
@@ -44,7 +45,7 @@ const struct rf_option rf_option_table[] = {
 	KEY("memory",     'm', "64M",        "limits.memory",     "all processes together, swap off"),
 	KEY("cpu",        0,   "50%",        "limits.cpu",        "share of one processor; 200% is two"),
 	KEY("cpu-time",   0,   "10s",        "limits.cpu_time",   "processor time"),
-	KEY("time",       't', "1s",         "limits.time",       "time on the clock"),
+	KEY("time",       0,   "1s",         "limits.time",       "time on the clock"),
 	KEY("pids",       0,   "64",         "limits.pids",       "processes and threads at one time"),
 	KEY("open-files", 0,   "256",        "limits.open_files", "descriptors in each process"),
 	KEY("file-size",  0,   "100M",       "limits.file_size",  "bytes in one file"),
@@ -67,10 +68,12 @@ const struct rf_option rf_option_table[] = {
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
 	    POLICY | ONLY(DOCTOR) | ONLY(HELP), "one JSON object instead of text"),
-	OWN("stats",      0,   NULL,         RF_OPTION_STATS, ONLY(RUN), "what the run used, on standard error"),
+	OWN("tty",        't', NULL,         RF_OPTION_TTY, RUNS,   "a terminal of its own instead of pipes"),
+	OWN("plain",      0,   NULL,         RF_OPTION_PLAIN, RUNS, "text only: no colours, no escape sequences"),
+	OWN("stats",      0,   NULL,         RF_OPTION_STATS, RUNS, "what the run used, on standard error"),
 	OWN("names",      0,   "profiles",   RF_OPTION_NAMES, ONLY(HELP), "names for completions, one a line"),
 	OWN("help",       'h', NULL,         RF_OPTION_HELP, ALL, "this text"),
-	OWN("version",    0,   NULL,         RF_OPTION_VERSION, ONLY(RUN), "the version"),
+	OWN("version",    0,   NULL,         RF_OPTION_VERSION, RUNS, "the version"),
 };
 /* clang-format on */
 

@@ -13,6 +13,7 @@
 #include "cli/home.h"
 #include "cli/option.h"
 #include "cli/shelf.h"
+#include "cli/shell.h"
 #include "cli/slurp.h"
 
 /* The sources as they come in; merged at the end in their own order. */
@@ -152,6 +153,12 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_JSON:
 		request->is_json = true;
 		return 0;
+	case RF_OPTION_TTY:
+		request->has_terminal = true;
+		return 0;
+	case RF_OPTION_PLAIN:
+		request->is_plain = true;
+		return 0;
 	case RF_OPTION_STATS:
 		request->wants_stats = true;
 		return 0;
@@ -167,10 +174,18 @@ static int take_option(const struct rf_option *option, const char *value,
 	return 0;
 }
 
-static int merge_all(struct rf_request_sources *sources, struct rf_request *request,
-		     struct rf_err *err)
+/* Whose defaults apply. */
+static enum rf_command command_of(enum rf_cmd_id id, const struct rf_request *request)
 {
-	request->policy = rf_policy_new(RF_COMMAND_RUN);
+	if (id == RF_CMD_SHELL)
+		return RF_COMMAND_SHELL;
+	return request->has_terminal ? RF_COMMAND_TERMINAL : RF_COMMAND_RUN;
+}
+
+static int merge_all(enum rf_cmd_id id, struct rf_request_sources *sources,
+		     struct rf_request *request, struct rf_err *err)
+{
+	request->policy = rf_policy_new(command_of(id, request));
 	if (!request->policy)
 		return rf_fail(err, -ENOMEM, "a policy");
 	if (rf_chain_merge(&sources->chain, request->policy, err) < 0)
@@ -221,7 +236,10 @@ int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program
 		if (code == 0 && sources->file)
 			code = add_file(sources, ret_request, err);
 		if (code == 0)
-			code = merge_all(sources, ret_request, err);
+			code = merge_all(id, sources, ret_request, err);
+		if (code == 0 && id == RF_CMD_SHELL)
+			code = rf_shell_choose(ret_request, err);
+		facts.has_terminal = ret_request->has_terminal;
 		facts.cwd = ret_request->cwd;
 		facts.home = ret_request->home;
 		facts.argv = ret_request->argv[0] ? ret_request->argv : any_program;

@@ -19,6 +19,7 @@ struct rf_request {
 	struct rf_plan *plan;
 	char **argv; /* the program and its arguments; borrowed */
 	bool is_json, wants_stats, wants_help, wants_version;
+	bool has_terminal, is_plain;
 	char *file; /* that an error's line and column speak of, or NULL */
 	char *cwd, *home;
 	struct rf_request_sources *sources; /* that the policy was merged from */

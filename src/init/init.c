@@ -14,6 +14,7 @@
 #include <linux/prctl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/vfs.h>
 
@@ -135,6 +136,8 @@ static void become_program(void *data)
 	struct rf_report report = { .kind = RF_REPORT_STARTED };
 
 	SYS0(__NR_setsid);
+	if (start->orders.has_terminal) /* and its foreground, so that ctrl-C means the program */
+		SYS3(__NR_ioctl, 0, TIOCSCTTY, 0);
 	forget_dispositions();
 	spread_out(&start->orders);
 	if (proof_check(&start->orders, &report) < 0 || enter_inner(&start->orders, &report) < 0) {

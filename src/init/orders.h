@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define RF_ORDERS_MAGIC 0x52460001u
+#define RF_ORDERS_MAGIC 0x52460002u
 #define RF_ORDERS_CPUS  16 /* words: 1024 processors */
 #define RF_ORDERS_FD    3
 #define RF_RULESET_FD   4 /* a lesser box: the program's own Landlock ruleset */
@@ -35,7 +35,7 @@ enum rf_ns {
 
 /* The facts of a proof, each asked of the kernel right before exec. */
 enum rf_proof {
-	RF_PROOF_DESCRIPTORS,  /* 0, 1 and 2, and they are the launcher's own pipes */
+	RF_PROOF_DESCRIPTORS,  /* 0, 1 and 2, and they are the launcher's own pipes or pty */
 	RF_PROOF_DIRECTORY,    /* the working directory and the root are the box's */
 	RF_PROOF_IDENTITY,     /* uid and gid, all three of each */
 	RF_PROOF_CAPABILITIES, /* all five sets empty */
@@ -43,7 +43,7 @@ enum rf_proof {
 	RF_PROOF_NAMESPACES,   /* each differs from the launcher's */
 	RF_PROOF_LANDLOCK,     /* the sentinel, which opened before, gives EACCES */
 	RF_PROOF_SECCOMP,      /* a number no kernel has gives the errno of our filter */
-	RF_PROOF_SESSION,      /* a session of its own, without a terminal */
+	RF_PROOF_SESSION,      /* a session of its own; its terminal is the box's or none */
 	RF_PROOF_LIMITS,       /* no core files, no more descriptors than the plan says */
 	RF_PROOF_CGROUP,       /* in its groups, where it has any; the launcher looks */
 	RF_PROOF_COUNT
@@ -81,6 +81,8 @@ struct rf_orders {
 	uint64_t cpus[RF_ORDERS_CPUS]; /* processors that the program may run on */
 	uint32_t cpus_bytes;           /* how much of them counts; 0: stay */
 	uint64_t stdio_dev[3], stdio_ino[3];
+	uint32_t has_terminal;                 /* all three are the box's pty... */
+	uint64_t terminal_rdev;                /* ...with this number */
 	uint64_t host_root_dev, host_root_ino; /* the launcher's root directory */
 	struct rf_lesser_orders lesser;
 };

@@ -12,6 +12,7 @@
 #include <linux/capability.h>
 #include <linux/prctl.h>
 #include <stdbool.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -161,13 +162,30 @@ static bool landlock(const struct rf_orders *orders)
 	return fd == -EACCES;
 }
 
-static bool session(void)
+/*
+ * The terminal behind descriptor 0 (which is the one that the launcher knows, see descriptors()) must
+ * be this very session's: the kernel answers TIOCGSID for no other.
+ */
+static bool has_terminal(const struct rf_orders *orders, int self)
 {
-	int fd = open_at("/dev/tty", O_RDWR | O_NOCTTY);
+	struct stat st;
+	int session = 0, group = 0;
+
+	return SYS2(__NR_fstat, 0, &st) == 0 && S_ISCHR(st.st_mode) &&
+	       st.st_rdev == orders->terminal_rdev &&
+	       SYS3(__NR_ioctl, 0, TIOCGSID, &session) == 0 && session == self &&
+	       SYS3(__NR_ioctl, 0, TIOCGPGRP, &group) == 0 && group == self;
+}
+
+static bool session(const struct rf_orders *orders)
+{
+	int fd = open_at("/dev/tty", O_RDWR | O_NOCTTY), self = (int)SYS0(__NR_getpid);
 
 	if (fd >= 0)
 		SYS1(__NR_close, fd);
-	return fd < 0 && SYS1(__NR_getsid, 0) == SYS0(__NR_getpid);
+	if (SYS1(__NR_getsid, 0) != self)
+		return false;
+	return orders->has_terminal ? fd >= 0 && has_terminal(orders, self) : fd < 0;
 }
 
 /* Asked with prlimit64, which every architecture has. */
@@ -200,7 +218,7 @@ static bool holds(enum rf_proof fact, const struct rf_orders *orders, struct rf_
 	case RF_PROOF_SECCOMP:
 		return SYS0(orders->seccomp_nr) == -(long)orders->seccomp_errno;
 	case RF_PROOF_SESSION:
-		return session();
+		return session(orders);
 	case RF_PROOF_LIMITS:
 		return limits(orders);
 	case RF_PROOF_CGROUP: /* not to be seen from inside its own cgroup namespace */

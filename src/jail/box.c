@@ -22,6 +22,7 @@
 #include "jail/deputy.h"
 #include "jail/filter.h"
 #include "jail/lesser.h"
+#include "jail/pty.h"
 #include "jail/record.h"
 #include "jail/rlimit.h"
 #include "jail/seccomp.h"
@@ -38,6 +39,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.pidfd = -1,
 		.channel = { -1, -1 },
 		.stdio = { { -1, -1 }, { -1, -1 }, { -1, -1 } },
+		.pty = { -1, -1 },
 		.init = -1,
 		.seal = -1,
 		.uid_lock = -1,
@@ -135,7 +137,7 @@ static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err
 		return err->code;
 	if (rf_wall_raise_outside(box, err) < 0 || grade(box, err) < 0)
 		return err->code;
-	return make_pipes(box, err);
+	return box->plan->has_terminal ? 0 : make_pipes(box, err);
 }
 
 /* ------------------------------------------------------------- in the child */
@@ -199,8 +201,9 @@ static void raise_walls(void *data)
 
 	/* Dead with the launcher, from the first moment on. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (rf_wall_raise_inside(&box, err) == 0 && take_descriptors(&box, err) == 0 &&
-	    rf_rlimit_files(&box, err) == 0)
+	if (rf_wall_raise_inside(&box, err) == 0 &&
+	    (!box.plan->has_terminal || rf_pty_open(&box, err) == 0) &&
+	    take_descriptors(&box, err) == 0 && rf_rlimit_files(&box, err) == 0)
 		become_init(&box, err);
 	box.shared->has_failed = true;
 	_exit(125);
@@ -263,7 +266,7 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 		.seccomp_errno = RF_FILTER_PROOF_ERRNO,
 		.open_files = box->plan->limits[RF_LIMIT_OPEN_FILES],
 	};
-	const int ends[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
+	const int pipes[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
 	struct stat st;
 
 	memcpy(orders.cpus, box->cpus, sizeof(orders.cpus));
@@ -275,8 +278,8 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 	orders.host_root_dev = st.st_dev;
 	orders.host_root_ino = st.st_ino;
 	for (int i = 0; i < 3; i++) {
-		if (fstat(ends[i], &st) < 0)
-			return rf_fail(err, -errno, "look at a pipe");
+		if (fstat(box->plan->has_terminal ? box->pty[1] : pipes[i], &st) < 0)
+			return rf_fail(err, -errno, "look at a standard stream");
 		orders.stdio_dev[i] = st.st_dev;
 		orders.stdio_ino[i] = st.st_ino;
 	}
@@ -285,6 +288,8 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 		orders.gid = box->host_gid;
 		rf_lesser_order(box, &orders.lesser);
 	}
+	orders.has_terminal = box->plan->has_terminal;
+	orders.terminal_rdev = box->plan->has_terminal ? st.st_rdev : 0;
 	if (send(box->channel[0], &orders, sizeof(orders), MSG_NOSIGNAL) != (ssize_t)sizeof(orders))
 		return rf_fail(err, -errno, "send orders to pid 1");
 	return 0;
@@ -304,7 +309,15 @@ static int meet_neighbours(struct rf_box *box, struct rf_err *err)
 		return err->code;
 	if (box->plan->link == RF_LINK_HOST)
 		ns[RF_NS_NET] = 0; /* not the box's own */
-	if (rf_record_check(box, ns, err) < 0)
+	return rf_record_check(box, ns, err);
+}
+
+/* What is looked at once the child is there, and before the program can start. */
+static int look_at_child(struct rf_box *box, struct rf_err *err)
+{
+	if (box->has_neighbours && meet_neighbours(box, err) < 0)
+		return err->code;
+	if (box->plan->has_terminal && rf_pty_take(box, err) < 0)
 		return err->code;
 	return send_orders(box, err);
 }
@@ -346,12 +359,19 @@ static long make_lesser_child(struct rf_box *box)
 
 int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 {
+	bool is_late;
 	long pid;
 
 	stay_here(box);
 	if (prepare(box, init_path, err) < 0)
 		return err->code;
-	if ((!box->has_neighbours || box->is_lesser) && send_orders(box, err) < 0)
+	if (box->is_lesser && box->plan->has_terminal) {
+		rf_fail_say(err, -EOPNOTSUPP, "a lesser box can have no terminal of its own");
+		return rf_fail_hint(err, "leave -t out, or let the box have namespaces: "
+					 "`ringfort doctor` says how");
+	}
+	is_late = (box->has_neighbours && !box->is_lesser) || box->plan->has_terminal;
+	if (!is_late && send_orders(box, err) < 0)
 		return err->code;
 	box->started_ns = rf_loop_now();
 	pid = box->is_lesser ? make_lesser_child(box) : make_child(box);
@@ -370,7 +390,7 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 	}
 	if (box->shared->has_deputy && rf_deputy_take(box, err) < 0)
 		return err->code;
-	if (box->has_neighbours && !box->is_lesser && meet_neighbours(box, err) < 0)
+	if (is_late && look_at_child(box, err) < 0)
 		return err->code;
 	rf_fd_done(&box->channel[1]);
 	rf_fd_done(&box->stdio[0][0]);
@@ -406,6 +426,8 @@ void rf_box_done(struct rf_box *box)
 		rf_fd_done(&box->stdio[i][0]);
 		rf_fd_done(&box->stdio[i][1]);
 	}
+	rf_fd_done(&box->pty[0]);
+	rf_fd_done(&box->pty[1]);
 	rf_fd_done(&box->channel[0]);
 	rf_fd_done(&box->channel[1]);
 	for (size_t i = 0; box->trees && i < box->plan->place_count; i++)

@@ -58,6 +58,7 @@ struct rf_box {
 	int pidfd;
 	int channel[2];           /* [0] the launcher's end, [1] the box's */
 	int stdio[3][2];          /* pipes: [0] the read end, [1] the write end */
+	int pty[2];               /* instead, where the plan has a terminal: master, slave */
 	int init;                 /* the program ringfort-init */
 	int seal;                 /* as root: the last user namespace */
 	int uid_lock;             /* holds host_uid */

@@ -86,6 +86,12 @@ static ssize_t write_some(struct rf_pump *pump)
 	const char *data = pump->buffer + pump->at;
 	size_t len = pump->len - pump->at;
 
+	/* What it began is a sequence, maybe: two halves of different ones could make a third. */
+	if (pump->other && pump->other->at > 0 && pump->other->at < pump->other->len &&
+	    !pump->other->is_done) {
+		errno = EAGAIN;
+		return -1;
+	}
 	if (pump->is_socket)
 		return send(pump->to, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (pump->is_small) {
@@ -144,11 +150,31 @@ static void on_write(void *data, int what)
 		rf_pump_last_call(pump);
 }
 
+/* Where bytes are read to: with a guard, what passes is written before them. */
+static size_t room_before(const struct rf_pump *pump)
+{
+	return pump->guard ? RF_GUARD_SLACK : 0;
+}
+
 static ssize_t read_some(struct rf_pump *pump)
 {
+	char *to = pump->buffer + room_before(pump);
+	size_t room = sizeof(pump->buffer) - room_before(pump) - (pump->guard ? RF_GUARD_END : 0);
+
 	if (pump->is_from_socket)
-		return recv(pump->from, pump->buffer, sizeof(pump->buffer), MSG_DONTWAIT);
-	return read(source(pump), pump->buffer, sizeof(pump->buffer));
+		return recv(pump->from, to, room, MSG_DONTWAIT);
+	return read(source(pump), to, room);
+}
+
+/* Takes `len` bytes past the guard, and at the end what puts a terminal back. */
+static size_t guard(struct rf_pump *pump, size_t len)
+{
+	if (!pump->guard)
+		return len;
+	len = rf_guard_pass(pump->guard, pump->buffer + room_before(pump), len, pump->buffer);
+	if (pump->has_source_ended)
+		len += rf_guard_end(pump->guard, pump->buffer + len);
+	return len;
 }
 
 static void on_read(void *data, int what)
@@ -166,6 +192,7 @@ static void on_read(void *data, int what)
 	pump->total += len;
 	if (len == 0 || (pump->on_bytes && !pump->on_bytes(pump->data, pump, &len)))
 		rf_pump_end_source(pump);
+	len = guard(pump, len);
 	if (pump->into)
 		rf_buf_add(pump->into, pump->buffer, len);
 	else

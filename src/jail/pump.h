@@ -13,13 +13,16 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/loop.h"
+#include "jail/guard.h"
 
 struct rf_pump {
 	struct rf_loop *loop;
-	int from, to;        /* borrowed; -1 when done with */
-	struct rf_buf *into; /* instead of `to`; borrowed, or NULL */
-	int own_from;        /* `from` opened anew, or -1 */
-	int own_to;          /* `to` opened anew, or -1 */
+	int from, to;                /* borrowed; -1 when done with */
+	struct rf_buf *into;         /* instead of `to`; borrowed, or NULL */
+	struct rf_guard *guard;      /* that bytes pass; borrowed, or NULL */
+	const struct rf_pump *other; /* that writes to the same terminal; borrowed, or NULL */
+	int own_from;                /* `from` opened anew, or -1 */
+	int own_to;                  /* `to` opened anew, or -1 */
 	bool is_socket, is_from_socket;
 	bool is_small; /* write no more than a pipe surely takes */
 	bool has_source_ended, is_last_call, is_done;

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,18 +19,27 @@
 #include "base/limits.h"
 #include "base/loop.h"
 #include "jail/deputy.h"
+#include "jail/guard.h"
 #include "jail/janitor.h"
 #include "jail/lesser.h"
 #include "jail/pump.h"
 #include "jail/record.h"
 #include "jail/ruleset.h"
 #include "jail/sample.h"
+#include "jail/terminal.h"
 #include "jail/verdict.h"
 
 #define MS 1000000ull /* nanoseconds */
 
 #define SAMPLE_EVERY  (10 * MS)
-#define JANITOR_AFTER (20 * MS) /* shorter runs do without; the next start cleans up */
+#define LEAVE_KEY     0x1d /* ctrl-]: three in a row, within a second, end a box */
+#define LEAVE_TIMES   3
+#define LEAVE_WITHIN  (1000 * MS)
+#define HANG_UP_AFTER (2000 * MS) /* a shell ignores SIGTERM: how long it has to end */
+#define END_AGAIN     (20 * MS)   /* how long until an end of input is told again, at first... */
+#define END_LATEST    (1000 * MS) /* ...and after a while */
+#define ASKED_LATELY  (2000 * MS) /* an answer may still be under way */
+#define JANITOR_AFTER (20 * MS)   /* shorter runs do without; the next start cleans up */
 
 /* What a run is in the middle of.  Lives on the heap: it holds three pumps' buffers. */
 struct run {
@@ -37,8 +48,14 @@ struct run {
 	struct rf_result *result;
 	struct rf_box box;
 	struct rf_loop *loop;
-	struct rf_pump pumps[3]; /* stdin, stdout, stderr */
-	struct rf_event *exit_event, *channel_event, *cpu_timer, *request_event;
+	struct rf_pump pumps[3];      /* stdin, stdout, stderr; with a terminal, stderr has none */
+	struct rf_guard guards[2];    /* of the outputs, where there is a terminal or --plain */
+	struct rf_terminal terminal;  /* the caller's, where the box has one */
+	uint64_t output_ns, asked_ns; /* when something, and when a question, last came out of it */
+	uint64_t leave_ns[LEAVE_TIMES]; /* when that key was last pressed */
+	uint64_t end_again;             /* how long until the end of input is told again */
+	bool is_line_open;              /* the last byte of input was no newline */
+	struct rf_event *exit_event, *channel_event, *cpu_timer, *end_timer, *request_event;
 	struct rf_janitor janitor;
 	struct rusage rusage;
 	struct rf_ending ending;
@@ -178,6 +195,14 @@ static uint64_t output_limit(const struct run *run)
 	return run->options->is_captured && limit > RF_MAX_CAPTURE ? RF_MAX_CAPTURE : limit;
 }
 
+/* A question in what came last was asked then. */
+static void note_questions(struct run *run)
+{
+	if (run->guards[0].has_asked)
+		run->asked_ns = run->output_ns;
+	run->guards[0].has_asked = false;
+}
+
 static bool on_output(void *data, struct rf_pump *pump, size_t *len)
 {
 	struct run *run = data;
@@ -185,6 +210,10 @@ static bool on_output(void *data, struct rf_pump *pump, size_t *len)
 	uint64_t total = run->pumps[1].total + run->pumps[2].total;
 	uint64_t over = total > limit ? total - limit : 0;
 
+	if (run->plan->has_terminal) {
+		note_questions(run);
+		run->output_ns = rf_loop_now();
+	}
 	if (over == 0)
 		return true;
 	*len = over >= *len ? 0 : *len - (size_t)over;
@@ -205,7 +234,30 @@ static void on_output_done(void *data, struct rf_pump *pump)
 		rf_fail_hint(&run->result->error, "the program ran, but what it wrote was lost");
 	}
 	rf_fd_done(&run->box.stdio[stream][0]);
+	if (run->plan->has_terminal && !run->has_exited) { /* its terminal hangs up */
+		rf_pump_done(&run->pumps[0]);
+		rf_fd_done(&run->box.pty[0]);
+	}
 	stop_if_over(run);
+}
+
+static void on_input_ended(void *data, int what)
+{
+	struct run *run = data;
+	struct rf_err err;
+
+	(void)what;
+	if (run->has_exited || run->box.pty[0] < 0)
+		return;
+	rf_terminal_end_input(run->box.pty, run->is_line_open);
+	run->is_line_open = false;
+	if (run->end_again < END_LATEST)
+		run->end_again = run->end_again ? 2 * run->end_again : END_AGAIN;
+	if (run->end_timer)
+		rf_event_again(run->end_timer, rf_loop_now() + run->end_again);
+	else
+		rf_loop_timer(run->loop, rf_loop_now() + run->end_again, on_input_ended, run,
+			      &run->end_timer, &err);
 }
 
 static void on_input_done(void *data, struct rf_pump *pump)
@@ -213,7 +265,84 @@ static void on_input_done(void *data, struct rf_pump *pump)
 	struct run *run = data;
 
 	(void)pump;
+	if (run->plan->has_terminal)
+		on_input_ended(run, 0);
 	rf_fd_done(&run->box.stdio[0][1]);
+}
+
+/* Keys on their way to the box's terminal.  One of them is for us, and passed on all the same. */
+static bool on_keys(void *data, struct rf_pump *pump, size_t *len)
+{
+	struct run *run = data;
+
+	for (size_t i = 0; i < *len; i++) {
+		if (pump->buffer[i] == LEAVE_KEY) {
+			memmove(run->leave_ns + 1, run->leave_ns,
+				sizeof(run->leave_ns) - sizeof(run->leave_ns[0]));
+			run->leave_ns[0] = rf_loop_now();
+		} else {
+			memset(run->leave_ns, 0, sizeof(run->leave_ns));
+		}
+	}
+	run->is_line_open = *len > 0 && pump->buffer[*len - 1] != '\n';
+	if (run->terminal.is_raw && run->leave_ns[LEAVE_TIMES - 1] &&
+	    run->leave_ns[0] - run->leave_ns[LEAVE_TIMES - 1] < LEAVE_WITHIN) {
+		run->ending.forwarded = SIGKILL;
+		end_box(run);
+	}
+	return *len > 0;
+}
+
+/* The first of the variables that say what characters are. */
+static const char *locale(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < RF_LEN(names); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return value;
+	}
+	return NULL;
+}
+
+/* Where an output ends at a terminal, or plain text is wanted, bytes pass a guard. */
+static void post_guards(struct run *run)
+{
+	bool is_plain = run->options->is_plain, is_shown[2] = { false, false };
+	struct stat st[2];
+
+	for (int i = 0; i < 2; i++) {
+		is_shown[i] =
+			!run->options->is_captured && isatty(i + 1) && fstat(i + 1, &st[i]) == 0;
+		if (!is_shown[i] && !is_plain)
+			continue;
+		rf_guard_init(&run->guards[i],
+			      is_plain                  ? RF_GUARD_TEXT
+			      : run->plan->has_terminal ? RF_GUARD_DIALOG
+							: RF_GUARD_SCREEN,
+			      is_shown[i] && rf_guard_is_8bit(locale()));
+		run->pumps[i + 1].guard = &run->guards[i];
+	}
+	if (is_shown[0] && is_shown[1] && st[0].st_rdev == st[1].st_rdev) {
+		run->pumps[1].other = &run->pumps[2];
+		run->pumps[2].other = &run->pumps[1];
+	}
+}
+
+/* One pty instead of three pipes: what comes out of it is the output, whoever wrote it. */
+static void lay_terminal(struct run *run)
+{
+	int master = run->box.pty[0];
+
+	rf_terminal_init(&run->terminal);
+	rf_terminal_dress(&run->terminal, master);
+	if (!run->options->is_captured) /* nothing would be seen of a dialogue */
+		rf_terminal_enter(&run->terminal);
+	run->pumps[0].to = run->pumps[1].from = master;
+	run->pumps[0].on_bytes = on_keys;
+	run->pumps[2].is_done = true;
 }
 
 static int start_pumps(struct run *run, struct rf_err *err)
@@ -221,9 +350,11 @@ static int start_pumps(struct run *run, struct rf_err *err)
 	struct rf_box *box = &run->box;
 
 	/* Ours to change, and needed: whoever else reads from a pipe may leave nothing to be read. */
-	fcntl(box->stdio[0][1], F_SETFL, O_NONBLOCK);
-	fcntl(box->stdio[1][0], F_SETFL, O_NONBLOCK);
-	fcntl(box->stdio[2][0], F_SETFL, O_NONBLOCK);
+	if (!run->plan->has_terminal) {
+		fcntl(box->stdio[0][1], F_SETFL, O_NONBLOCK);
+		fcntl(box->stdio[1][0], F_SETFL, O_NONBLOCK);
+		fcntl(box->stdio[2][0], F_SETFL, O_NONBLOCK);
+	}
 	run->pumps[0].from = STDIN_FILENO;
 	run->pumps[0].to = box->stdio[0][1];
 	run->pumps[0].on_done = on_input_done;
@@ -234,7 +365,10 @@ static int start_pumps(struct run *run, struct rf_err *err)
 		run->pumps[i].on_bytes = on_output;
 		run->pumps[i].on_done = on_output_done;
 	}
-	for (int i = 0; i < 3; i++) {
+	post_guards(run);
+	if (run->plan->has_terminal)
+		lay_terminal(run);
+	for (int i = 0; i < (run->plan->has_terminal ? 2 : 3); i++) {
 		run->pumps[i].data = run;
 		if (rf_pump_start(&run->pumps[i], run->loop, err) < 0)
 			return err->code;
@@ -246,11 +380,50 @@ static int start_pumps(struct run *run, struct rf_err *err)
 
 static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH };
 
+static void on_patience_end(void *data, int what)
+{
+	(void)what;
+	end_box(data);
+}
+
+/* Signals that are about a terminal, where the box has one.  True: nothing is left to do. */
+static bool is_terminals(struct run *run, int signal)
+{
+	struct rf_event *event;
+	struct rf_err err;
+
+	switch (signal) {
+	case SIGWINCH: /* the kernel tells the program */
+		rf_terminal_copy_size(run->box.pty[0]);
+		return true;
+	case SIGTSTP:
+		rf_terminal_leave(&run->terminal, false);
+		raise(SIGSTOP);
+		return true;
+	case SIGCONT:
+		if (!run->options->is_captured)
+			rf_terminal_enter(&run->terminal);
+		rf_terminal_copy_size(run->box.pty[0]);
+		return true;
+	case SIGINT:
+	case SIGQUIT: /* as if it had been typed: for whatever is in the foreground */
+		return ioctl(run->box.pty[0], TIOCSIG, signal) == 0;
+	case SIGTERM:
+	case SIGHUP:
+		rf_loop_timer(run->loop, rf_loop_now() + HANG_UP_AFTER, on_patience_end, run,
+			      &event, &err);
+		return false;
+	default:
+		return false;
+	}
+}
+
 /* Passes it on; whoever asks to stop a second time means it. */
 static void on_signal(void *data, int signal)
 {
 	struct run *run = data;
-	bool is_stop = signal != SIGUSR1 && signal != SIGUSR2 && signal != SIGWINCH;
+	bool is_stop =
+		signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 
 	if (is_stop)
 		run->ending.forwarded = signal;
@@ -258,7 +431,8 @@ static void on_signal(void *data, int signal)
 		end_box(run);
 		return;
 	}
-	syscall(SYS_pidfd_send_signal, run->box.pidfd, signal, NULL, 0);
+	if (!run->plan->has_terminal || !is_terminals(run, signal))
+		syscall(SYS_pidfd_send_signal, run->box.pidfd, signal, NULL, 0);
 }
 
 static int start_signals(struct run *run, struct rf_err *err)
@@ -268,6 +442,10 @@ static int start_signals(struct run *run, struct rf_err *err)
 	sigemptyset(&set);
 	for (size_t i = 0; i < RF_LEN(passed_on); i++)
 		sigaddset(&set, passed_on[i]);
+	if (run->plan->has_terminal) {
+		sigaddset(&set, SIGTSTP);
+		sigaddset(&set, SIGCONT);
+	}
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return rf_fail(err, -errno, "hold signals");
 	signal(SIGPIPE, SIG_IGN);
@@ -467,6 +645,24 @@ static int supervise(struct run *run, struct rf_err *err)
 	return 0;
 }
 
+/* The caller's terminal as it was: its screen, where a pump could not see to it, and its settings. */
+static void give_terminal_back(struct run *run)
+{
+	bool is_noisy;
+	char bytes[RF_GUARD_END];
+
+	for (int i = 0; i < 2; i++) {
+		size_t len = run->guards[i].changed ? rf_guard_end(&run->guards[i], bytes) : 0;
+
+		if (len > 0)
+			rf_fd_write(i + 1, bytes, len);
+	}
+	note_questions(run);
+	is_noisy = run->guards[0].was_talkative ||
+		   (run->asked_ns && rf_loop_now() - run->asked_ns < ASKED_LATELY);
+	rf_terminal_leave(&run->terminal, is_noisy);
+}
+
 void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	    struct rf_result *ret_result)
 {
@@ -499,6 +695,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	memcpy(ret_result->outside_ns, run->box.outside_ns, sizeof(ret_result->outside_ns));
 	for (int i = 0; i < 3; i++)
 		rf_pump_done(&run->pumps[i]);
+	give_terminal_back(run);
 	rf_box_done(&run->box);
 	rf_janitor_stop(&run->janitor);
 	rf_record_sweep(&run->box);

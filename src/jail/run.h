@@ -18,6 +18,7 @@ struct rf_run_options {
 	const char *init_path;   /* the program ringfort-init */
 	const char *caller_path; /* the caller's PATH, to explain a program that is not found */
 	bool is_captured;        /* keep the output in the result instead of passing it on */
+	bool is_plain;           /* text only: no escape sequence, no control character */
 };
 
 /* Runs to the end.  Always fills `ret_result` (initialised by the caller); whatever went wrong is in it. */

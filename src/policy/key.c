@@ -43,9 +43,9 @@ static const struct rf_key_choice switches[] = {
 };
 
 #define CHOICE(path, choices, strict, fallback, help) \
-	{ path, RF_KEY_TYPE_CHOICE, RF_KEY_STRICT_##strict, choices, { fallback }, help }
+	{ path, RF_KEY_TYPE_CHOICE, RF_KEY_STRICT_##strict, choices, { fallback, fallback, fallback }, help }
 #define TASTE(path, type, fallback, help) \
-	{ path, RF_KEY_TYPE_##type, RF_KEY_STRICT_NEITHER, NULL, { fallback }, help }
+	{ path, RF_KEY_TYPE_##type, RF_KEY_STRICT_NEITHER, NULL, { fallback, fallback, fallback }, help }
 #define LISTS(path, type, help) \
 	{ path, RF_KEY_TYPE_##type, RF_KEY_STRICT_LISTS, NULL, { NULL }, help }
 #define LIMIT(name) \

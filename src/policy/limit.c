@@ -21,37 +21,48 @@
 #define HOUR (3600 * SEC)
 #define YEAR (365 * 24 * HOUR)
 
+/* The two defaults are those of `run` and `shell`. */
 /* clang-format off */
 const struct rf_limit_info rf_limit_table[RF_LIMIT_COUNT] = {
 	[RF_LIMIT_MEMORY] =
-		{ "memory",     "memory",  RF_UNIT_BYTES,   false, 4 * MIB,  16 * TIB, 512 * MIB,
+		{ "memory",     "memory",  RF_UNIT_BYTES,   false, 4 * MIB,  16 * TIB,
+		  512 * MIB, 512 * MIB,
 		  "memory of all processes together, swap off" },
 	[RF_LIMIT_CPU] =
-		{ "cpu",        "cpu",     RF_UNIT_PERCENT, true,  1,        102400,   100,
+		{ "cpu",        "cpu",     RF_UNIT_PERCENT, true,  1,        102400,
+		  100, 100,
 		  "share of the processors; 100% is one core" },
 	[RF_LIMIT_CPU_TIME] =
-		{ "cpu_time",   "cpu",     RF_UNIT_MS,      true,  1,        YEAR,     60 * SEC,
+		{ "cpu_time",   "cpu",     RF_UNIT_MS,      true,  1,        YEAR,
+		  60 * SEC, RF_LIMIT_NONE,
 		  "processor time of all processes together" },
 	[RF_LIMIT_TIME] =
-		{ "time",       "timeout", RF_UNIT_MS,      true,  1,        YEAR,     60 * SEC,
+		{ "time",       "timeout", RF_UNIT_MS,      true,  1,        YEAR,
+		  60 * SEC, RF_LIMIT_NONE,
 		  "time on the clock" },
 	[RF_LIMIT_PIDS] =
-		{ "pids",       "pids",    RF_UNIT_COUNT,   false, 1,        4194304,  256,
+		{ "pids",       "pids",    RF_UNIT_COUNT,   false, 1,        4194304,
+		  256, 256,
 		  "processes and threads at one time" },
 	[RF_LIMIT_OPEN_FILES] =
-		{ "open_files", "failed",  RF_UNIT_COUNT,   false, 16,       1048576,  1024,
+		{ "open_files", "failed",  RF_UNIT_COUNT,   false, 16,       1048576,
+		  1024, 1024,
 		  "open files in each process" },
 	[RF_LIMIT_FILE_SIZE] =
-		{ "file_size",  "disk",    RF_UNIT_BYTES,   true,  4 * KIB,  16 * TIB, GIB,
+		{ "file_size",  "disk",    RF_UNIT_BYTES,   true,  4 * KIB,  16 * TIB,
+		  GIB, GIB,
 		  "size of one file" },
 	[RF_LIMIT_DISK] =
-		{ "disk",       "disk",    RF_UNIT_BYTES,   false, 64 * KIB, 16 * TIB, 256 * MIB,
+		{ "disk",       "disk",    RF_UNIT_BYTES,   false, 64 * KIB, 16 * TIB,
+		  256 * MIB, 256 * MIB,
 		  "bytes on the box's own scratch file system" },
 	[RF_LIMIT_INODES] =
-		{ "inodes",     "disk",    RF_UNIT_COUNT,   false, 64,       1 << 30,  65536,
+		{ "inodes",     "disk",    RF_UNIT_COUNT,   false, 64,       1 << 30,
+		  65536, 65536,
 		  "files on the box's own scratch file system" },
 	[RF_LIMIT_OUTPUT] =
-		{ "output",     "output",  RF_UNIT_BYTES,   true,  1,        TIB,      16 * MIB,
+		{ "output",     "output",  RF_UNIT_BYTES,   true,  1,        TIB,
+		  16 * MIB, RF_LIMIT_NONE,
 		  "bytes on standard output and standard error together" },
 };
 

@@ -42,7 +42,8 @@ struct rf_limit_info {
 	enum rf_unit unit;
 	bool may_be_none;
 	uint64_t min, max;
-	uint64_t for_run; /* default of `ringfort run` */
+	uint64_t for_run;   /* default of `ringfort run` */
+	uint64_t for_shell; /* default of `ringfort shell` */
 	const char *help;
 };
 

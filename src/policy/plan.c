@@ -352,6 +352,17 @@ static void choose_workdir(struct maker *m)
 		m->plan->workdir = HOME;
 }
 
+/* The kind of the caller's terminal, as a box may be told; a name and nothing else. */
+static const char *terminal_name(const struct maker *m)
+{
+	const char *name = caller_env(m, "TERM");
+	size_t len = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					 "0123456789+-._")
+			  : 0;
+
+	return len > 0 && len <= 64 && !name[len] && name[0] != '.' ? name : "dumb";
+}
+
 /* What a box has, then what is passed, then what is set; a later one replaces an earlier. */
 static int gather_env(struct maker *m, struct rf_list *env)
 {
@@ -373,6 +384,8 @@ static int gather_env(struct maker *m, struct rf_list *env)
 
 	for (size_t i = 0; i < RF_LEN(own) && r >= 0; i++)
 		r = rf_list_assign(env, own[i].name, own[i].value);
+	if (m->plan->has_terminal && r >= 0)
+		r = rf_list_assign(env, "TERM", terminal_name(m));
 	for (size_t i = 0; i < pass->count && r >= 0; i++) {
 		const char *value = caller_env(m, pass->items[i].name);
 
@@ -427,6 +440,7 @@ static void add_scalars(struct maker *m)
 	plan->home = HOME;
 	plan->uid = m->facts->uid ? m->facts->uid : UNPRIVILEGED;
 	plan->gid = m->facts->gid ? m->facts->gid : UNPRIVILEGED;
+	plan->has_terminal = m->facts->has_terminal;
 	plan->notes = rf_arena_alloc(m->arena, (NOTES + 1) * sizeof(*plan->notes));
 }
 

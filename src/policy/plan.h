@@ -54,6 +54,7 @@ struct rf_facts {
 	const char *home;  /* from passwd; never NULL, "/" when unknown */
 	char *const *env;  /* the caller's environment, for env.pass */
 	char *const *argv; /* what to run, at least one element */
+	bool has_terminal; /* wants a terminal of the box's own */
 };
 
 struct rf_plan {
@@ -74,6 +75,7 @@ struct rf_plan {
 	bool has_unix;     /* unix sockets too, which reach those of the host in shown trees */
 	enum rf_syscalls syscalls;
 	char **seccomp; /* NULL-ended: system call profiles on the host, all of which apply */
+	bool has_terminal; /* its standard streams are a terminal of its own, not pipes */
 	bool may_be_weaker;
 	bool needs_hard; /* every limit graded hard, or no run */
 	char **notes; /* NULL-ended: what the user should know ("the current directory is not shown: ...") */

@@ -30,6 +30,16 @@ void rf_policy_free(struct rf_policy *policy)
 	free(policy);
 }
 
+/* Output to a terminal is read as it comes; whoever sits at a shell decides when it is over. */
+static uint64_t default_limit(enum rf_limit limit, enum rf_command command)
+{
+	const struct rf_limit_info *info = &rf_limit_table[limit];
+
+	if (command == RF_COMMAND_TERMINAL && limit != RF_LIMIT_OUTPUT)
+		return info->for_run;
+	return command == RF_COMMAND_RUN ? info->for_run : info->for_shell;
+}
+
 struct rf_policy *rf_policy_new(enum rf_command command)
 {
 	struct rf_policy *policy = rf_policy_new_empty();
@@ -42,7 +52,8 @@ struct rf_policy *rf_policy_new(enum rf_command command)
 		const char *text = rf_key_table[i].defaults[command];
 
 		if (rf_key_table[i].type == RF_KEY_TYPE_LIMIT) {
-			policy->values[i].number = rf_limit_table[i - RF_KEY_LIMIT].for_run;
+			policy->values[i].number =
+				default_limit((enum rf_limit)(i - RF_KEY_LIMIT), command);
 			policy->set |= RF_KEY_BIT(i);
 		} else if (text && rf_value_set(policy, (enum rf_key)i, text, &nowhere, &err) < 0) {
 			rf_policy_free(policy); /* the table is tested, so memory is gone */

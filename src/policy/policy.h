@@ -24,7 +24,8 @@ enum rf_link      { RF_LINK_NONE, RF_LINK_HOST };           /* what the box's ne
 enum rf_switch    { RF_SWITCH_OFF, RF_SWITCH_ON };
 enum rf_current   { RF_CURRENT_NONE, RF_CURRENT_READ };     /* the caller's working directory */
 enum rf_syscalls  { RF_SYSCALLS_FLOOR = 1, RF_SYSCALLS_DEFAULT, RF_SYSCALLS_STRICT }; /* by strictness */
-enum rf_command   { RF_COMMAND_RUN, RF_COMMAND_COUNT };     /* whose defaults apply */
+/* Whose defaults apply: a run, a run with a terminal, a shell. */
+enum rf_command   { RF_COMMAND_RUN, RF_COMMAND_TERMINAL, RF_COMMAND_SHELL, RF_COMMAND_COUNT };
 /* clang-format on */
 
 struct rf_policy;

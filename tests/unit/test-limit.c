@@ -127,5 +127,8 @@ RF_TEST(every_row_is_complete_and_its_default_is_in_range)
 
 		RF_REQUIRE(info->key && info->cause && info->help, "row %d", i);
 		RF_CHECK(info->for_run >= info->min && info->for_run <= info->max, "%s", info->key);
+		RF_CHECK((info->for_shell >= info->min && info->for_shell <= info->max) ||
+				 (info->for_shell == RF_LIMIT_NONE && info->may_be_none),
+			 "%s", info->key);
 	}
 }
