@@ -58,6 +58,7 @@ const struct rf_option rf_option_table[] = {
 	KEY("net",        0,   "none|host",  "network.link",      "none: no network; host: all of this machine's"),
 	KEY("loopback",   0,   "on|off",     "network.loopback",  "inet sockets within the box"),
 	KEY("unix",       0,   "on|off",     "network.unix",      "unix sockets (default: off); host ones in shown places too"),
+	KEY("command",    0,   "NAME[,NAME]", "commands",         "the only programs that can be run; may be repeated"),
 	KEY("syscalls",   0,   "default|strict|floor", "syscalls", "which system calls there are; floor: a profile decides"),
 	KEY("seccomp",    0,   "FILE",       "seccomp",           "a system call profile in Docker's format, on top"),
 	KEY("isolation",  0,   "process",    "isolation",         "what stands between"),

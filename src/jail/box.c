@@ -446,6 +446,8 @@ void rf_box_done(struct rf_box *box)
 	rf_fd_done(&box->seal);
 	rf_fd_done(&box->uid_lock);
 	rf_fd_done(&box->init);
+	rf_program_free(box->programs);
+	box->programs = NULL;
 	free(box->shared);
 	box->shared = NULL;
 }

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "init/orders.h"
 #include "jail/cgroup.h"
+#include "jail/program.h"
 #include "policy/plan.h"
 
 struct rf_ruleset;
@@ -56,16 +57,18 @@ struct rf_box {
 	gid_t host_gid;
 	pid_t pid; /* of pid 1, outside; 0 before the start */
 	int pidfd;
-	int channel[2];           /* [0] the launcher's end, [1] the box's */
-	int stdio[3][2];          /* pipes: [0] the read end, [1] the write end */
-	int pty[2];               /* instead, where the plan has a terminal: master, slave */
-	int init;                 /* the program ringfort-init */
-	int seal;                 /* as root: the last user namespace */
-	int uid_lock;             /* holds host_uid */
-	bool has_neighbours;      /* other boxes of this owner live */
-	bool has_dead_neighbours; /* records of killed launchers were seen */
-	int record;               /* the locked file in $RUN/boxes, or -1 */
-	int proc_sys;             /* inside: the box's own /proc/sys, before it is locked */
+	int channel[2];                  /* [0] the launcher's end, [1] the box's */
+	int stdio[3][2];                 /* pipes: [0] the read end, [1] the write end */
+	int pty[2];                      /* instead, where the plan has a terminal: master, slave */
+	int init;                        /* the program ringfort-init */
+	int seal;                        /* as root: the last user namespace */
+	int uid_lock;                    /* holds host_uid */
+	bool has_neighbours;             /* other boxes of this owner live */
+	bool has_dead_neighbours;        /* records of killed launchers were seen */
+	int record;                      /* the locked file in $RUN/boxes, or -1 */
+	struct rf_program_set *programs; /* the only ones that can be run; NULL: all */
+	bool seals_memfds;               /* inside: the kernel lets no memfd be executed */
+	int proc_sys;                    /* inside: the box's own /proc/sys, before it is locked */
 	struct rf_cgroup cgroup;
 	struct rf_ruleset **profiles; /* the plan's system call profiles, read; or NULL */
 	size_t profile_count;

@@ -182,6 +182,20 @@ static int grant_places(const struct rf_plan *plan, int ruleset, uint64_t handle
 	return 0;
 }
 
+/* The named programs, where there are such: no place gives the right to execute then. */
+static int grant_programs(const struct rf_program_set *set, int ruleset, struct rf_err *err)
+{
+	for (size_t i = 0; set && i < set->program_count; i++) {
+		const char *path = set->programs[i].path;
+		RF_AUTO_FD int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		int code = fd < 0 ? -errno : grant(ruleset, fd, FS_EXECUTE | FS_READ_FILE);
+
+		if (code < 0)
+			return rf_fail(err, code, "grant %s", path);
+	}
+	return 0;
+}
+
 /* The directories of the root can be listed, and pid 1 started. */
 static int grant_frame(const struct rf_box *box, int ruleset, struct rf_err *err)
 {
@@ -216,6 +230,12 @@ int rf_landlock_raise(struct rf_box *box, struct rf_err *err)
 	int abi = rf_landlock_abi();
 
 	box->shared->landlock_abi = abi;
+	if (abi == 0 && box->programs &&
+	    rf_box_lacks(box, "Landlock's right to execute, which `commands` needs",
+			 "boot a kernel with CONFIG_SECURITY_LANDLOCK and landlock in its lsm= "
+			 "list",
+			 err) < 0)
+		return err->code;
 	if (abi == 0)
 		return rf_box_lacks(box, "Landlock",
 				    "boot a kernel with CONFIG_SECURITY_LANDLOCK and landlock in "
@@ -230,7 +250,8 @@ int rf_landlock_raise(struct rf_box *box, struct rf_err *err)
 	if (ruleset < 0)
 		return rf_fail(err, ruleset, "make a ruleset");
 	if (grant_frame(box, ruleset, err) < 0 ||
-	    grant_places(plan, ruleset, handled_fs(abi), err) < 0)
+	    grant_places(plan, ruleset, handled_fs(abi), err) < 0 ||
+	    grant_programs(box->programs, ruleset, err) < 0)
 		return err->code;
 	if (!sentinel_opens(RF_SENTINEL))
 		return rf_fail(err, -errno, "open the sentinel");

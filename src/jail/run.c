@@ -663,6 +663,16 @@ static void give_terminal_back(struct run *run)
 	rf_terminal_leave(&run->terminal, is_noisy);
 }
 
+/* Where the policy names programs: finds them, and refuses to run another. */
+static int find_programs(struct run *run, struct rf_err *err)
+{
+	if (!run->plan->commands)
+		return 0;
+	if (rf_program_find(run->plan, &run->box.programs, err) < 0)
+		return err->code;
+	return rf_program_admit(run->box.programs, run->plan, err);
+}
+
 void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	    struct rf_result *ret_result)
 {
@@ -682,7 +692,10 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 		run->pumps[i].own_to = run->pumps[i].own_from = -1;
 	rf_box_init(&run->box, plan);
 
-	if (supervise(run, &err) < 0)
+	if (find_programs(run, &err) < 0)
+		rf_result_fail(ret_result, err.code == -EPERM ? RF_STATUS_DENIED : RF_STATUS_ERROR,
+			       err.code == -EPERM ? 126 : 125, &err);
+	else if (supervise(run, &err) < 0)
 		rf_result_fail(ret_result,
 			       err.code == -EOPNOTSUPP ? RF_STATUS_DENIED : RF_STATUS_ERROR,
 			       err.code == -EOPNOTSUPP ? 126 : 125, &err);

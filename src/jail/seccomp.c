@@ -9,13 +9,17 @@
  */
 #include "jail/seccomp.h"
 
+#include <asm/unistd.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "jail/deputy.h"
 #include "jail/filter.h"
 #include "jail/ruleset.h"
@@ -92,10 +96,39 @@ static int load(const struct rf_box *box, const struct rf_call_options *options,
 	return got < 0 ? rf_fail(err, -errno, "load the system call filter") : (int)got;
 }
 
+/* A memfd lies beyond Landlock and every mount: it must be made so that it can't be executed. */
+#define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
+#define MFD_EXEC        0x0010u
+
+/*
+ * Where the kernel does not see to it by itself (box->seals_memfds), a second, small filter refuses
+ * every memfd but sealed ones.  Of its own, so that it stands whatever the other one allows.
+ */
+static int seal_memfds(struct rf_err *err)
+{
+	const uint32_t flags = offsetof(struct seccomp_data, args) + sizeof(uint64_t);
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_memfd_create, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, flags),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MFD_EXEC, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MFD_NOEXEC_SEAL, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES), /* as the kernel would */
+	};
+	struct sock_fprog program = { .len = RF_LEN(code), .filter = code };
+
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
+		return rf_fail(err, -errno, "load the filter of memfds");
+	return 0;
+}
+
 int rf_seccomp_raise(struct rf_box *box, struct rf_err *err)
 {
 	struct rf_call_options options = options_of(box);
 
+	if (box->programs && !box->seals_memfds && seal_memfds(err) < 0)
+		return err->code;
 	if (box->is_lesser) {
 		/* Only one filter around a process may have a listener: another one's stands in the way. */
 		int listener = load(box, &options, SECCOMP_FILTER_FLAG_NEW_LISTENER, err);

@@ -19,7 +19,8 @@
 static uint64_t attrs_of(const struct rf_place *place)
 {
 	return RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV |
-	       (place->rights & RF_RIGHT_WRITE ? 0 : RF_MOUNT_ATTR_RDONLY);
+	       (place->rights & RF_RIGHT_WRITE ? 0 : RF_MOUNT_ATTR_RDONLY) |
+	       (place->rights & RF_RIGHT_INERT ? RF_MOUNT_ATTR_NOEXEC : 0);
 }
 
 bool rf_source_is_named(const struct rf_place *place)

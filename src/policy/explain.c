@@ -108,6 +108,18 @@ static void text_files(const struct rf_plan *plan, struct rf_buf *out)
 	}
 }
 
+static void text_programs(const struct rf_plan *plan, const struct rf_explain_calls *calls,
+			  struct rf_buf *out)
+{
+	if (!plan->commands)
+		return;
+	rf_buf_puts(out, "\nPrograms\n  only these can be run; the others are hidden, and what the "
+			 "box writes is never code\n");
+	for (size_t i = 0; calls && i < calls->program_count; i++)
+		rf_buf_printf(out, "  %-40s  %s\n", calls->programs[i].path,
+			      calls->programs[i].why);
+}
+
 static void text_network(const struct rf_plan *plan, struct rf_buf *out)
 {
 	rf_buf_puts(out, "\nNetwork\n");
@@ -191,6 +203,7 @@ void rf_explain_text(const struct rf_plan *plan, const struct rf_explain_calls *
 		     struct rf_buf *out)
 {
 	text_files(plan, out);
+	text_programs(plan, calls, out);
 	text_network(plan, out);
 	text_limits(plan, out);
 	text_calls(plan, calls, out);
@@ -221,6 +234,24 @@ static void json_place(struct rf_json *json, const struct rf_place *place)
 	rf_json_string(json, "why", place->why);
 	rf_json_string(json, "rule", place->rule);
 	rf_json_close_object(json);
+}
+
+/* null where every program can be run. */
+static void json_programs(struct rf_json *json, const struct rf_plan *plan,
+			  const struct rf_explain_calls *calls)
+{
+	if (!plan->commands) {
+		rf_json_null(json, "programs");
+		return;
+	}
+	rf_json_open_array(json, "programs");
+	for (size_t i = 0; calls && i < calls->program_count; i++) {
+		rf_json_open_object(json, NULL);
+		rf_json_string(json, "path", calls->programs[i].path);
+		rf_json_string(json, "why", calls->programs[i].why);
+		rf_json_close_object(json);
+	}
+	rf_json_close_array(json);
 }
 
 static void json_limits(struct rf_json *json, const struct rf_plan *plan)
@@ -294,6 +325,7 @@ void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *
 	for (size_t i = 0; i < plan->place_count; i++)
 		json_place(&json, &plan->places[i]);
 	rf_json_close_array(&json);
+	json_programs(&json, plan, calls);
 	rf_json_open_object(&json, "network");
 	rf_json_string(&json, "link", link_name(plan));
 	rf_json_bool(&json, "loopback", plan->has_loopback);

@@ -18,9 +18,17 @@ struct rf_explain_call {
 	const char *why; /* rows that follow each other with one verdict and reason are one group */
 };
 
+struct rf_explain_program {
+	const char *path; /* inside the box */
+	const char *why;  /* "named", "helper of git" ... */
+};
+
+/* What the jail adds to a plan. */
 struct rf_explain_calls {
 	const struct rf_explain_call *rows;
 	size_t count;
+	const struct rf_explain_program *programs; /* what plan->commands stand for */
+	size_t program_count;
 };
 
 /* Both borrow everything; `calls` may be NULL.  Check out->has_failed at the end. */

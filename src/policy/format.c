@@ -87,7 +87,8 @@ static void put_list(struct rf_buf *out, enum rf_key key, const struct rf_list *
 		rf_buf_printf(out, "%s  %s", indent, type == RF_KEY_TYPE_MAP ? "" : "- ");
 		if (type == RF_KEY_TYPE_FILES)
 			put_files(out, item);
-		else if (type == RF_KEY_TYPE_SOURCES || type == RF_KEY_TYPE_FILTERS)
+		else if (type == RF_KEY_TYPE_SOURCES || type == RF_KEY_TYPE_FILTERS ||
+			 type == RF_KEY_TYPE_PROGRAMS)
 			put_text(out, item->name);
 		else
 			rf_buf_puts(out, item->name);
@@ -131,6 +132,7 @@ static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum r
 		break;
 	case RF_KEY_TYPE_FILES:
 	case RF_KEY_TYPE_NAMES:
+	case RF_KEY_TYPE_PROGRAMS:
 	case RF_KEY_TYPE_MAP:
 	case RF_KEY_TYPE_SOURCES:
 	case RF_KEY_TYPE_FILTERS:

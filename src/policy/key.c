@@ -101,6 +101,9 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_UNIX] = CHOICE("network.unix", switches, LESS, "off",
 		"whether unix sockets can be made, besides pairs"),
 
+	[RF_KEY_COMMANDS] = LISTS("commands", PROGRAMS,
+		"the only programs that can be run; without it, all can"),
+
 	[RF_KEY_FINAL] = LISTS("final", KEYS,
 		"keys that later sources may only make stricter"),
 };
@@ -115,7 +118,6 @@ static const struct {
 	const char *path, *hint;
 } later[] = {
 	{ "files.deny",          "show only what is needed, in files.read and files.write" },
-	{ "commands",            "remove it; every program in /usr and in the shown files can be run" },
 	{ "network.allow",       "use `network: none`, or `network: host` for all of it" },
 	{ "network.deny",        "use `network: none`" },
 	{ "network.connections", "remove it, or use `network: none`" },

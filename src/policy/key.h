@@ -35,6 +35,7 @@ enum rf_key {
 	RF_KEY_LINK,
 	RF_KEY_LOOPBACK,
 	RF_KEY_UNIX,
+	RF_KEY_COMMANDS,
 	RF_KEY_FINAL,
 	RF_KEY_COUNT
 };
@@ -42,14 +43,15 @@ enum rf_key {
 #define RF_KEY_BIT(key) (UINT64_C(1) << (key))
 
 enum rf_key_type {
-	RF_KEY_TYPE_CHOICE,  /* number: one of `choices` */
-	RF_KEY_TYPE_LIMIT,   /* number: a row of rf_limit_table */
-	RF_KEY_TYPE_HOST,    /* text: a host name */
-	RF_KEY_TYPE_PATH,    /* text: an absolute path inside the box */
-	RF_KEY_TYPE_FILES,   /* list: source on the host, place in the box */
-	RF_KEY_TYPE_NAMES,   /* list: names of variables */
-	RF_KEY_TYPE_MAP,     /* list: names of variables and their content */
-	RF_KEY_TYPE_KEYS,    /* bits: other keys */
+	RF_KEY_TYPE_CHOICE,   /* number: one of `choices` */
+	RF_KEY_TYPE_LIMIT,    /* number: a row of rf_limit_table */
+	RF_KEY_TYPE_HOST,     /* text: a host name */
+	RF_KEY_TYPE_PATH,     /* text: an absolute path inside the box */
+	RF_KEY_TYPE_FILES,    /* list: source on the host, place in the box */
+	RF_KEY_TYPE_NAMES,    /* list: names of variables */
+	RF_KEY_TYPE_MAP,      /* list: names of variables and their content */
+	RF_KEY_TYPE_PROGRAMS, /* list: names or absolute paths of programs */
+	RF_KEY_TYPE_KEYS,     /* bits: other keys */
 	RF_KEY_TYPE_SOURCES, /* list: names of profiles and files; one may stand without brackets */
 	RF_KEY_TYPE_FILTERS, /* list: files of the host, each of which only takes away; as above */
 };

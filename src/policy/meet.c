@@ -11,6 +11,7 @@
  *              passed.  Set meets pass or the same content: set.  Anything else: not there.  So a
  *              ceiling lets a request choose the content of exactly those that it passes.
  *   filters    Those of both sides apply.
+ *   commands   A list meets a list in what stands on both; no list is all programs.
  *
  * The result never allows more than either side, and but for taste (hostname, workdir) the order of
  * the sides does not matter.
@@ -119,6 +120,22 @@ static int meet_variables(struct rf_policy *out, const struct rf_policy *from,
 	return r;
 }
 
+static int meet_commands(struct rf_policy *out, const struct rf_policy *ceiling,
+			 const struct rf_policy *request)
+{
+	const uint64_t bit = RF_KEY_BIT(RF_KEY_COMMANDS);
+	const struct rf_policy *from = ceiling->set & bit ? ceiling : request;
+	const struct rf_list *list = list_of(from, RF_KEY_COMMANDS);
+	int r = 0;
+
+	for (size_t i = 0; i < list->count && r >= 0; i++)
+		if (from == request || !(request->set & bit) ||
+		    rf_list_find(list_of(request, RF_KEY_COMMANDS), list->items[i].name))
+			r = rf_list_unite(&out->values[RF_KEY_COMMANDS].list, list->items[i].name,
+					  NULL);
+	return r;
+}
+
 /* A scalar: the stricter value, or for a matter of taste the request's if it named one. */
 static int meet_scalar(struct rf_policy *out, const struct rf_policy *ceiling,
 		       const struct rf_policy *request, enum rf_key key, bool is_asked)
@@ -184,6 +201,8 @@ static int meet_all(struct rf_policy *out, const struct rf_policy *ceiling,
 		r = meet_variables(out, request, ceiling);
 	if (r >= 0)
 		r = meet_filters(out, ceiling, request);
+	if (r >= 0)
+		r = meet_commands(out, ceiling, request);
 	if (out->values[RF_KEY_READ].list.count)
 		out->set |= RF_KEY_BIT(RF_KEY_READ); /* both sides may have had it as writable */
 	if (out->values[RF_KEY_SET].list.count)

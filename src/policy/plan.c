@@ -340,6 +340,70 @@ static int add_all_files(struct maker *m)
 	return mask_states(m);
 }
 
+/* What follows `folder` in `path`, which lies within it. */
+static const char *rest_of(const char *path, const char *folder)
+{
+	return path + (strcmp(folder, "/") == 0 ? 0 : strlen(folder));
+}
+
+/* True if a file that is written through `writable` could be read through `place`. */
+static bool shows_writable(const struct rf_place *place, const struct rf_place *writable)
+{
+	const struct rf_place *outer = place, *inner = writable;
+
+	if (!rf_path_is_beneath(inner->source, outer->source)) {
+		outer = writable;
+		inner = place;
+		if (!rf_path_is_beneath(inner->source, outer->source))
+			return false;
+	}
+	/* Where the box has the two as the host has them, the inner one covers that part of the outer. */
+	return !rf_path_is_beneath(inner->path, outer->path) ||
+	       strcmp(rest_of(inner->path, outer->path), rest_of(inner->source, outer->source)) !=
+		       0;
+}
+
+/* Whether `place` can hold what the box itself wrote. */
+static bool is_inert(const struct rf_plan *plan, const struct rf_place *place)
+{
+	if (place->rights & RF_RIGHT_WRITE)
+		return true;
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (plan->places[i].kind == RF_PLACE_HOST &&
+		    plan->places[i].rights & RF_RIGHT_WRITE && place->kind == RF_PLACE_HOST &&
+		    shows_writable(place, &plan->places[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Only the named programs can be run: no place gives that right any more (the jail gives it to the
+ * programs), and what the box can write is never code.
+ */
+static int limit_commands(struct maker *m)
+{
+	const struct rf_list *list = &m->policy->values[RF_KEY_COMMANDS].list;
+	struct rf_plan *plan = m->plan;
+
+	if (!(m->policy->set & RF_KEY_BIT(RF_KEY_COMMANDS)))
+		return 0;
+	if (list->count == 0) {
+		rf_fail_say(m->err, -EINVAL,
+			    "commands: the list is empty, so nothing could be run");
+		return rf_fail_hint(m->err,
+				    "name the programs that may run, or remove it to allow all");
+	}
+	plan->commands = rf_arena_alloc(m->arena, (list->count + 1) * sizeof(*plan->commands));
+	for (size_t i = 0; plan->commands && i < list->count; i++)
+		plan->commands[i] = rf_arena_copy(m->arena, list->items[i].name);
+	for (size_t i = 0; i < plan->place_count; i++) {
+		plan->places[i].rights &= ~(unsigned)RF_RIGHT_EXEC;
+		if (is_inert(plan, &plan->places[i]))
+			plan->places[i].rights |= RF_RIGHT_INERT;
+	}
+	return m->arena->has_failed ? fail_memory(m) : 0;
+}
+
 static void choose_workdir(struct maker *m)
 {
 	const char *asked = m->policy->values[RF_KEY_WORKDIR].text, *cwd = m->facts->cwd;
@@ -478,7 +542,7 @@ static int make(struct maker *m)
 	}
 	if (add_filters(m) < 0)
 		return m->err->code;
-	if (add_defaults(m) < 0 || add_all_files(m) < 0)
+	if (add_defaults(m) < 0 || add_all_files(m) < 0 || limit_commands(m) < 0)
 		return m->err->code;
 	choose_workdir(m);
 	if (m->arena->has_failed)

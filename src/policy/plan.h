@@ -34,6 +34,8 @@ enum rf_right {
 	RF_RIGHT_READ = 1 << 0,
 	RF_RIGHT_WRITE = 1 << 1,
 	RF_RIGHT_EXEC = 1 << 2,
+	RF_RIGHT_INERT =
+		1 << 3, /* none, but the lack of one: nothing in it is code, not even a library */
 };
 
 struct rf_place {
@@ -61,6 +63,7 @@ struct rf_plan {
 	struct rf_place *places; /* in the order they are made: what lies beneath comes later */
 	size_t place_count;
 	uint64_t limits[RF_LIMIT_COUNT];
+	char **commands;      /* NULL-ended: the only programs that can be run; NULL: all */
 	char **env;           /* NULL-ended, "K=V" */
 	char **argv;          /* NULL-ended */
 	const char *hostname; /* inside */

@@ -126,6 +126,10 @@ static bool keeps_final(const struct rf_policy *base, const struct rf_policy *ov
 	case RF_KEY_TYPE_HOST:
 	case RF_KEY_TYPE_PATH:
 		return is_set && strcmp(a->text, b->text) == 0;
+	case RF_KEY_TYPE_PROGRAMS:
+		if (!is_set)
+			return true; /* all were allowed: any list is stricter */
+		__attribute__((fallthrough));
 	case RF_KEY_TYPE_FILES:
 	case RF_KEY_TYPE_NAMES:
 	case RF_KEY_TYPE_MAP:

@@ -123,6 +123,50 @@ static int set_name(struct rf_key_value *value, const char *text, struct rf_err 
 	return r < 0 ? fail_list(r, err) : 0;
 }
 
+/* A name to be looked for in the box's PATH, or an absolute path in the box. */
+static int set_program(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	char path[RF_FILES_PATH] = "";
+	int r;
+
+	if (text[0] == '/') {
+		if (rf_files_normal(text, path, err) < 0)
+			return err->code;
+		text = path;
+	} else if (strchr(text, '/')) {
+		rf_fail_say(err, -EINVAL, "\"%.80s\" is neither a name nor an absolute path", text);
+		return rf_fail_hint(err, "write the program's name, or its whole path in the box");
+	}
+	for (const char *p = text; *p; p++)
+		if ((unsigned char)*p <= ' ' || *p == 0x7f) {
+			rf_fail_say(err, -EINVAL, "\"%.40s\" is not the name of a program", text);
+			return rf_fail_hint(err, "name programs only, without arguments");
+		}
+	if (!*text || strlen(text) >= RF_FILES_PATH || strcmp(text, ".") == 0 ||
+	    strcmp(text, "..") == 0 || strcmp(text, "/") == 0) {
+		rf_fail_say(err, -EINVAL, "\"%.40s\" is not the name of a program", text);
+		return rf_fail_hint(err, "write the program's name, or its whole path in the box");
+	}
+	r = rf_list_unite(&value->list, text, NULL);
+	return r < 0 ? fail_list(r, err) : 0;
+}
+
+/* One or several with commas between, as a flag may have them. */
+static int set_programs(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	int r;
+
+	do {
+		size_t len = strcspn(text, ",");
+		char *name = strndup(text, len);
+
+		r = name ? set_program(value, name, err) : fail_list(-ENOMEM, err);
+		free(name);
+		text = text[len] == ',' ? text + len + 1 : NULL;
+	} while (r >= 0 && text);
+	return r;
+}
+
 static int set_pair(struct rf_key_value *value, const char *name, const char *content,
 		    struct rf_err *err)
 {
@@ -224,6 +268,9 @@ int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
 		break;
 	case RF_KEY_TYPE_NAMES:
 		r = set_name(value, text, err);
+		break;
+	case RF_KEY_TYPE_PROGRAMS:
+		r = set_programs(value, text, err);
 		break;
 	case RF_KEY_TYPE_MAP:
 		r = set_assignment(value, text, err);

@@ -60,6 +60,17 @@ class Open(collections.namedtuple("Open", "options")):
         return "box with " + " ".join(self.options)
 
 
+class AnyProgram(collections.namedtuple("AnyProgram", "")):
+    """The same box, whose policy does not say which programs it may run."""
+
+    def run(self, scene, attack, args, options):
+        scene.commands = []
+        return scene.in_box(attack, *args, options=options)
+
+    def __str__(self):
+        return "box without --command"
+
+
 class Nobody(collections.namedtuple("Nobody", "why")):
     """No control: the kernel refuses this user with every wall down."""
 
@@ -76,6 +87,7 @@ def unshare(*flags, before=None, after=None):
 
 
 HOST = Host()
+ANY = AnyProgram()
 KERNEL = Nobody("the kernel keeps it for root")
 
 
@@ -475,6 +487,48 @@ add("truncate-output", "truncate the caller's output file", "pipes of our own",
     "refused ESPIPE|refused EACCES", HOST, None, output, output_changed)
 add("write-input", "write into a file that the caller gave as input", "pipes of our own",
     "refused ESPIPE|refused EACCES", HOST, None, given, input_changed)
+
+
+# Programs that the policy does not name
+
+
+def only(arguments):
+    def prepare(scene):
+        scene.only()
+        return arguments(scene)
+    return prepare
+
+
+def alias(scene):
+    scene.box_options += ["--read", f"{scene.workdir}:/mnt/alias"]
+    return [".", scene.loader(), "/mnt/alias"]
+
+
+add("run-hidden", "run a program of the host that the policy does not name", "programs hidden",
+    "refused ENOENT", ANY, "execute", only(lambda s: ["/usr/bin/env"]))
+add("run-unnamed", "run a program in a shown directory that the policy does not name", "landlock",
+    "refused EACCES", ANY, "execute", only(lambda s: [s.unnamed()]))
+add("run-descriptor", "the same, by an open descriptor", "landlock", "refused EACCES", ANY,
+    "execute-descriptor", only(lambda s: [s.unnamed()]))
+add("run-by-loader", "have the dynamic loader start a hidden program", "programs hidden",
+    "refused ENOEXEC", ANY, "load", only(lambda s: [s.loader(), "/usr/bin/env"]))
+for place, where in ((".", "a shown directory"), ("/tmp", "/tmp"), ("/home/box", "the home"),
+                     ("/dev/shm", "/dev/shm"), ("/run", "/run")):
+    name = "directory" if place == "." else place.split("/")[-1]
+    add(f"run-written-{name}", f"run a program that was written to {where}",
+        "noexec mounts, landlock", "refused EACCES", ANY, "execute-written",
+        only(lambda s, place=place: [place]))
+add("load-written", "have the dynamic loader start a program that was written", "noexec mounts",
+    "refused ENOEXEC", ANY, None, only(lambda s: ["/tmp", s.loader()]))
+add("load-alias", "the same, through a second, read-only name of a writable directory",
+    "noexec mounts", "refused ENOEXEC", ANY, "load-written", only(alias))
+add("map-written", "map a library that was written, as LD_PRELOAD would", "noexec mounts",
+    "refused EPERM", ANY, None, only(lambda s: ["."]))
+add("run-memfd", "run a program from memory", "vm.memfd_noexec, or seccomp",
+    "refused EACCES|refused ENOSYS", ANY, "execute-memfd", only(lambda s: []))
+add("run-memfd-open", "the same, from memory that was asked to be executable",
+    "vm.memfd_noexec, or seccomp", "refused EACCES|refused ENOSYS", ANY, "execute-open-memfd",
+    only(lambda s: []))
 
 
 # Gaps that are known and documented in docs/threat-model.md: each attack gets through, and why.

@@ -58,8 +58,8 @@ int attack_reached(long result)
 static const struct attack *find(const char *name)
 {
 	static const struct attack *const families[] = {
-		attack_files, attack_setid,   attack_mounts, attack_processes,
-		attack_ipc,   attack_network, attack_kernel, attack_terminal,
+		attack_files,   attack_setid,  attack_mounts,   attack_processes, attack_ipc,
+		attack_network, attack_kernel, attack_terminal, attack_programs,
 	};
 
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)

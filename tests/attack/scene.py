@@ -63,6 +63,7 @@ class Scene:
         self.pass_fds = ()
         self.env = {}
         self.box_options = []
+        self.commands = []         # the only programs of the box; none: all
         self.wrapper = []          # goes before the launcher, in every way of running
         self.outside = self.folder("outside-")
         self.canary = self.file(self.outside / "canary", self.secret)
@@ -99,6 +100,23 @@ class Scene:
         self.shown = self.folder("rf-shown-", "/srv" if os.access("/srv", os.W_OK) else "/var/tmp")
         self.box_options += ["--read", f"{self.shown}:/mnt/shown"]
         return self.shown
+
+    def only(self, *programs):
+        """From now on boxes may run the attack itself, a shell and these."""
+        self.commands = [self.program, "sh", *programs]
+
+    def unnamed(self):
+        """A program in a directory that the box is shown, and that nobody names."""
+        shutil.copy(self.program, self.read_only("unnamed"))
+        (self.shown / "unnamed").chmod(0o755)
+        return str(self.shown / "unnamed")
+
+    def loader(self):
+        """The dynamic loader that a shell is started with, by its own name."""
+        with open("/bin/sh", "rb") as file:
+            head = file.read(4096)
+        start = head.find(b"/lib")
+        return head[start:head.index(b"\0", start)].decode()
 
     def victim(self):
         """A process of the same user, outside."""
@@ -274,8 +292,9 @@ class Scene:
 
     def box_command(self, *options, build="ringfort"):
         launcher = pathlib.Path(self.ringfort).parent / build
+        only = ["--command", ",".join(self.commands)] if self.commands else []
         return [str(launcher), "run", "--read", os.path.dirname(self.program), "--write",
-                str(self.workdir), *self.box_options, *options, "--"]
+                str(self.workdir), *only, *self.box_options, *options, "--"]
 
     def has_cgroups(self):
         """Whether a box of this caller gets cgroups of its own on this machine."""

@@ -130,3 +130,11 @@ def test_nothing_but_the_program_says_how_it_ended(scene):
     said = scene.launch([*scene.box_command(), "sh", "-c",
                          "for fd in /proc/*/fd/*; do echo forged > $fd; done; exit 7"])
     assert said.code == 7, said
+
+
+def test_the_filter_refuses_memfds_where_the_kernel_does_not_seal_them(scene, as_who):
+    """Without a /proc of the box's own its setting can't be made; the second filter stands in."""
+    scene.only()
+    for attack in ("execute-memfd", "execute-open-memfd"):
+        said = scene.without(("mounts", "landlock"), attack)
+        assert said.word in ("refused EACCES", "refused ENOSYS"), said

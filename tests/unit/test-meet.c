@@ -36,6 +36,7 @@ static void start(void)
 
 static const char *const paths[] = { "/a", "/a/b", "/a/b/c", "/a/bc", "/d", "/d/e", "/f" };
 static const char *const names[] = { "A", "B", "C" };
+static const char *const programs[] = { "git", "sh", "/usr/bin/env", "perl" };
 
 static void set(struct rf_policy *policy, const char *key, const char *text)
 {
@@ -81,6 +82,8 @@ static struct rf_policy *random_policy(void)
 		if (pick(2))
 			set(policy, scalars[i].key, scalars[i].texts[pick(4)]);
 	add_random_files(policy);
+	for (unsigned i = pick(3); i > 0; i--)
+		set(policy, "commands", pick(2) ? "git" : "sh,/usr/bin/env");
 	for (size_t i = 0; i < RF_LEN(names); i++) {
 		char text[16];
 
@@ -131,6 +134,12 @@ static int may_have(const struct rf_policy *policy, const char *name, const char
 	return rf_list_find(list_of(policy, RF_KEY_PASS), name) ? 2 : 0;
 }
 
+static bool may_run(const struct rf_policy *policy, const char *program)
+{
+	return !(policy->set & RF_KEY_BIT(RF_KEY_COMMANDS)) ||
+	       rf_list_find(list_of(policy, RF_KEY_COMMANDS), program);
+}
+
 /* Checks that `m` allows nothing that `side` does not. */
 static void check_not_weaker(const struct rf_policy *m, const struct rf_policy *side)
 {
@@ -159,6 +168,9 @@ static void check_not_weaker(const struct rf_policy *m, const struct rf_policy *
 		RF_CHECK(may_have(m, names[i], "1") <= may_have(side, names[i], "1"),
 			 "%s, seed %llu", names[i], (unsigned long long)seed);
 	}
+	for (size_t i = 0; i < RF_LEN(programs); i++)
+		RF_CHECK(!may_run(m, programs[i]) || may_run(side, programs[i]), "%s, seed %llu",
+			 programs[i], (unsigned long long)seed);
 	rf_policy_free(whole);
 }
 
@@ -283,6 +295,39 @@ RF_TEST(a_ceiling_bounds_a_request)
 		RF_CHECK(at && strncmp(at + strlen(cases[i].key), cases[i].want,
 				       strlen(cases[i].want)) == 0,
 			 "case %zu:\n%s", i, text);
+		free(text);
+		rf_policy_free(a);
+		rf_policy_free(b);
+		rf_policy_free(m);
+	}
+}
+
+RF_TEST(lists_of_programs_meet_in_what_both_name)
+{
+	/* clang-format off */
+	static const struct { const char *a, *b, *both; } cases[] = {
+		{ "{}",                   "{}",                   "{}\n" },
+		{ "{commands: [git, sh]}", "{}",                  "commands:\n  - git\n  - sh\n" },
+		{ "{}",                   "{commands: [git]}",    "commands:\n  - git\n" },
+		{ "{commands: [git, sh]}", "{commands: [sh, ls]}", "commands:\n  - sh\n" },
+		{ "{commands: [git]}",    "{commands: [sh]}",     "commands: []\n" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_policy *a = NULL, *b = NULL, *m;
+		struct rf_err err = RF_ERR_INIT;
+		char *text;
+
+		RF_REQUIRE(rf_policy_parse(cases[i].a, strlen(cases[i].a), "/", "/", &a, &err) ==
+					   0 &&
+				   rf_policy_parse(cases[i].b, strlen(cases[i].b), "/", "/", &b,
+						   &err) == 0,
+			   "%s", err.msg);
+		m = meet(a, b);
+		m->set &= RF_KEY_BIT(RF_KEY_COMMANDS);
+		text = written(m);
+		RF_CHECK(strcmp(text, cases[i].both) == 0, "case %zu: %s", i, text);
 		free(text);
 		rf_policy_free(a);
 		rf_policy_free(b);

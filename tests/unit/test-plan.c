@@ -334,3 +334,52 @@ RF_TEST(the_scalars_arrive)
 	RF_CHECK(strstr(find(plan, "/etc/hosts")->source, "127.0.0.1 localhost h\n"), "hosts");
 	rf_plan_free(plan);
 }
+
+RF_TEST(named_programs_take_the_right_to_execute_from_every_place)
+{
+	/* clang-format off */
+	static const struct { const char *path; unsigned rights; } cases[] = {
+		{ "/usr",       RF_RIGHT_READ },
+		{ "/tmp",       RF_RIGHT_READ | RF_RIGHT_WRITE | RF_RIGHT_INERT },
+		{ "/dev/shm",   RF_RIGHT_READ | RF_RIGHT_WRITE | RF_RIGHT_INERT },
+		{ "/srv/read",  RF_RIGHT_READ },
+		{ "/srv/write", RF_RIGHT_READ | RF_RIGHT_WRITE | RF_RIGHT_INERT },
+		{ "/srv/write/hole", RF_RIGHT_READ },                   /* its own: nothing is written there */
+		{ "/mnt/alias", RF_RIGHT_READ | RF_RIGHT_INERT },       /* of what is written elsewhere */
+		{ "/mnt/part",  RF_RIGHT_READ | RF_RIGHT_INERT },
+		{ "/srv/above", RF_RIGHT_READ },                        /* covered where it is written */
+		{ "/mnt/above", RF_RIGHT_READ | RF_RIGHT_INERT },
+	};
+	/* clang-format on */
+	struct rf_plan *plan =
+		make_plan("commands: [git, /opt/x]\n"
+			  "files:\n"
+			  "  read: [/srv/read, '/srv/write:/mnt/alias', /srv/write/hole,\n"
+			  "    '/srv/write/part:/mnt/part', /srv/above, '/srv/above:/mnt/above']\n"
+			  "  write: [/srv/write, /srv/above/in]\n",
+			  NULL);
+
+	RF_CHECK(plan->commands && strcmp(plan->commands[0], "git") == 0 &&
+			 strcmp(plan->commands[1], "/opt/x") == 0 && !plan->commands[2],
+		 "the names are not there");
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		const struct rf_place *place = find(plan, cases[i].path);
+
+		RF_CHECK(place && place->rights == cases[i].rights, "%s: %u", cases[i].path,
+			 place ? place->rights : 0);
+	}
+	rf_plan_free(plan);
+	plan = make_plan("{}", NULL);
+	RF_CHECK(!plan->commands && find(plan, "/usr")->rights & RF_RIGHT_EXEC, "without a list");
+	rf_plan_free(plan);
+}
+
+RF_TEST(a_list_that_names_no_program_is_refused)
+{
+	struct rf_facts facts = facts_at(NULL);
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_plan *plan = NULL;
+
+	RF_CHECK(try_plan("commands: []", &facts, &plan, &err) == -EINVAL, "accepted");
+	RF_CHECK(strstr(err.msg, "nothing could be run") && err.hint[0], "%s", err.msg);
+}

@@ -95,8 +95,8 @@ RF_TEST(every_error_says_where_and_what_to_do)
 		{ "env: {set: {A: 1, A: 1}}", 1, 19, "env.set.A: the name is here twice", "" },
 		{ "[a]: b", 1, 1, "a key is needed here, not a list", "" },
 		/* what this version can't do */
-		{ "commands: [git]", 1, 1, "`commands` is not supported by this version",
-		  "remove it; every program in /usr and in the shown files can be run" },
+		{ "commands: [git, a/b]", 1, 17, "commands: \"a/b\" is neither a name nor an absolute path",
+		  "write the program's name, or its whole path in the box" },
 		{ "files: {deny: [x]}", 1, 9, "`files.deny` is not supported by this version",
 		  "show only what is needed, in files.read and files.write" },
 		{ "network: {allow: [a]}", 1, 11, "`network.allow` is not supported by this version",
