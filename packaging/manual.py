@@ -10,6 +10,8 @@ FORMATS = {
     "ringfort-policy.5": ("policy.md", "what a box may see, use and do"),
     "ringfort-config.5": ("config.md", "a user's own settings of Ringfort"),
     "ringfort-result.5": ("result.md", "what a run tells, as JSON"),
+    "ringfort-profiles.7": ("profiles.md", "policies that are there to be named"),
+    "ringfort-languages.7": ("languages.md", "languages whose code can be run by name"),
 }
 
 ENVIRONMENT = [
@@ -18,6 +20,12 @@ ENVIRONMENT = [
     ("TERM", "Empty or `dumb`: no colour."),
     ("PATH", "Where a program is looked for that is named without a slash."),
     ("XDG_RUNTIME_DIR", "Holds the records of an ordinary user's boxes, so that nothing of a killed launcher stays."),
+]
+
+FILES = [
+    ("/etc/ringfort/profiles", "Profiles of this machine, a file `NAME.yaml` each."),
+    ("~/.config/ringfort/profiles", "Profiles of your own; `$XDG_CONFIG_HOME` counts."),
+    ("/run/ringfort", "Records of root's boxes; those of others are in `$XDG_RUNTIME_DIR/ringfort`."),
 ]
 
 
@@ -86,7 +94,7 @@ def formats(docs):
 
 def see_also(reference, docs, own):
     pages = [("ringfort", 1), *((f"ringfort-{c.name}", 1) for c in commands.top(reference) if c.name != "help"),
-             *((name[:-2], 5) for name in formats(docs))]
+             *((name[:-2], int(name[-1])) for name in formats(docs))]
     listed = [f".BR {roff.escape(page)} ({section})" for page, section in pages if (page, section) != own]
     return [".SH SEE ALSO", *(f"{line} ," for line in listed[:-1]), listed[-1]]
 
@@ -124,6 +132,9 @@ def main_page(reference, docs):
               ".SH EXAMPLES", *examples(reference.examples), ".SH ENVIRONMENT"]
     for name, text in ENVIRONMENT:
         lines += [".TP", f"\\fB{name}\\fR", roff.inline(text)]
+    lines.append(".SH FILES")
+    for name, text in FILES:
+        lines += [".TP", f"\\fI{roff.escape(name)}\\fR", roff.inline(text)]
     lines += see_also(reference, docs, ("ringfort", 1))
     return roff.page(lines)
 
