@@ -281,7 +281,10 @@ void rf_option_help(enum rf_cmd_id id, FILE *out)
 		snprintf(left, sizeof(left), "%c%c --%s%s%s", option->letter ? '-' : ' ',
 			 option->letter ? option->letter : ' ', option->name,
 			 option->arg ? " " : "", option->arg ? option->arg : "");
-		rf_buf_printf(&text, "  %-28s ", left);
+		if (strlen(left) > 28) /* no room beside it */
+			rf_buf_printf(&text, "  %s\n%*s", left, 31, "");
+		else
+			rf_buf_printf(&text, "  %-28s ", left);
 		rf_style_paragraph(option->help, 31, &text);
 	}
 	fputs(text.data ? text.data : "", out);

@@ -22,9 +22,15 @@ def read_table():
 
 TABLE = read_table()
 NAMES = [command["name"] for command in TABLE["commands"]]
-# Each example with the exit codes below 100 that its command knows: `policy why` says no with 1.
-EXAMPLES = sorted({(row["line"], tuple(re.findall(r"\b\d\d?\b", part.get("exits") or "0")))
-                   for part in (TABLE, *TABLE["commands"]) for row in part["examples"]})
+
+
+def codes_of(line):
+    """The exit codes below 100 that the command of an example knows: `policy why` says no with 1."""
+    return {code for command in TABLE["commands"] if f"ringfort {command['name']} " in line
+            for code in re.findall(r"\b\d\d?\b", command["exits"] or "")}
+
+
+EXAMPLES = sorted({row["line"] for part in (TABLE, *TABLE["commands"]) for row in part["examples"]})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -83,8 +89,8 @@ def stage(workdir, who):
     return home
 
 
-@pytest.mark.parametrize("line, codes", EXAMPLES, ids=[row[0] for row in EXAMPLES])
-def test_every_example_runs(line, codes, stage, command, workdir, ringfort, need):
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_every_example_runs(line, stage, command, workdir, ringfort, need):
     for words, reason in NOT_RUN.items():
         if words in f" {line} ":
             pytest.skip(reason)
@@ -94,4 +100,4 @@ def test_every_example_runs(line, codes, stage, command, workdir, ringfort, need
     env = {"PATH": f"{os.path.dirname(ringfort)}:/usr/bin:/bin", "HOME": str(stage), "LANG": "C.UTF-8"}
     done = subprocess.run([*command()[:-1], "sh", "-c", line], cwd=workdir, env=env, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=60, check=False)
-    assert done.returncode == 0 or str(done.returncode) in codes, done
+    assert done.returncode == 0 or str(done.returncode) in codes_of(line), done
