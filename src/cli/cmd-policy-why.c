@@ -20,6 +20,7 @@
 #include "cli/option.h"
 #include "cli/request.h"
 #include "jail/calls.h"
+#include "jail/ruleset.h"
 #include "policy/why.h"
 
 #define MAX_OUTPUT (64 * 1024)
@@ -233,13 +234,15 @@ static int ask_env(struct question *question, struct rf_err *err)
 	return 0;
 }
 
-/* Finds the group of a call, or NULL. */
-static const struct rf_call_group *group_of(const char *name)
+/* Finds a call and its group, or NULL. */
+static const struct rf_call_group *group_of(const char *name, const struct rf_call **ret_call)
 {
 	for (size_t g = 0; g < rf_call_group_count; g++)
 		for (size_t i = 0; i < rf_call_groups[g].count; i++)
-			if (strcmp(rf_call_groups[g].calls[i].name, name) == 0)
+			if (strcmp(rf_call_groups[g].calls[i].name, name) == 0) {
+				*ret_call = &rf_call_groups[g].calls[i];
 				return &rf_call_groups[g];
+			}
 	return NULL;
 }
 
@@ -264,6 +267,37 @@ static int fail_no_call(const char *name, struct rf_err *err)
 	return rf_fail_hint(err, "calls that it does not know are answered with ENOSYS");
 }
 
+/* What the plan's own profiles make of a call that the table lets through. */
+static int ask_profiles(struct question *question, int nr, struct rf_err *err)
+{
+	struct rf_why *why = &question->why;
+
+	for (char **path = question->plan->seccomp; path && *path; path++) {
+		struct rf_ruleset *ruleset = NULL;
+		char action[40];
+		uint32_t plain = 0;
+
+		if (rf_ruleset_load(*path, &ruleset, err) < 0)
+			return rf_fail_in(err, "seccomp");
+		if (!rf_ruleset_is_plain(ruleset, nr, &plain)) {
+			why->verdict = RF_WHY_DEPENDS;
+			snprintf(why->reason, sizeof(why->reason), "by its arguments, says %s",
+				 *path);
+		} else if (!rf_ruleset_lets(plain)) {
+			rf_ruleset_spell(plain, action, sizeof(action));
+			why->verdict = RF_WHY_NO;
+			snprintf(why->reason, sizeof(why->reason), "refused by %s (%s)", *path,
+				 action);
+		}
+		rf_ruleset_free(ruleset);
+		if (why->verdict != RF_WHY_YES)
+			snprintf(why->rule, sizeof(why->rule), "seccomp");
+		if (why->verdict == RF_WHY_NO)
+			break;
+	}
+	return 0;
+}
+
 static int ask_syscall(struct question *question, struct rf_err *err)
 {
 	const struct rf_plan *plan = question->plan;
@@ -272,7 +306,8 @@ static int ask_syscall(struct question *question, struct rf_err *err)
 		.has_inet = plan->link == RF_LINK_HOST || plan->has_loopback,
 		.has_unix = plan->has_unix,
 	};
-	const struct rf_call_group *group = group_of(question->what);
+	const struct rf_call *call = NULL;
+	const struct rf_call_group *group = group_of(question->what, &call);
 	struct rf_why *why = &question->why;
 	enum rf_call_verdict verdict;
 	bool is_strict = plan->syscalls == RF_SYSCALLS_STRICT;
@@ -303,7 +338,7 @@ static int ask_syscall(struct question *question, struct rf_err *err)
 			snprintf(why->line, sizeof(why->line), "syscalls: default");
 		}
 	}
-	return 0;
+	return why->verdict == RF_WHY_NO ? 0 : ask_profiles(question, call->nr, err);
 }
 
 /* clang-format off */
