@@ -422,8 +422,10 @@ static int slurp(const char *path, struct rf_buf *text, struct rf_err *err)
 	struct stat st;
 	ssize_t n;
 
-	if (fd < 0)
-		return rf_fail(err, -errno, "can't read it");
+	if (fd < 0) {
+		rf_fail(err, -errno, "can't read it");
+		return rf_fail_hint(err, "it must be a file that you can read");
+	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return rf_fail_say(err, -EINVAL, "it is not a regular file");
 	rf_buf_init(text, RF_MAX_JSON_READ);
