@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/command.h"
 #include "cli/option.h"
@@ -387,23 +388,43 @@ static bool is_final(const struct question *question)
 	       rf_policy_is_final(question->request->policy, question->why.rule);
 }
 
+/* A line of the answer; what was asked about comes from outside, and is shown, not obeyed. */
+static void put_line(const char *label, const char *text, struct rf_buf *out)
+{
+	rf_buf_printf(out, "  %-7s ", label);
+	rf_style_put(RF_STYLE_NONE, RF_STYLE_PLAIN, text, 0, out);
+	rf_buf_puts(out, "\n");
+}
+
 static void put_text(const struct question *question, const char *origin, struct rf_buf *out)
 {
-	static const char *const openings[] = {
-		[RF_WHY_NO] = "can't be", [RF_WHY_YES] = "can be", [RF_WHY_DEPENDS] = "may be"
+	static const struct {
+		const char *opening;
+		enum rf_style_role role;
+	} verdicts[] = {
+		[RF_WHY_NO] = { "can't be", RF_STYLE_BAD },
+		[RF_WHY_YES] = { "can be", RF_STYLE_GOOD },
+		[RF_WHY_DEPENDS] = { "may be", RF_STYLE_WARNING },
 	};
+	const struct rf_style style = rf_style_of(STDOUT_FILENO);
 	const struct rf_why *why = &question->why;
 
-	rf_buf_printf(out, "%s: %s %s %s\n", rf_why_word(why->verdict), question->what,
-		      openings[why->verdict], participle(question));
-	rf_buf_printf(out, "  why:    %s\n", why->reason);
-	rf_buf_printf(out, "  rule:   %s%s%s%s\n", why->rule, *origin ? " (" : "", origin,
-		      *origin ? ")" : "");
-	if (is_final(question))
-		rf_buf_puts(out, "  change: none; what made the rule final has to be left out\n");
-	else if (why->flag[0])
-		rf_buf_printf(out, "  change: %s\n          %s   (in a policy)\n", why->flag,
-			      why->line);
+	rf_style_put(style, verdicts[why->verdict].role, rf_why_word(why->verdict), 0, out);
+	rf_style_printf(style, RF_STYLE_PLAIN, out, ": %s %s %s", question->what,
+			verdicts[why->verdict].opening, participle(question));
+	rf_buf_puts(out, "\n");
+	put_line("why:", why->reason, out);
+	rf_style_printf(style, RF_STYLE_PLAIN, out, "  rule:   %s%s%s%s", why->rule,
+			*origin ? " (" : "", origin, *origin ? ")" : "");
+	rf_buf_puts(out, "\n");
+	if (is_final(question)) {
+		put_line("change:", "none; what made the rule final has to be left out", out);
+	} else if (why->flag[0]) {
+		put_line("change:", why->flag, out);
+		rf_style_printf(style, RF_STYLE_PLAIN, out, "          %s   (in a policy)",
+				why->line);
+		rf_buf_puts(out, "\n");
+	}
 }
 
 static void put_json(const struct question *question, const char *origin, struct rf_buf *out)

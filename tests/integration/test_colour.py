@@ -103,6 +103,13 @@ def test_names_can_not_steer_the_terminal_or_forge_a_line(on_terminal, call, arg
         assert "\nringfort: all is well" not in said
 
 
+def test_why_says_yes_in_green_and_no_in_red(on_terminal, call):
+    assert on_terminal("policy", "why", "exec", "sh").startswith("\x1b[32myes\x1b[0m: ")
+    assert on_terminal("policy", "why", "read", "/root").startswith("\x1b[31mno\x1b[0m: ")
+    assert call("policy", "why", "exec", "sh").out.startswith(b"yes: sh ")
+    assert "\x1b[2J" not in on_terminal("policy", "why", "read", "/x\x1b[2J")
+
+
 def test_explain_shows_odd_variables_without_obeying_them(on_terminal):
     said = on_terminal("policy", "explain", "--env", "X=\x1b[2J")
     assert "\x1b[2J" not in said and "X=\\x1b[2J" in said
