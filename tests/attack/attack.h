@@ -24,7 +24,11 @@ struct attack {
 
 /* The families; each ends with a row without a name. */
 extern const struct attack attack_files[], attack_setid[], attack_mounts[], attack_processes[],
-	attack_ipc[], attack_network[], attack_kernel[], attack_terminal[], attack_programs[];
+	attack_ipc[], attack_network[], attack_kernel[], attack_terminal[], attack_programs[],
+	attack_alone[];
+
+/* Who started this program. */
+extern int attack_starter;
 
 /* Notes what was stolen; printed after the word. */
 void attack_loot(const char *text);

@@ -221,7 +221,7 @@ add("link-read-only", "give a file shown read-only a writable second name", "mou
 add("fifo-read-only", "write into a pipe in a directory shown read-only",
     "landlock (a read-only mount does not hold pipes)", "refused EACCES",
     without("landlock"), "write-fifo",
-    lambda s: [s.fifo(s.read_only_elsewhere() / "pipe") and "/mnt/shown/pipe"], heard)
+    lambda s: [s.fifo(s.read_only_elsewhere() / "pipe") and s.seen_as + "/pipe"], heard)
 add("fifo-read-only-in-tmp", "the same, shown beneath /tmp, which is writable in the box",
     "nothing: Landlock adds the rights of /tmp, a read-only mount does not hold pipes",
     "refused EACCES", HOST, "write-fifo", lambda s: [str(s.fifo(s.read_only().parent / "pipe"))],

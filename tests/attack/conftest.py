@@ -10,19 +10,26 @@ from scene import Scene
 HERE = pathlib.Path(__file__).resolve().parent
 
 
+def compile_static(sources, path):
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc on this machine")
+    path.parent.mkdir()
+    path.parent.chmod(0o755)
+    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", "-std=gnu17",
+                    "-D_GNU_SOURCE", *map(str, sources), "-o", str(path)], check=True)
+    return str(path)
+
+
 @pytest.fixture(scope="session")
 def program(public):
     """The attacks as one static program, in a folder of its own that a box can be shown."""
-    if not shutil.which("gcc"):
-        pytest.skip("no gcc on this machine")
-    folder = public / "attacks"
-    folder.mkdir()
-    folder.chmod(0o755)
-    path = folder / "attack"
-    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", "-std=gnu17",
-                    "-D_GNU_SOURCE", *map(str, sorted(HERE.glob("*.c"))), "-o", str(path)],
-                   check=True)
-    return str(path)
+    return compile_static(sorted(HERE.glob("*.c")), public / "attacks/attack")
+
+
+@pytest.fixture(scope="session")
+def forbid(public):
+    """The program that forbids user namespaces."""
+    return compile_static([HERE.parent / "lesser/forbid.c"], public / "forbid/forbid")
 
 
 @pytest.fixture
@@ -30,3 +37,10 @@ def scene(as_who, ringfort, program, public, workdir):
     scene = Scene(as_who, ringfort, program, public, workdir)
     yield scene
     scene.done()
+
+
+@pytest.fixture
+def lesser_scene(scene, forbid):
+    """The same on a machine without namespaces: all that a box can be there is a lesser one."""
+    scene.be_lesser(forbid)
+    return scene

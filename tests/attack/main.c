@@ -8,6 +8,8 @@
 
 #include "attack.h"
 
+int attack_starter;
+
 static char loot[256];
 
 void attack_loot(const char *text)
@@ -59,7 +61,7 @@ static const struct attack *find(const char *name)
 {
 	static const struct attack *const families[] = {
 		attack_files,   attack_setid,  attack_mounts,   attack_processes, attack_ipc,
-		attack_network, attack_kernel, attack_terminal, attack_programs,
+		attack_network, attack_kernel, attack_terminal, attack_programs, attack_alone,
 	};
 
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
@@ -80,6 +82,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: attack NAME [ARGUMENTS]\n");
 		return 2;
 	}
+	attack_starter = getppid();
 	pid = fork();
 	if (pid == 0) {
 		int code = attack->run(argv + 2);

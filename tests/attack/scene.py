@@ -64,6 +64,7 @@ class Scene:
         self.env = {}
         self.box_options = []
         self.commands = []         # the only programs of the box; none: all
+        self.is_lesser, self.forbidden = False, []
         self.wrapper = []          # goes before the launcher, in every way of running
         self.outside = self.folder("outside-")
         self.canary = self.file(self.outside / "canary", self.secret)
@@ -98,7 +99,8 @@ class Scene:
     def read_only_elsewhere(self):
         """The same, not beneath /tmp, which is a scratch directory in the box."""
         self.shown = self.folder("rf-shown-", "/srv" if os.access("/srv", os.W_OK) else "/var/tmp")
-        self.box_options += ["--read", f"{self.shown}:/mnt/shown"]
+        self.seen_as = str(self.shown) if self.is_lesser else "/mnt/shown"
+        self.box_options += ["--read", f"{self.shown}:{self.seen_as}"]
         return self.shown
 
     def only(self, *programs):
@@ -295,6 +297,9 @@ class Scene:
         only = ["--command", ",".join(self.commands)] if self.commands else []
         return [str(launcher), "run", "--read", os.path.dirname(self.program), "--write",
                 str(self.workdir), *only, *self.box_options, *options, "--"]
+        weaker = ["--weaker", "allow"] if self.is_lesser else []
+        return [*self.forbidden, str(launcher), "run", "--read", os.path.dirname(self.program),
+                "--write", str(self.workdir), *weaker, *self.box_options, *options, "--"]
 
     def has_cgroups(self):
         """Whether a box of this caller gets cgroups of its own on this machine."""
@@ -321,6 +326,12 @@ class Scene:
         script = f'{before or ":"}\n"$@"\n{after or ":"}'
         return self.launch(["unshare", *flags, "--fork", "--pid", "--mount-proc", "--kill-child",
                             "sh", "-c", script, "sh", self.program, *attack])
+
+    def be_lesser(self, forbid):
+        """From now on namespaces are forbidden: as in Docker for root, as in Ubuntu for others."""
+        self.is_lesser = True
+        self.forbidden = ([forbid, "eperm"] if self.uid else
+                          ["setpriv", "--bounding-set", "-sys_admin", "--"])
 
     # --- outside evidence ---
 
