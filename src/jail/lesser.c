@@ -72,8 +72,9 @@ static int try_building(struct rf_box *box, struct rf_err *err)
 			       root < 0   ? "a tmpfs"
 			       : proc < 0 ? "a fresh /proc"
 					  : "a fresh devpts");
+	/* Not over the root: nobody whose root is covered gets a user namespace. */
 	if (tree < 0 ||
-	    rf_kernel_move_mount(root, "", AT_FDCWD, "/", RF_MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	    rf_kernel_move_mount(root, "", AT_FDCWD, "/usr", RF_MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return rf_fail(err, -errno, "bind a directory");
 	if (rf_netns_raise(box, err) < 0)
 		return err->code;
@@ -243,6 +244,9 @@ static int check_plan(struct rf_box *box, struct rf_err *err)
 	if (plan->has_unix)
 		return refuse(box, err, "network.unix: on",
 			      "a unix socket leads past Landlock: leave it off");
+	if (plan->commands)
+		return refuse(box, err, "commands",
+			      "programs can't be hidden without mounts: leave it out");
 	for (size_t i = 0; i < plan->place_count; i++) {
 		if (check_place(box, &plan->places[i], err) < 0)
 			return err->code;

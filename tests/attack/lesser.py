@@ -137,9 +137,6 @@ NOT_PROMISED_TO_ROOT = {
     "be-root": "a uid of its own",
 }
 
-# What the policies of these ask for is refused as a whole.
-REFUSED = {"unix-path-on", "unix-abstract", "unix-abstract-net-host"}
-
 WHOLE = [*ATTACKS, *ALONE]
 
 
@@ -150,8 +147,6 @@ def promise_of(attack):
         return f"no: it lacks {NOT_PROMISED[attack.name]}"
     if attack.name in NOT_PROMISED_TO_ROOT:
         return f"yes; as root, where it lacks {NOT_PROMISED_TO_ROOT[attack.name]}, no"
-    if attack.name in REFUSED:
-        return "yes: such a policy is refused"
     return "yes"
 
 

@@ -295,11 +295,9 @@ class Scene:
     def box_command(self, *options, build="ringfort"):
         launcher = pathlib.Path(self.ringfort).parent / build
         only = ["--command", ",".join(self.commands)] if self.commands else []
-        return [str(launcher), "run", "--read", os.path.dirname(self.program), "--write",
-                str(self.workdir), *only, *self.box_options, *options, "--"]
         weaker = ["--weaker", "allow"] if self.is_lesser else []
         return [*self.forbidden, str(launcher), "run", "--read", os.path.dirname(self.program),
-                "--write", str(self.workdir), *weaker, *self.box_options, *options, "--"]
+                "--write", str(self.workdir), *only, *weaker, *self.box_options, *options, "--"]
 
     def has_cgroups(self):
         """Whether a box of this caller gets cgroups of its own on this machine."""
