@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 #include "cli/option.h"
 #include "cli/request.h"
 #include "jail/calls.h"
+#include "jail/program.h"
 #include "jail/ruleset.h"
 #include "policy/why.h"
 
@@ -187,6 +189,29 @@ static int ask_write(struct question *question, struct rf_err *err)
 	return 0;
 }
 
+/* Where the policy names programs: whether this is one.  True if that answers the question. */
+static bool answer_by_commands(struct question *question, const struct rf_program_set *set,
+			       const char *path)
+{
+	struct rf_why *why = &question->why;
+	char real[PATH_MAX];
+	const struct rf_program *program = rf_program_look(set, question->plan, path, real);
+
+	if (!real[0])
+		return false; /* there is no such program: another rule says why */
+	*why = (struct rf_why){ .verdict = program ? RF_WHY_YES : RF_WHY_NO, .rule = "commands" };
+	if (program) {
+		snprintf(why->reason, sizeof(why->reason), "%s may be executed: %s", real,
+			 program->why);
+		return true;
+	}
+	snprintf(why->reason, sizeof(why->reason),
+		 "%s is not one of the programs that the policy names", real);
+	snprintf(why->flag, sizeof(why->flag), "--command %s", question->what);
+	snprintf(why->line, sizeof(why->line), "commands: [\"%s\"]", question->what);
+	return true;
+}
+
 static int ask_exec(struct question *question, struct rf_err *err)
 {
 	const struct rf_view_host host = { look, &question->eyes };
@@ -196,6 +221,17 @@ static int ask_exec(struct question *question, struct rf_err *err)
 		snprintf(path, sizeof(path), "%s", question->what);
 	else if (inside(question, path, err) < 0)
 		return err->code;
+	if (question->plan->commands) {
+		struct rf_program_set *set = NULL;
+		bool is_answered;
+
+		if (rf_program_find(question->plan, &set, err) < 0)
+			return err->code;
+		is_answered = answer_by_commands(question, set, path);
+		rf_program_free(set);
+		if (is_answered)
+			return 0;
+	}
 	rf_why_exec(question->plan, &host, path, &question->why);
 	return 0;
 }

@@ -471,10 +471,11 @@ int rf_program_find(const struct rf_plan *plan, struct rf_program_set **ret_set,
 	return 0;
 }
 
-/* Where pid 1 will find argv[0], in the box.  Returns 0, or a negative errno if nowhere. */
-static int find_own(const struct rf_plan *plan, char whole[PATH_MAX], char real[PATH_MAX])
+/* Where `name` is found in the box, as pid 1 looks.  Returns 0, or a negative errno if nowhere. */
+static int find_inside(const struct rf_plan *plan, const char *name, char whole[PATH_MAX],
+		       char real[PATH_MAX])
 {
-	const char *name = plan->argv[0], *path = "";
+	const char *path = "";
 
 	if (strchr(name, '/')) {
 		if (snprintf(whole, PATH_MAX, "%s%s%s", name[0] == '/' ? "" : plan->workdir,
@@ -499,6 +500,25 @@ static int find_own(const struct rf_plan *plan, char whole[PATH_MAX], char real[
 	return -ENOENT;
 }
 
+const struct rf_program *rf_program_look(const struct rf_program_set *set,
+					 const struct rf_plan *plan, const char *name, char *real)
+{
+	char whole[PATH_MAX];
+	RF_AUTO_FD int file = -1;
+
+	if (find_inside(plan, name, whole, real) == 0)
+		file = open_program(plan, real);
+	if (file < 0) {
+		real[0] = '\0';
+		return NULL;
+	}
+	for (size_t i = 0; i < set->program_count; i++)
+		if (set->programs[i].is_folder ? rf_path_is_beneath(real, set->programs[i].path)
+					       : strcmp(real, set->programs[i].path) == 0)
+			return &set->programs[i];
+	return NULL;
+}
+
 int rf_program_admit(struct rf_program_set *set, const struct rf_plan *plan, struct rf_err *err)
 {
 	const char *name = plan->argv[0];
@@ -506,7 +526,7 @@ int rf_program_admit(struct rf_program_set *set, const struct rf_plan *plan, str
 	char whole[PATH_MAX], real[PATH_MAX];
 	int r;
 
-	if (find_own(plan, whole, real) < 0)
+	if (find_inside(plan, name, whole, real) < 0)
 		return 0; /* it is not there: pid 1 says so */
 	program = find_program(set, real);
 	if (program && program->is_named) {

@@ -45,6 +45,13 @@ int rf_program_find(const struct rf_plan *plan, struct rf_program_set **ret_set,
 void rf_program_free(struct rf_program_set *set);
 
 /*
+ * The one of the set that `name` (a path, or a name on the box's PATH) leads to, or NULL.  `real` has
+ * room for PATH_MAX bytes: the path without links, or "" where there is no program at all.
+ */
+const struct rf_program *rf_program_look(const struct rf_program_set *set,
+					 const struct rf_plan *plan, const char *name, char *real);
+
+/*
  * Refuses (-EPERM) a plan whose own program is there, but not one of those named; otherwise notes
  * the links that lead to it.
  */

@@ -230,11 +230,16 @@ void rf_why_write(const struct rf_plan *plan, const struct rf_view_host *host, c
 
 static void judge_program(const struct rf_view *view, const char *path, struct rf_why *why)
 {
+	bool is_inert = view->place && view->place->rights & RF_RIGHT_INERT;
+
 	if (is_out_of_reach(view, path, why))
 		return;
 	if (view->kind == RF_VIEW_SCRATCH || view->kind == RF_VIEW_KERNEL)
-		answer(why, RF_WHY_DEPENDS, rule_of(view),
-		       "%s is not there at the start; what the box puts there it may run",
+		answer(why, is_inert ? RF_WHY_NO : RF_WHY_DEPENDS,
+		       is_inert ? "commands" : rule_of(view),
+		       is_inert
+			       ? "%s is not there at the start; what the box writes it can't run"
+			       : "%s is not there at the start; what the box puts there it may run",
 		       view->path);
 	else if (view->kind == RF_VIEW_NOTHING)
 		answer_nothing(view, path, why);

@@ -216,6 +216,21 @@ def test_explain_takes_the_right_to_execute_from_files(call):
     assert not any("x" in row["rights"] for row in json.loads(done.out)["files"])
 
 
+@pytest.mark.parametrize("asked, code, says", [
+    ("git", 0, b"named"),
+    ("/usr/bin/git", 0, b"named"),
+    ("sh", 0, b"helper of git"),
+    ("ls", 1, b"--command ls"),
+    ("/usr/bin/ls", 1, b"--command /usr/bin/ls"),
+    ("/tmp/written", 1, b"can't run"),
+    ("no-such-program", 1, b"no-such-program"),
+])
+def test_why_agrees_with_the_list(call, need, asked, code, says):
+    need("git", "ls")
+    done = call("policy", "why", "--command", "git", "exec", asked)
+    assert done.code == code and says in done.out, done
+
+
 def test_limits_of_memory_and_time_hold_for_named_programs(run_json):
     result = run_json("--command", "sh", "--time", "200ms", "--", "sh", "-c", "while :; do :; done")
     assert result["status"] == "timeout"
