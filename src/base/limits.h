@@ -8,6 +8,8 @@
 #define RF_MAX_EXTENDS      16            /* elements of one `extends` */
 #define RF_MAX_CHAIN        64            /* sources that one policy is built from */
 #define RF_MAX_CHAIN_DEPTH  8             /* a profile that extends one that extends one ... */
+#define RF_MAX_HIDDEN       4096          /* files that one box is kept from seeing */
+#define RF_MAX_WALK         1000000       /* entries of a tree looked at for files to hide */
 #define RF_MAX_ENV_FILE     (1024 * 1024)
 #define RF_MAX_CAPTURE      (128 * 1024 * 1024)  /* output kept for a result */
 #define RF_MAX_JSON         (1024 * 1024 * 1024) /* one JSON document that we write */

@@ -27,6 +27,27 @@ static int print_json(const struct rf_result *result)
 	return code ? code : result->code;
 }
 
+/* One line for all credentials that were hidden without having been named. */
+static void remark_hidden(const struct rf_result *result)
+{
+	RF_AUTO_BUF struct rf_buf names;
+	size_t count = 0;
+
+	rf_buf_init(&names, 4096);
+	for (size_t i = 0; i < result->hidden.count; i++) {
+		const struct rf_hidden *item = &result->hidden.items[i];
+
+		if (strcmp(item->rule, "files.credentials") == 0 && count++ < 8)
+			rf_buf_printf(&names, "%s%s", count > 1 ? ", " : "",
+				      item->source + item->rest);
+	}
+	if (count > 8)
+		rf_buf_printf(&names, " and %zu more", count - 8);
+	if (count > 0 && names.data)
+		rf_cmd_remark("hidden: %s (name %s with --read to show %s)", names.data,
+			      count > 1 ? "them" : "it", count > 1 ? "them" : "it");
+}
+
 /* What a person should know besides the program's own output. */
 static void print_remarks(const struct rf_result *result, bool wants_stats)
 {
@@ -36,6 +57,7 @@ static void print_remarks(const struct rf_result *result, bool wants_stats)
 		rf_cmd_complain(NULL, &result->error);
 	for (size_t i = 0; i < result->warning_count; i++)
 		rf_cmd_remark("%s", result->warnings[i]);
+	remark_hidden(result);
 	if (result->walls.is_lesser && !result->error.code)
 		rf_cmd_remark("weaker: a lesser box, without namespaces: %u promises less, which "
 			      "--stats lists",

@@ -440,6 +440,7 @@ void rf_box_done(struct rf_box *box)
 		rf_fd_done(&box->rulesets[i]);
 	for (int i = 0; i < RF_BOX_HELD; i++)
 		rf_fd_done(&box->held[i]);
+	rf_hidden_done(&box->hidden);
 	rf_cgroup_done(&box->cgroup);
 	rf_seccomp_done(box);
 	rf_record_done(box);

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "init/orders.h"
 #include "jail/cgroup.h"
+#include "jail/hidden.h"
 #include "jail/program.h"
 #include "policy/plan.h"
 
@@ -74,6 +75,7 @@ struct rf_box {
 	size_t profile_count;
 	struct rf_box_shared *shared;
 	int *trees;                    /* detached mounts by index into plan->places, or -1 */
+	struct rf_hidden_list hidden;  /* what the box must not see of them */
 	bool has_owner_uid;            /* host_uid is that of a tree which can't be mapped */
 	uint64_t cpus[RF_ORDERS_CPUS]; /* the caller's processors, while we stay on one */
 	uint32_t cpus_bytes;           /* 0: we do not */

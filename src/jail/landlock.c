@@ -170,7 +170,7 @@ static int grant_places(const struct rf_plan *plan, int ruleset, uint64_t handle
 		int code;
 
 		if (place->kind == RF_PLACE_LINK || place->kind == RF_PLACE_MASK ||
-		    is_covered(plan, i))
+		    place->kind == RF_PLACE_HIDE || is_covered(plan, i))
 			continue;
 		fd = open(place->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0 && errno == ENOENT && place->is_optional)

@@ -188,7 +188,7 @@ static int check_place(const struct rf_box *box, const struct rf_place *place, s
 {
 	char what[160];
 
-	if (place->kind == RF_PLACE_MASK)
+	if (place->kind == RF_PLACE_MASK || place->kind == RF_PLACE_HIDE)
 		return check_mask(box, place, err);
 	if (!is_shown(place))
 		return 0;
@@ -237,6 +237,32 @@ static int take_owner(struct rf_box *box, const struct rf_place *place, struct r
 	return 0;
 }
 
+/* Nothing can be covered: what the policy denies is refused, what is hidden by default is missing. */
+static int check_hidden(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_hidden *first = NULL;
+	char what[160];
+	int code = rf_hidden_find(box, err);
+
+	for (size_t i = 0; i < box->hidden.count && code == 0; i++) {
+		const struct rf_hidden *item = &box->hidden.items[i];
+
+		if (strcmp(item->rule, "files.deny") == 0) {
+			snprintf(what, sizeof(what), "files.deny: hiding %.100s", item->source);
+			code = refuse(box, err, what, "show directories that do not hold it");
+		} else if (!first && strcmp(item->rule, "files.credentials") == 0) {
+			first = item;
+		}
+	}
+	if (code == 0 && first) {
+		snprintf(what, sizeof(what), "hidden credentials: %.40s can be read",
+			 first->source + first->rest);
+		rf_box_lacks(box, what, "", err);
+	}
+	rf_hidden_done(&box->hidden);
+	return code;
+}
+
 static int check_plan(struct rf_box *box, struct rf_err *err)
 {
 	const struct rf_plan *plan = box->plan;
@@ -255,7 +281,7 @@ static int check_plan(struct rf_box *box, struct rf_err *err)
 		    take_owner(box, &plan->places[i], err) < 0)
 			return err->code;
 	}
-	return 0;
+	return check_hidden(box, err);
 }
 
 /* ------------------------------------------------------------- what it lacks */

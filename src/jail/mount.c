@@ -30,11 +30,13 @@
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "base/path.h"
+#include "jail/hidden.h"
+#include "jail/mask.h"
 #include "jail/rack.h"
 #include "jail/source.h"
 
 #define SAFE      (RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV)
-#define EMPTY_DIR "/.ringfort/empty"
+#define EMPTY_DIR RF_OWN_DIR "/empty"
 
 /* The root under construction. */
 struct builder {
@@ -510,7 +512,8 @@ static int build(struct builder *b, struct rf_err *err)
 		if (put[plan->places[i].kind] &&
 		    put[plan->places[i].kind](b, &plan->places[i], err) < 0)
 			return err->code;
-	if (rf_rack_raise(b->box, b->root, err) < 0 || move_in(b, err) < 0)
+	if (rf_rack_raise(b->box, b->root, err) < 0 || rf_mask_cover(b->box, b->root, err) < 0 ||
+	    move_in(b, err) < 0)
 		return err->code;
 	for (size_t i = 0; i < plan->place_count; i++)
 		if (plan->places[i].kind == RF_PLACE_MASK &&
@@ -540,7 +543,7 @@ int rf_mount_open(struct rf_box *box, struct rf_err *err)
 		return rf_fail(err, -ENOMEM, "open the plan's trees");
 	for (size_t i = 0; i < plan->place_count; i++)
 		box->trees[i] = -1;
-	if (!box->is_root)
-		return 0;
-	return rf_source_open_owned(box, err);
+	if (box->is_root && rf_source_open_owned(box, err) < 0)
+		return err->code;
+	return rf_hidden_find(box, err);
 }

@@ -5,7 +5,12 @@
 #include "base/err.h"
 #include "jail/box.h"
 
-/* As root: opens the host's trees and maps their owner to the box. */
+#define RF_OWN_DIR "/.ringfort" /* what is ours in the box's root; nothing in it can be opened */
+
+/*
+ * As root: opens the host's trees and maps their owner to the box.  For all: finds what of them is to be
+ * hidden.
+ */
 int rf_mount_open(struct rf_box *box, struct rf_err *err);
 
 /* Builds the root, moves into it and forgets the host's. */

@@ -60,6 +60,7 @@ void rf_result_done(struct rf_result *result)
 {
 	for (int i = 0; i < 2; i++)
 		rf_buf_done(&result->output[i]);
+	rf_hidden_done(&result->hidden);
 }
 
 void rf_result_warn(struct rf_result *result, const char *fmt, ...)
@@ -72,6 +73,32 @@ void rf_result_warn(struct rf_result *result, const char *fmt, ...)
 	vsnprintf(result->warnings[result->warning_count++], sizeof(result->warnings[0]), fmt,
 		  args);
 	va_end(args);
+}
+
+void rf_result_take_hidden(struct rf_result *result, struct rf_hidden_list *hidden)
+{
+	const struct rf_hidden *many = NULL, *target = NULL;
+	size_t many_count = 0, target_count = 0;
+
+	result->hidden = *hidden;
+	*hidden = (struct rf_hidden_list){ 0 };
+	for (size_t i = 0; i < result->hidden.count; i++) {
+		const struct rf_hidden *item = &result->hidden.items[i];
+
+		if (item->names > 1 && many_count++ == 0)
+			many = item;
+		if (item->is_target && target_count++ == 0)
+			target = item;
+	}
+	if (many)
+		rf_result_warn(result,
+			       "%.120s is hidden and has %lu names; another one may be in sight%s",
+			       many->source, (unsigned long)many->names,
+			       many_count > 1 ? " (and other files like it)" : "");
+	if (target)
+		rf_result_warn(
+			result, "%.120s is hidden because a link of a hidden name leads there%s",
+			target->source, target_count > 1 ? " (and other files like it)" : "");
 }
 
 void rf_result_fail(struct rf_result *result, enum rf_status status, int code,
@@ -208,6 +235,18 @@ static void put_lists(struct rf_json *json, const struct rf_result *result)
 	rf_json_open_array(json, "warnings");
 	for (size_t i = 0; i < result->warning_count; i++)
 		rf_json_string(json, NULL, result->warnings[i]);
+	rf_json_close_array(json);
+	rf_json_open_array(json, "masked");
+	for (size_t i = 0; i < result->hidden.count; i++) {
+		const struct rf_hidden *item = &result->hidden.items[i];
+
+		if (strcmp(item->rule, "default") == 0)
+			continue; /* of no interest to the caller */
+		rf_json_open_object(json, NULL);
+		rf_json_string(json, "path", item->source);
+		rf_json_string(json, "rule", item->rule);
+		rf_json_close_object(json);
+	}
 	rf_json_close_array(json);
 	rf_json_open_array(json, "denials");
 	rf_json_close_array(json);

@@ -53,7 +53,8 @@ struct rf_result {
 	uint64_t ns[RF_NS_COUNT];
 	char warnings[RF_RESULT_WARNINGS][256];
 	size_t warning_count;
-	struct rf_err error; /* code 0: none */
+	struct rf_hidden_list hidden; /* what it was kept from seeing of the shown trees */
+	struct rf_err error;          /* code 0: none */
 };
 
 void rf_result_init(struct rf_result *result, const struct rf_plan *plan);
@@ -68,6 +69,9 @@ void rf_result_fail(struct rf_result *result, enum rf_status status, int code,
 
 const char *rf_result_status(enum rf_status status);
 const char *rf_result_grade(enum rf_grade grade);
+
+/* Takes what a box was kept from seeing, and warns where something of it may be in sight. */
+void rf_result_take_hidden(struct rf_result *result, struct rf_hidden_list *hidden);
 
 /* The whole object as JSON, and the few lines of --stats. */
 void rf_result_json(const struct rf_result *result, bool is_pretty, struct rf_buf *out);

@@ -705,6 +705,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	memcpy(ret_result->id, run->box.id, sizeof(ret_result->id));
 	if (run->box.shared)
 		ret_result->walls = *run->box.shared;
+	rf_result_take_hidden(ret_result, &run->box.hidden);
 	memcpy(ret_result->outside_ns, run->box.outside_ns, sizeof(ret_result->outside_ns));
 	for (int i = 0; i < 3; i++)
 		rf_pump_done(&run->pumps[i]);

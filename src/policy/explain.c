@@ -23,6 +23,7 @@ static const struct {
 	[RF_PLACE_PROC]    = { "proc",    "processes" },
 	[RF_PLACE_PTS]     = { "pts",     "terminals" },
 	[RF_PLACE_MASK]    = { "mask",    "hidden" },
+	[RF_PLACE_HIDE]    = { "hide",    "hidden" },
 	[RF_PLACE_LOCK]    = { "lock",    "read-only" },
 };
 static_assert(RF_LEN(kinds) == RF_PLACE_LOCK + 1, "a row for every kind of place");
@@ -120,6 +121,18 @@ static void text_programs(const struct rf_plan *plan, const struct rf_explain_ca
 			      calls->programs[i].why);
 }
 
+static void text_hidden(const struct rf_plan *plan, struct rf_buf *out)
+{
+	if (plan->deny_count || plan->hides_credentials)
+		rf_buf_puts(out, "\nHidden, wherever a folder of the host would show it\n");
+	for (size_t i = 0; i < plan->deny_count; i++)
+		rf_buf_printf(out, "  %s [files.deny]\n", plan->deny[i].text);
+	if (plan->hides_credentials)
+		rf_buf_puts(out,
+			    "  well-known credentials at the top of a shown folder: .env, .npmrc, "
+			    ".ssh ... [files.credentials]\n");
+}
+
 static void text_network(const struct rf_plan *plan, struct rf_buf *out)
 {
 	rf_buf_puts(out, "\nNetwork\n");
@@ -204,6 +217,7 @@ void rf_explain_text(const struct rf_plan *plan, const struct rf_explain_calls *
 {
 	text_files(plan, out);
 	text_programs(plan, calls, out);
+	text_hidden(plan, out);
 	text_network(plan, out);
 	text_limits(plan, out);
 	text_calls(plan, calls, out);
@@ -326,6 +340,11 @@ void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *
 		json_place(&json, &plan->places[i]);
 	rf_json_close_array(&json);
 	json_programs(&json, plan, calls);
+	rf_json_open_array(&json, "deny");
+	for (size_t i = 0; i < plan->deny_count; i++)
+		rf_json_string(&json, NULL, plan->deny[i].text);
+	rf_json_close_array(&json);
+	rf_json_string(&json, "credentials", plan->hides_credentials ? "hide" : "show");
 	rf_json_open_object(&json, "network");
 	rf_json_string(&json, "link", link_name(plan));
 	rf_json_bool(&json, "loopback", plan->has_loopback);

@@ -88,7 +88,7 @@ static void put_list(struct rf_buf *out, enum rf_key key, const struct rf_list *
 		if (type == RF_KEY_TYPE_FILES)
 			put_files(out, item);
 		else if (type == RF_KEY_TYPE_SOURCES || type == RF_KEY_TYPE_FILTERS ||
-			 type == RF_KEY_TYPE_PROGRAMS)
+			 type == RF_KEY_TYPE_PROGRAMS || type == RF_KEY_TYPE_PATTERNS)
 			put_text(out, item->name);
 		else
 			rf_buf_puts(out, item->name);
@@ -131,6 +131,7 @@ static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum r
 		rf_buf_puts(out, "\n");
 		break;
 	case RF_KEY_TYPE_FILES:
+	case RF_KEY_TYPE_PATTERNS:
 	case RF_KEY_TYPE_NAMES:
 	case RF_KEY_TYPE_PROGRAMS:
 	case RF_KEY_TYPE_MAP:

@@ -34,6 +34,9 @@ static const struct rf_key_choice requires[] = {
 static const struct rf_key_choice currents[] = {
 	{ "none", RF_CURRENT_NONE }, { "read", RF_CURRENT_READ }, { NULL },
 };
+static const struct rf_key_choice credentials[] = {
+	{ "hide", RF_CREDENTIALS_HIDE }, { "show", RF_CREDENTIALS_SHOW }, { NULL },
+};
 static const struct rf_key_choice links[] = {
 	{ "none", RF_LINK_NONE }, { "host", RF_LINK_HOST }, { NULL },
 };
@@ -88,6 +91,10 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 		"files of the host to show, writable"),
 	[RF_KEY_CURRENT] = CHOICE("files.current", currents, LESS, "read",
 		"whether the current directory is shown"),
+	[RF_KEY_DENY] = LISTS("files.deny", PATTERNS,
+		"paths of the host that are hidden wherever they would show"),
+	[RF_KEY_CREDENTIALS] = CHOICE("files.credentials", credentials, LESS, "hide",
+		"whether well-known credentials at the top of shown folders are hidden"),
 
 	[RF_KEY_PASS] = LISTS("env.pass", NAMES,
 		"variables of the caller to pass on"),
@@ -117,7 +124,6 @@ const struct rf_key_section rf_key_sections[RF_KEY_SECTIONS] = {
 static const struct {
 	const char *path, *hint;
 } later[] = {
-	{ "files.deny",          "show only what is needed, in files.read and files.write" },
 	{ "network.allow",       "use `network: none`, or `network: host` for all of it" },
 	{ "network.deny",        "use `network: none`" },
 	{ "network.connections", "remove it, or use `network: none`" },

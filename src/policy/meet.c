@@ -7,6 +7,7 @@
  *   files      A rule of either side is kept with the lesser of the two rights that the sides grant
  *              it.  A kept rule above a place where the sides disagree about what shows there is
  *              dropped, since it would bring to light what one of them had covered.
+ *   denials    What either side hides is hidden.
  *   variables  A side sets a variable, passes it, or has nothing to do with it.  Pass meets pass:
  *              passed.  Set meets pass or the same content: set.  Anything else: not there.  So a
  *              ceiling lets a request choose the content of exactly those that it passes.
@@ -136,6 +137,17 @@ static int meet_commands(struct rf_policy *out, const struct rf_policy *ceiling,
 	return r;
 }
 
+/* What either side hides. */
+static int meet_denials(struct rf_policy *out, const struct rf_policy *from)
+{
+	const struct rf_list *deny = list_of(from, RF_KEY_DENY);
+	int r = 0;
+
+	for (size_t i = 0; i < deny->count && r >= 0; i++)
+		r = rf_list_unite(&out->values[RF_KEY_DENY].list, deny->items[i].name, NULL);
+	return r;
+}
+
 /* A scalar: the stricter value, or for a matter of taste the request's if it named one. */
 static int meet_scalar(struct rf_policy *out, const struct rf_policy *ceiling,
 		       const struct rf_policy *request, enum rf_key key, bool is_asked)
@@ -195,6 +207,10 @@ static int meet_all(struct rf_policy *out, const struct rf_policy *ceiling,
 	/* The ceiling's rules come first, so the order of the lists is the ceiling's. */
 	if (r >= 0)
 		r = meet_files(out, ceiling, request);
+	if (r >= 0)
+		r = meet_denials(out, ceiling);
+	if (r >= 0)
+		r = meet_denials(out, request);
 	if (r >= 0)
 		r = meet_variables(out, ceiling, request);
 	if (r >= 0)

@@ -200,6 +200,34 @@ static int check_file(struct maker *m, const char *rule, const char *source, con
 	return 0;
 }
 
+/* The pattern that hides `source`, or NULL. */
+static const char *denied_by(const struct maker *m, const char *source)
+{
+	for (size_t i = 0; i < m->plan->deny_count; i++)
+		if (rf_pattern_covers(&m->plan->deny[i], source))
+			return m->plan->deny[i].text;
+	return NULL;
+}
+
+static int add_denials(struct maker *m)
+{
+	const struct rf_list *list = &m->policy->values[RF_KEY_DENY].list;
+	struct rf_pattern *deny = rf_arena_alloc(m->arena, (list->count + 1) * sizeof(*deny));
+
+	if (!deny)
+		return fail_memory(m);
+	for (size_t i = 0; i < list->count; i++) {
+		const char *text = rf_arena_copy(m->arena, list->items[i].name);
+
+		if (!text)
+			return fail_memory(m);
+		rf_pattern_init(&deny[i], text);
+	}
+	m->plan->deny = deny;
+	m->plan->deny_count = list->count;
+	return 0;
+}
+
 static int add_files(struct maker *m, enum rf_key key, unsigned rights)
 {
 	const struct rf_list *list = &m->policy->values[key].list;
@@ -219,6 +247,11 @@ static int add_files(struct maker *m, enum rf_key key, unsigned rights)
 			return m->err->code;
 		if (!place.path || !place.source)
 			return fail_memory(m);
+		if (denied_by(m, source)) {
+			note(m, rf_arena_printf(m->arena, "%s does not show %s: files.deny has %s",
+						rule, source, denied_by(m, source)));
+			continue;
+		}
 		if (add_place(m, &place) < 0)
 			return m->err->code;
 		if (rf_current_is_secret(source))
@@ -259,6 +292,12 @@ static int add_current(struct maker *m)
 		why = "holds Ringfort's own state";
 	if (!why && rf_place_in_the_way(cwd))
 		why = "would cover a place of the box's own";
+	if (!why && denied_by(m, cwd)) {
+		note(m, rf_arena_printf(m->arena,
+					"the current directory is not shown: files.deny has %s",
+					denied_by(m, cwd)));
+		return 0;
+	}
 	if (why) {
 		note(m, rf_arena_printf(m->arena,
 					"the current directory %s %s and is not shown; "
@@ -302,7 +341,7 @@ static int sort_files(struct maker *m)
 static int mask_state(struct maker *m, const struct rf_place *file, const char *state)
 {
 	const char *rest = state + strlen(file->source);
-	struct rf_place mask = { .kind = RF_PLACE_MASK,
+	struct rf_place mask = { .kind = RF_PLACE_HIDE,
 				 .path = rf_arena_printf(m->arena, "%s%s", file->path, rest),
 				 .is_optional = true,
 				 .why = "Ringfort's own state",
@@ -334,7 +373,7 @@ static int mask_states(struct maker *m)
 
 static int add_all_files(struct maker *m)
 {
-	if (find_states(m) < 0 || add_files(m, RF_KEY_READ, RX) < 0 ||
+	if (find_states(m) < 0 || add_denials(m) < 0 || add_files(m, RF_KEY_READ, RX) < 0 ||
 	    add_files(m, RF_KEY_WRITE, RWX) < 0 || add_current(m) < 0 || sort_files(m) < 0)
 		return m->err->code;
 	return mask_states(m);
@@ -498,6 +537,7 @@ static void add_scalars(struct maker *m)
 	plan->has_unix = number(m, RF_KEY_UNIX) == RF_SWITCH_ON;
 	plan->syscalls = (enum rf_syscalls)number(m, RF_KEY_SYSCALLS);
 	plan->may_be_weaker = number(m, RF_KEY_WEAKER) == RF_WEAKER_ALLOW;
+	plan->hides_credentials = number(m, RF_KEY_CREDENTIALS) == RF_CREDENTIALS_HIDE;
 	plan->needs_hard = number(m, RF_KEY_REQUIRE) == RF_REQUIRE_HARD;
 	plan->hostname = rf_arena_copy(m->arena, m->policy->values[RF_KEY_HOSTNAME].text);
 	plan->user = USER;

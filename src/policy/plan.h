@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "policy/pattern.h"
 #include "policy/policy.h"
 
 /* What one place in the box is made of. */
@@ -27,6 +28,7 @@ enum rf_place_kind {
 	RF_PLACE_PROC,    /* a fresh procfs of the box's own processes */
 	RF_PLACE_PTS,     /* a fresh devpts */
 	RF_PLACE_MASK,    /* something beneath an earlier place, hidden */
+	RF_PLACE_HIDE,    /* something beneath a shown tree, hidden if it is there */
 	RF_PLACE_LOCK,    /* something beneath an earlier place, made read-only (/proc/sys) */
 };
 
@@ -62,6 +64,9 @@ struct rf_facts {
 struct rf_plan {
 	struct rf_place *places; /* in the order they are made: what lies beneath comes later */
 	size_t place_count;
+	struct rf_pattern *deny; /* what is hidden wherever a tree of the host would show it */
+	size_t deny_count;
+	bool hides_credentials; /* those that are well known, at the top of each shown tree */
 	uint64_t limits[RF_LIMIT_COUNT];
 	char **commands;      /* NULL-ended: the only programs that can be run; NULL: all */
 	char **env;           /* NULL-ended, "K=V" */
@@ -77,7 +82,7 @@ struct rf_plan {
 	bool has_loopback; /* sockets of the inet families work inside the box */
 	bool has_unix;     /* unix sockets too, which reach those of the host in shown trees */
 	enum rf_syscalls syscalls;
-	char **seccomp; /* NULL-ended: system call profiles on the host, all of which apply */
+	char **seccomp;    /* NULL-ended: system call profiles on the host, all of which apply */
 	bool has_terminal; /* its standard streams are a terminal of its own, not pipes */
 	bool may_be_weaker;
 	bool needs_hard; /* every limit graded hard, or no run */

@@ -85,6 +85,10 @@ int rf_policy_set(struct rf_policy *policy, const char *key, const char *text, c
 	}
 	if (index == RF_KEY_READ || index == RF_KEY_WRITE)
 		rf_value_settle(policy);
+	if (rf_value_check_deny(policy, (enum rf_key)index, err) < 0) {
+		rf_rune_tidy(err);
+		return err->code;
+	}
 	return 0;
 }
 
@@ -140,6 +144,8 @@ static bool keeps_final(const struct rf_policy *base, const struct rf_policy *ov
 		return true;
 	case RF_KEY_TYPE_FILTERS:
 		return true; /* one more only takes away */
+	case RF_KEY_TYPE_PATTERNS:
+		return true; /* to hide more is stricter, and nothing takes a pattern away */
 	case RF_KEY_TYPE_KEYS:
 		return (over->finals & ~base->finals) == 0;
 	}

@@ -101,6 +101,8 @@ static int read_list(struct reader *r, enum rf_key key)
 			return 0;
 		if (read_element(r, key) < 0)
 			return r->err->code;
+		if (rf_value_check_deny(r->policy, key, r->err) < 0)
+			return rf_markup_at(&r->yaml);
 	}
 }
 
@@ -152,6 +154,7 @@ static int read_value(struct reader *r, enum rf_key key)
 	r->policy->lines[key] = (int)r->yaml.event.start_mark.line + 1;
 	switch (rf_key_table[key].type) {
 	case RF_KEY_TYPE_FILES:
+	case RF_KEY_TYPE_PATTERNS:
 	case RF_KEY_TYPE_NAMES:
 	case RF_KEY_TYPE_PROGRAMS:
 	case RF_KEY_TYPE_KEYS:

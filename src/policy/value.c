@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "policy/chain.h"
+#include "policy/pattern.h"
 
 static int fail_list(int code, struct rf_err *err)
 {
@@ -95,6 +96,20 @@ static int set_files(struct rf_key_value *value, const char *text, const struct 
 	if (!rf_json_is_utf8(source, strlen(source)) || !rf_json_is_utf8(dest, strlen(dest)))
 		return rf_fail_say(err, -EINVAL, "a path that is not UTF-8");
 	r = rf_list_unite(&value->list, source, dest);
+	return r < 0 ? fail_list(r, err) : 0;
+}
+
+static int set_pattern(struct rf_key_value *value, const char *text,
+		       const struct rf_files_base *base, struct rf_err *err)
+{
+	char pattern[RF_FILES_PATH];
+	int r;
+
+	if (rf_pattern_normal(text, base, pattern, err) < 0)
+		return err->code;
+	if (!rf_json_is_utf8(pattern, strlen(pattern)))
+		return rf_fail_say(err, -EINVAL, "a pattern that is not UTF-8");
+	r = rf_list_unite(&value->list, pattern, NULL);
 	return r < 0 ? fail_list(r, err) : 0;
 }
 
@@ -266,6 +281,9 @@ int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
 	case RF_KEY_TYPE_FILES:
 		r = set_files(value, text, base, err);
 		break;
+	case RF_KEY_TYPE_PATTERNS:
+		r = set_pattern(value, text, base, err);
+		break;
 	case RF_KEY_TYPE_NAMES:
 		r = set_name(value, text, err);
 		break;
@@ -327,4 +345,36 @@ void rf_value_settle(struct rf_policy *policy)
 	for (size_t i = 0; i < write->count; i++)
 		rf_list_remove(&policy->values[RF_KEY_READ].list, write->items[i].name,
 			       write->items[i].value);
+}
+
+/* Refuses if a pattern hides what a rule of `key` shows. */
+static int check_pair(const char *deny, enum rf_key key, const char *source, struct rf_err *err)
+{
+	struct rf_pattern pattern;
+
+	rf_pattern_init(&pattern, deny);
+	if (!rf_pattern_covers(&pattern, source))
+		return 0;
+	rf_fail_say(err, -EINVAL, "%s shows %.80s, and files.deny hides %.80s",
+		    rf_key_table[key].path, source, deny);
+	return rf_fail_hint(err, "take one of the two out");
+}
+
+int rf_value_check_deny(const struct rf_policy *policy, enum rf_key key, struct rf_err *err)
+{
+	const struct rf_list *mine = &policy->values[key].list;
+	const struct rf_list *deny = &policy->values[RF_KEY_DENY].list;
+	const char *newest = mine->count ? mine->items[mine->count - 1].name : NULL;
+	int r = 0;
+
+	if (key == RF_KEY_READ || key == RF_KEY_WRITE)
+		for (size_t i = 0; newest && i < deny->count && r == 0; i++)
+			r = check_pair(deny->items[i].name, key, newest, err);
+	for (int k = RF_KEY_READ; key == RF_KEY_DENY && k <= RF_KEY_WRITE; k++) {
+		const struct rf_list *list = &policy->values[k].list;
+
+		for (size_t i = 0; newest && i < list->count && r == 0; i++)
+			r = check_pair(newest, (enum rf_key)k, list->items[i].name, err);
+	}
+	return r;
 }

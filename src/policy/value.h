@@ -23,4 +23,10 @@ int rf_value_join(struct rf_policy *to, const struct rf_policy *from, enum rf_ke
 /* Where different sources listed one rule under read and write, write wins. */
 void rf_value_settle(struct rf_policy *policy);
 
+/*
+ * Refuses a source of rules that shows a file and hides it: looks at the newest element of `key`, and
+ * has nothing to say about other keys.  Between sources, hiding wins.
+ */
+int rf_value_check_deny(const struct rf_policy *policy, enum rf_key key, struct rf_err *err);
+
 #endif

@@ -45,8 +45,19 @@ static void look_at_host(const struct walk *walk, const struct rf_place *place,
 	int len = snprintf(view->source, sizeof(view->source), "%s%s", place->source,
 			   view->path + strlen(place->path));
 
-	if (len < (int)sizeof(view->source))
-		walk->host->look(walk->host->data, place, view->source, sight);
+	if (len >= (int)sizeof(view->source))
+		return;
+	walk->host->look(walk->host->data, place, view->source, sight);
+	/* Patterns are for what the policy shows, and hide what is there and no link. */
+	if (strcmp(place->rule, "default") == 0 || sight->kind == RF_VIEW_NOTHING ||
+	    sight->kind == RF_VIEW_LINK)
+		return;
+	for (size_t i = 0; i < walk->plan->deny_count; i++)
+		if (rf_pattern_covers(&walk->plan->deny[i], view->source)) {
+			view->denied = walk->plan->deny[i].text;
+			*sight = (struct rf_view_sight){ .kind = RF_VIEW_HIDDEN };
+			return;
+		}
 }
 
 /* What stands at view->path, with its place in `view` and a link's target in `sight`. */
@@ -58,6 +69,7 @@ static void look(const struct walk *walk, struct rf_view *view, struct rf_view_s
 	*sight = (struct rf_view_sight){ .kind = RF_VIEW_NOTHING };
 	view->place = place;
 	view->source[0] = '\0';
+	view->denied = NULL;
 	switch (place ? place->kind : RF_PLACE_DIR) {
 	case RF_PLACE_HOST:
 	case RF_PLACE_SYSTEM:
@@ -87,6 +99,7 @@ static void look(const struct walk *walk, struct rf_view *view, struct rf_view_s
 		sight->can = RF_RIGHT_READ | RF_RIGHT_EXEC;
 		break;
 	case RF_PLACE_MASK:
+	case RF_PLACE_HIDE:
 		sight->kind = RF_VIEW_HIDDEN;
 		break;
 	}

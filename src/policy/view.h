@@ -45,6 +45,7 @@ struct rf_view {
 	enum rf_view_kind kind;
 	unsigned can;
 	bool has_links;               /* symbolic links were followed on the way */
+	const char *denied;           /* HIDDEN by this pattern of files.deny, or NULL */
 	const struct rf_place *place; /* that governs it, or NULL: the root's own folders */
 	char path[RF_FILES_PATH];     /* where it really is, in the box */
 	char source[RF_FILES_PATH];   /* where that is on the host, or "" */

@@ -78,8 +78,12 @@ static bool is_out_of_reach(const struct rf_view *view, const char *path, struct
 {
 	switch (view->kind) {
 	case RF_VIEW_HIDDEN:
-		answer(why, RF_WHY_NO, rule_of(view), "%s is hidden: %s", view->path,
-		       view->place->why);
+		if (view->denied)
+			answer(why, RF_WHY_NO, "files.deny", "%s is hidden: files.deny has %s",
+			       view->path, view->denied);
+		else
+			answer(why, RF_WHY_NO, rule_of(view), "%s is hidden: %s", view->path,
+			       view->place->why);
 		return true;
 	case RF_VIEW_CLOSED:
 		answer(why, RF_WHY_NO, "mode",

@@ -261,8 +261,8 @@ RF_TEST(our_own_state_is_hidden_in_what_is_shown)
 	struct rf_plan *plan = make_plan("files: {read: [~, ~/.local, /var/lib:/v]}", "/srv/p");
 	const struct rf_place *mine = find(plan, "/home/ada/.local/state/ringfort");
 
-	RF_CHECK(mine && mine->kind == RF_PLACE_MASK && mine->is_optional, "in the home");
-	RF_CHECK(find(plan, "/v/ringfort") && find(plan, "/v/ringfort")->kind == RF_PLACE_MASK,
+	RF_CHECK(mine && mine->kind == RF_PLACE_HIDE && mine->is_optional, "in the home");
+	RF_CHECK(find(plan, "/v/ringfort") && find(plan, "/v/ringfort")->kind == RF_PLACE_HIDE,
 		 "in /var/lib");
 	check_order(plan);
 	rf_plan_free(plan);

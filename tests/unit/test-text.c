@@ -94,11 +94,16 @@ RF_TEST(every_error_says_where_and_what_to_do)
 		{ "limits: {pids: 1, pids: 2}", 1, 19, "limits.pids: the key is here twice", "" },
 		{ "env: {set: {A: 1, A: 1}}", 1, 19, "env.set.A: the name is here twice", "" },
 		{ "[a]: b", 1, 1, "a key is needed here, not a list", "" },
+		/* what can't be hidden */
+		{ "files: {deny: [/a/../b]}", 1, 16, "files.deny: a path with \"..\" in it",
+		  "write the path that is meant, without \"..\"" },
+		{ "files: {deny: [/a], read: [/a/b]}", 1, 28, "files.read shows /a/b, and files.deny hides /a",
+		  "take one of the two out" },
+		{ "files: {write: [/a/b], deny: [/x, '**/b']}", 1, 35,
+		  "files.write shows /a/b, and files.deny hides /**/b", "take one of the two out" },
 		/* what this version can't do */
 		{ "commands: [git, a/b]", 1, 17, "commands: \"a/b\" is neither a name nor an absolute path",
 		  "write the program's name, or its whole path in the box" },
-		{ "files: {deny: [x]}", 1, 9, "`files.deny` is not supported by this version",
-		  "show only what is needed, in files.read and files.write" },
 		{ "network: {allow: [a]}", 1, 11, "`network.allow` is not supported by this version",
 		  "use `network: none`, or `network: host` for all of it" },
 		{ "isolation: vm", 1, 12, "isolation: \"vm\" is not supported by this version", "this version knows: auto, process" },

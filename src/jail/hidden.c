@@ -1,0 +1,467 @@
+/*
+ * What a box must not see of the trees that it is shown: see hidden.h.
+ *
+ * A pattern is followed into a tree as a set of states (policy/pattern.h): where only names without
+ * wildcards can come next, these are looked up and nothing is listed, so that a plain path costs a few
+ * calls in a tree of any size.  What matches is not entered.  A folder that can't be listed is
+ * hidden as a whole if the box could search it, since nobody knows what is in it.
+ */
+#include "jail/hidden.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "jail/box.h"
+#include "jail/source.h"
+#include "jail/walk.h"
+#include "policy/credential.h"
+#include "policy/current.h"
+
+#define HOPS 16 /* links that lead to links */
+
+/* The search in one tree. */
+struct finder {
+	struct rf_box *box;
+	size_t index; /* of the place */
+	const struct rf_place *place;
+	int top;
+	const struct rf_pattern **patterns; /* those that can match in this tree */
+	size_t count;
+	const struct rf_pattern *last; /* the one that matched last, for errors */
+	struct rf_err *err;
+};
+
+void rf_hidden_done(struct rf_hidden_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->items[i].path);
+		free(list->items[i].source);
+	}
+	free(list->items);
+	*list = (struct rf_hidden_list){ 0 };
+}
+
+/* ------------------------------------------------------------- the list */
+
+/* Adds what shows at `rest` beneath the place.  `rest` is "" or begins with a slash. */
+static int add(struct rf_box *box, size_t place, const char *rest, const char *rule, nlink_t names,
+	       bool is_target)
+{
+	const struct rf_place *p = &box->plan->places[place];
+	struct rf_hidden_list *list = &box->hidden;
+	struct rf_hidden item = {
+		.rule = rule, .place = place, .names = names, .is_target = is_target
+	};
+
+	if (list->count == RF_MAX_HIDDEN)
+		return -E2BIG;
+	if (list->count == list->room) {
+		size_t room = list->room ? list->room * 2 : 16;
+		struct rf_hidden *items = realloc(list->items, room * sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		list->items = items;
+		list->room = room;
+	}
+	if (asprintf(&item.path, "%s%s", p->path, rest) < 0)
+		return -ENOMEM;
+	if (asprintf(&item.source, "%s%s", p->kind == RF_PLACE_HIDE ? p->path : p->source, rest) <
+	    0) {
+		free(item.path);
+		return -ENOMEM;
+	}
+	item.rest = strlen(item.source) - strlen(rest) + (*rest == '/');
+	list->items[list->count++] = item;
+	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct rf_hidden *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
+
+	return order ? order
+		     : strcmp(y->rule, x->rule); /* a rule of the policy's before a default */
+}
+
+static void sort(struct rf_hidden_list *list)
+{
+	size_t kept = 0;
+
+	if (list->count > 1)
+		qsort(list->items, list->count, sizeof(*list->items), by_path);
+	for (size_t i = 0; i < list->count; i++) {
+		if (kept > 0 && strcmp(list->items[kept - 1].path, list->items[i].path) == 0) {
+			free(list->items[i].path);
+			free(list->items[i].source);
+		} else {
+			list->items[kept++] = list->items[i];
+		}
+	}
+	list->count = kept;
+}
+
+/* ------------------------------------------------------------- places */
+
+/* True for a tree of the host that the policy or the current directory shows. */
+static bool is_shown(const struct rf_place *place)
+{
+	return place->kind == RF_PLACE_HOST && rf_source_is_named(place);
+}
+
+/* The innermost place at or above a path in the box, or NULL. */
+static const struct rf_place *governing(const struct rf_plan *plan, const char *path)
+{
+	const struct rf_place *best = NULL;
+
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (plan->places[i].kind != RF_PLACE_HIDE &&
+		    rf_path_is_beneath(path, plan->places[i].path) &&
+		    (!best || strlen(plan->places[i].path) >= strlen(best->path)))
+			best = &plan->places[i];
+	return best;
+}
+
+/* True if a place of its own, shown by the policy, is at or beneath the path in the box. */
+static bool holds_place(const struct rf_plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (is_shown(&plan->places[i]) && rf_path_is_beneath(plan->places[i].path, path))
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------------------- links */
+
+/* Puts what a link says before the rest of a path, and takes "." and ".." out.  False: too long. */
+static bool put_target(char *path, size_t at, const char *target, const char *rest)
+{
+	char whole[2 * PATH_MAX + NAME_MAX];
+	size_t len = 0;
+
+	/* A relative target counts from the folder of the link, whose name begins at `at`. */
+	if (snprintf(whole, sizeof(whole), "%.*s/%s%s", target[0] == '/' ? 0 : (int)at, path,
+		     target, rest) >= (int)sizeof(whole))
+		return false;
+	for (const char *part = whole; *part;) {
+		size_t n = strcspn(part, "/");
+
+		if (n == 2 && memcmp(part, "..", 2) == 0) {
+			while (len > 0 && path[--len] != '/')
+				;
+		} else if (n > 0 && !(n == 1 && *part == '.')) {
+			if (len + n + 1 >= PATH_MAX)
+				return false;
+			path[len++] = '/';
+			memmove(path + len, part, n);
+			len += n;
+		}
+		part += n + (part[n] == '/');
+	}
+	path[len] = '\0';
+	return len > 0;
+}
+
+/*
+ * Follows links the way the box would, by its own names, as far as they stay in trees that the policy
+ * shows.  `path` has room for PATH_MAX bytes.  Gives the place, or NULL if it leads elsewhere.
+ */
+static const struct rf_place *follow(const struct rf_plan *plan, char *path)
+{
+	int hops = 0;
+
+	for (size_t end = 0; path[end];) {
+		char target[PATH_MAX], source[PATH_MAX + 1], rest[PATH_MAX];
+		const struct rf_place *place;
+		size_t start = end;
+		ssize_t len = -1;
+
+		end += 1 + strcspn(path + end + 1, "/");
+		snprintf(rest, sizeof(rest), "%s", path + end);
+		path[end] = '\0';
+		place = governing(plan, path);
+		if (place && is_shown(place) && strcmp(path, place->path) != 0 &&
+		    snprintf(source, sizeof(source), "%s%s", place->source,
+			     path + strlen(place->path)) < (int)sizeof(source))
+			len = readlink(source, target, sizeof(target) - 1);
+		path[end] = rest[0];
+		if (len < 0)
+			continue;
+		target[len] = '\0';
+		if (++hops > HOPS || !put_target(path, start, target, rest))
+			return NULL;
+		end = 0;
+	}
+	{
+		const struct rf_place *place = governing(plan, path);
+
+		return place && is_shown(place) && strcmp(path, place->path) != 0 ? place : NULL;
+	}
+}
+
+/* Hides what the link at `rest` beneath the place leads to, if the box could see it. */
+static int add_target(struct rf_box *box, size_t index, const char *rest, const char *rule)
+{
+	char path[PATH_MAX], source[PATH_MAX];
+	const struct rf_place *place;
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), "%s%s", box->plan->places[index].path, rest) >=
+	    (int)sizeof(path))
+		return 0;
+	place = follow(box->plan, path);
+	if (!place || holds_place(box->plan, path) ||
+	    snprintf(source, sizeof(source), "%s%s", place->source, path + strlen(place->path)) >=
+		    (int)sizeof(source) ||
+	    lstat(source, &st) < 0)
+		return 0;
+	return add(box, (size_t)(place - box->plan->places), path + strlen(place->path), rule, 1,
+		   true);
+}
+
+/* Hides the entry `name` of the open folder `dir`, at `rest` beneath the place, if it is there. */
+static int hide(struct rf_box *box, size_t index, int dir, const char *name, const char *rest,
+		const char *rule)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return 0; /* gone, or out of the caller's reach and so of the box's */
+	if (S_ISLNK(st.st_mode))
+		return add_target(box, index, rest, rule);
+	return add(box, index, rest, rule, S_ISREG(st.st_mode) ? st.st_nlink : 1, false);
+}
+
+/* ------------------------------------------------------------- patterns */
+
+static int on_entry(void *data, const struct rf_walk_entry *entry, void *ret_tag)
+{
+	struct finder *f = data;
+	const uint64_t *states = entry->tag;
+	uint64_t *next = ret_tag;
+	size_t len = strlen(entry->name);
+	bool is_alive = false;
+	char rest[PATH_MAX + 1], path[2 * PATH_MAX];
+	const struct rf_pattern *match = NULL;
+
+	for (size_t i = 0; i < f->count; i++) {
+		next[i] = rf_pattern_step(f->patterns[i], states[i], entry->name, len);
+		is_alive |= rf_pattern_is_alive(f->patterns[i], next[i]);
+		if (rf_pattern_is_match(f->patterns[i], next[i]))
+			match = f->patterns[i];
+	}
+	if (!match && !(is_alive && entry->type == S_IFDIR))
+		return 0;
+	snprintf(rest, sizeof(rest), "/%s", entry->path);
+	snprintf(path, sizeof(path), "%s%s", f->place->path, rest);
+	/* What another rule puts there is looked at as a tree of its own. */
+	for (size_t i = 0; i < f->box->plan->place_count; i++)
+		if (i != f->index && is_shown(&f->box->plan->places[i]) &&
+		    strcmp(f->box->plan->places[i].path, path) == 0)
+			return 0;
+	if (!match)
+		return 1;
+	f->last = match;
+	return hide(f->box, f->index, entry->dir, entry->name, rest, "files.deny");
+}
+
+/* The names that could come next, as long as none of them has a wildcard. */
+static int only(void *data, const void *tag, size_t at, char *name)
+{
+	const struct finder *f = data;
+	const uint64_t *states = tag;
+	int found = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		for (size_t k = 0; k < f->patterns[i]->count; k++) {
+			char text[RF_PATTERN_NAME];
+
+			if (!(states[i] & UINT64_C(1) << k))
+				continue;
+			if (!rf_pattern_name(f->patterns[i], k, text))
+				return -1;
+			if (at-- == 0) {
+				memcpy(name, text, strlen(text) + 1);
+				found = 1;
+			}
+		}
+	return found;
+}
+
+/* A folder that can't be listed, in which something could match. */
+static int on_closed(void *data, const char *path)
+{
+	struct finder *f = data;
+	char rest[PATH_MAX + 1];
+
+	if (!*path)
+		return -EACCES; /* the top: then the tree can't be shown with patterns at all */
+	if (!f->box->is_root && faccessat(f->top, path, X_OK, AT_EACCESS) < 0)
+		return 0; /* nor can the box go in, as the same user */
+	snprintf(rest, sizeof(rest), "/%s", path);
+	return add(f->box, f->index, rest, "files.deny", 1, false);
+}
+
+static int tell(const struct finder *f, int code, size_t max)
+{
+	const char *pattern = (f->last ? f->last : f->patterns[0])->text;
+
+	rf_fail(f->err, code, "files.deny: %.80s: look through %.80s", pattern, f->place->source);
+	if (code != -E2BIG)
+		return f->err->code;
+	if (f->box->hidden.count == RF_MAX_HIDDEN) {
+		rf_fail_say(f->err, code, "files.deny: %.80s hides more than %d files in %.80s",
+			    pattern, RF_MAX_HIDDEN, f->place->source);
+		return rf_fail_hint(f->err, "deny the folder that holds them, or show less");
+	}
+	rf_fail_say(f->err, code, "files.deny: %.80s: more than %zu files to look at in %.80s",
+		    f->patterns[0]->text, max, f->place->source);
+	return rf_fail_hint(f->err, "show a smaller folder, or write the pattern without **");
+}
+
+static int find_denied(struct finder *f, const uint64_t *states)
+{
+	struct rf_walk walk = {
+		/* Each entry is held against each pattern: many of them make it slow. */
+		.max = RF_MAX_WALK / (1 + f->count / 64),
+		.tag_size = f->count * sizeof(uint64_t),
+		.tag = states,
+		.data = f,
+		.on_entry = on_entry,
+		.only = only,
+		.on_closed = on_closed,
+	};
+	int code = rf_walk_tree(&walk, f->top);
+
+	return code < 0 ? tell(f, code, walk.max) : 0;
+}
+
+/* ------------------------------------------------------------- credentials */
+
+/* True if the policy itself names `source`, or something in it: then it is meant to be seen. */
+static bool is_asked_for(const struct rf_plan *plan, const char *source)
+{
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (is_shown(&plan->places[i]) &&
+		    rf_path_is_beneath(plan->places[i].source, source))
+			return true;
+	return false;
+}
+
+/* `dir` is -ELOOP if the folder is reached through a link. */
+static int find_credential(struct finder *f, int dir, const char *folder, const char *name)
+{
+	char rest[256], source[PATH_MAX + 256];
+	struct stat st;
+
+	if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return 0;
+	snprintf(rest, sizeof(rest), "%s%s/%s", *folder ? "/" : "", folder, name);
+	snprintf(source, sizeof(source), "%s%s", f->place->source, rest);
+	if (is_asked_for(f->box->plan, source))
+		return 0;
+	if (dir < 0)
+		return add_target(f->box, f->index, rest, "files.credentials");
+	return hide(f->box, f->index, dir, name, rest, "files.credentials");
+}
+
+/* A folder of the host's is looked into by its descriptor, never through a link. */
+static int find_credentials(struct finder *f)
+{
+	int code = 0;
+
+	if (!f->box->plan->hides_credentials || rf_current_is_secret(f->place->source))
+		return 0;
+	for (size_t i = 0; i < rf_credential_count && code == 0; i++) {
+		const struct rf_credential_folder *row = &rf_credential_table[i];
+		RF_AUTO_FD int opened = -1;
+		int dir = f->top;
+
+		if (*row->folder) {
+			opened = rf_path_open_beneath(f->top, row->folder, O_PATH | O_DIRECTORY);
+			dir = opened;
+		}
+		if (dir < 0 && dir != -ELOOP)
+			continue;
+		for (const char *const *name = row->names; *name && code == 0; name++)
+			code = find_credential(f, dir, row->folder, *name);
+	}
+	return code < 0 ? rf_fail(f->err, code, "hide the credentials in %s", f->place->source) : 0;
+}
+
+/* ------------------------------------------------------------- the whole */
+
+/* Chooses the patterns that can match beneath the place.  Gives how many. */
+static size_t choose(const struct rf_plan *plan, const struct rf_place *place,
+		     const struct rf_pattern **patterns, uint64_t *states)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->deny_count; i++) {
+		uint64_t at = rf_pattern_walk(&plan->deny[i], place->source);
+
+		if (!rf_pattern_is_alive(&plan->deny[i], at))
+			continue;
+		states[count] = at;
+		patterns[count++] = &plan->deny[i];
+	}
+	return count;
+}
+
+static int find_in(struct rf_box *box, size_t index, const struct rf_pattern **patterns,
+		   uint64_t *states, struct rf_err *err)
+{
+	const struct rf_place *place = &box->plan->places[index];
+	struct finder f = { .box = box, .index = index, .place = place, .err = err };
+	RF_AUTO_FD int opened = -1;
+	struct stat st;
+
+	f.patterns = patterns;
+	f.count = choose(box->plan, place, patterns, states);
+	if (f.count == 0 && !box->plan->hides_credentials)
+		return 0;
+	f.top = box->trees ? box->trees[index] : -1; /* a lesser box has none */
+	if (f.top < 0) {
+		opened = rf_source_find(place, err);
+		f.top = opened;
+	}
+	if (f.top < 0)
+		return err->code;
+	if (fstat(f.top, &st) < 0)
+		return rf_fail(err, -errno, "look at %s", place->source);
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	if (find_credentials(&f) < 0)
+		return err->code;
+	return f.count ? find_denied(&f, states) : 0;
+}
+
+int rf_hidden_find(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_plan *plan = box->plan;
+	const struct rf_pattern **patterns = calloc(plan->deny_count + 1, sizeof(void *));
+	uint64_t *states = calloc(plan->deny_count + 1, sizeof(*states));
+	int code = patterns && states ? 0 : rf_fail(err, -ENOMEM, "hide files");
+
+	for (size_t i = 0; i < plan->place_count && code == 0; i++) {
+		if (plan->places[i].kind == RF_PLACE_HIDE &&
+		    add(box, i, "", plan->places[i].rule, 1, false) < 0)
+			code = rf_fail(err, -ENOMEM, "hide files");
+		else if (is_shown(&plan->places[i]))
+			code = find_in(box, i, patterns, states, err);
+	}
+	free(patterns);
+	free(states);
+	sort(&box->hidden);
+	return code;
+}

@@ -1,0 +1,250 @@
+/*
+ * Protected names: see protected.h.
+ *
+ * A row has to act by itself, or as part of something ordinary such as opening the folder, a commit or
+ * a push.  What is run by being named (a Makefile, a script) is a program like any other; those
+ * that can be executed are found by their mode.
+ */
+#include "policy/protected.h"
+
+#include <string.h>
+
+#include "base/fd.h"
+
+#define HOOK   "git hook"
+#define GIT    "git settings"
+#define EDITOR "editor settings"
+#define AGENT  "agent settings"
+#define WORDS  "agent instructions"
+#define CI     "pipeline"
+#define SHELL  "shell start-up"
+#define START  "start-up entry"
+#define TOOL   "tool settings"
+
+/*
+ * `*` stands for a part of one name and `**` for any names.  Rows of one folder stand together, so that
+ * the names at the top are told apart by looking at the row before.
+ */
+/* clang-format off */
+static const struct row {
+	const char *path;
+	const char *what;
+	bool is_top; /* counts at the top of a tree only: what acts there is a home's */
+} rows[] = {
+	{ ".git/hooks/**",                   HOOK },
+	{ ".git/config",                     GIT },
+	{ ".git/config.worktree",            GIT },
+	{ ".git/info/attributes",            GIT },
+	{ ".git/commondir",                  GIT },
+	{ ".git/modules/**/hooks/**",        HOOK },
+	{ ".git/modules/**/config",          GIT },
+	{ ".git/worktrees/*/config.worktree", GIT },
+	{ ".gitmodules",                     GIT },
+	{ ".gitattributes",                  GIT },
+	{ ".husky/**",                       HOOK },
+	{ ".githooks/**",                    HOOK },
+	{ ".pre-commit-config.yaml",         HOOK },
+	{ "lefthook.yml",                    HOOK },
+	{ ".lefthook.yml",                   HOOK },
+
+	{ ".envrc",                          SHELL },
+	{ ".mise.toml",                      TOOL },
+	{ "mise.toml",                       TOOL },
+	{ ".npmrc",                          TOOL },
+	{ ".yarnrc",                         TOOL },
+	{ ".yarnrc.yml",                     TOOL },
+	{ ".pnpmfile.cjs",                   TOOL },
+	{ ".cargo/config",                   TOOL },
+	{ ".cargo/config.toml",              TOOL },
+	{ ".gdbinit",                        TOOL },
+	{ ".lldbinit",                       TOOL },
+	{ ".pdbrc",                          TOOL },
+	{ "sitecustomize.py",                TOOL },
+	{ "usercustomize.py",                TOOL },
+
+	{ ".vscode/*.json",                  EDITOR },
+	{ "*.code-workspace",                EDITOR },
+	{ ".idea/**",                        EDITOR },
+	{ ".zed/*.json",                     EDITOR },
+	{ ".devcontainer/**",                EDITOR },
+	{ ".devcontainer.json",              EDITOR },
+	{ ".exrc",                           EDITOR },
+	{ ".nvimrc",                         EDITOR },
+	{ ".nvim.lua",                       EDITOR },
+	{ ".lvimrc",                         EDITOR },
+	{ ".vimrc",                          EDITOR },
+	{ ".dir-locals.el",                  EDITOR },
+
+	{ ".mcp.json",                       AGENT },
+	{ ".claude/**",                      AGENT },
+	{ ".cursor/**",                      AGENT },
+	{ ".codex/**",                       AGENT },
+	{ ".gemini/**",                      AGENT },
+	{ ".continue/**",                    AGENT },
+	{ ".windsurf/**",                    AGENT },
+	{ ".roo/**",                         AGENT },
+	{ ".kiro/**",                        AGENT },
+	{ ".aider.conf.yml",                 AGENT },
+	{ ".opencode/**",                    AGENT },
+	{ "opencode.json",                   AGENT },
+	{ "CLAUDE.md",                       WORDS },
+	{ "CLAUDE.local.md",                 WORDS },
+	{ "AGENTS.md",                       WORDS },
+	{ "GEMINI.md",                       WORDS },
+	{ ".cursorrules",                    WORDS },
+	{ ".windsurfrules",                  WORDS },
+	{ ".clinerules",                     WORDS },
+	{ ".clinerules/**",                  WORDS },
+
+	{ ".github/workflows/**",            CI },
+	{ ".github/actions/**",              CI },
+	{ ".github/copilot-instructions.md", WORDS },
+	{ ".github/instructions/**",         WORDS },
+	{ ".gitlab-ci.yml",                  CI },
+	{ ".circleci/**",                    CI },
+	{ ".buildkite/**",                   CI },
+	{ ".woodpecker/**",                  CI },
+	{ ".woodpecker.yml",                 CI },
+	{ ".forgejo/**",                     CI },
+	{ ".gitea/**",                       CI },
+	{ ".drone.yml",                      CI },
+	{ ".travis.yml",                     CI },
+	{ "azure-pipelines.yml",             CI },
+	{ "bitbucket-pipelines.yml",         CI },
+	{ "Jenkinsfile",                     CI },
+
+	{ ".bashrc",                         SHELL, true },
+	{ ".bash_profile",                   SHELL, true },
+	{ ".bash_login",                     SHELL, true },
+	{ ".bash_logout",                    SHELL, true },
+	{ ".bash_aliases",                   SHELL, true },
+	{ ".profile",                        SHELL, true },
+	{ ".zshrc",                          SHELL, true },
+	{ ".zshenv",                         SHELL, true },
+	{ ".zprofile",                       SHELL, true },
+	{ ".zlogin",                         SHELL, true },
+	{ ".zlogout",                        SHELL, true },
+	{ ".kshrc",                          SHELL, true },
+	{ ".cshrc",                          SHELL, true },
+	{ ".tcshrc",                         SHELL, true },
+	{ ".login",                          SHELL, true },
+	{ ".inputrc",                        SHELL, true },
+	{ ".xprofile",                       START, true },
+	{ ".xinitrc",                        START, true },
+	{ ".xsession",                       START, true },
+	{ ".xsessionrc",                     START, true },
+	{ ".pam_environment",                START, true },
+	{ ".config/autostart/**",            START, true },
+	{ ".config/environment.d/**",        START, true },
+	{ ".config/systemd/user/**",         START, true },
+	{ ".config/fish/**",                 SHELL, true },
+	{ ".config/git/**",                  GIT, true },
+	{ ".config/nvim/**",                 EDITOR, true },
+	{ ".config/pip/**",                  TOOL, true },
+	{ ".local/share/systemd/user/**",    START, true },
+	{ ".local/share/applications/**",    START, true },
+	{ ".ssh/**",                         "ssh settings", true },
+	{ ".gitconfig",                      GIT, true },
+	{ ".emacs",                          EDITOR, true },
+	{ ".emacs.d/**",                     EDITOR, true },
+	{ ".tmux.conf",                      TOOL, true },
+	{ ".screenrc",                       TOOL, true },
+	{ ".pythonrc",                       TOOL, true },
+};
+/* clang-format on */
+
+/* True if the row's part, with at most one `*`, stands for the name. */
+static bool part_is(const char *part, size_t len, const char *name, size_t name_len)
+{
+	const char *star = memchr(part, '*', len);
+	size_t before = star ? (size_t)(star - part) : len, after = star ? len - before - 1 : 0;
+
+	if (!star)
+		return len == name_len && memcmp(part, name, len) == 0;
+	return name_len >= before + after && memcmp(part, name, before) == 0 &&
+	       memcmp(star + 1, name + name_len - after, after) == 0;
+}
+
+/* How a path stands to a row; what is more comes later. */
+enum relation {
+	APART,
+	ABOVE, /* a folder that leads to what the row names */
+	MATCH
+};
+
+/* Compares a path and a row, both from the same folder on. */
+static enum relation compare(const char *row, const char *path)
+{
+	for (;;) {
+		size_t r = strcspn(row, "/"), p = strcspn(path, "/");
+
+		if (strcmp(row, "**") == 0)
+			return MATCH;
+		if (strncmp(row, "**/", 3) == 0) {
+			enum relation best = ABOVE;
+
+			for (const char *at = path; at && best < MATCH;
+			     at = strchr(at, '/'), at += at != NULL)
+				if (compare(row + 3, at) > best)
+					best = MATCH;
+			return best;
+		}
+		if (!part_is(row, r, path, p))
+			return APART;
+		row += r + (row[r] == '/');
+		path += p + (path[p] == '/');
+		if (!*path)
+			return *row ? ABOVE : MATCH;
+		if (!*row)
+			return APART;
+	}
+}
+
+/* The first row that stands so to `path`, from its top or from one of its folders on. */
+static const char *find(const char *path, enum relation relation)
+{
+	for (const char *from = path; from; from = strchr(from, '/'), from += from != NULL)
+		for (size_t i = 0; i < RF_LEN(rows); i++)
+			if (rows[i].path[0] == from[0] || rows[i].path[0] == '*')
+				if ((from == path || !rows[i].is_top) &&
+				    compare(rows[i].path, from) == relation)
+					return rows[i].what;
+	return NULL;
+}
+
+const char *rf_protected_what(const char *path)
+{
+	return find(path, MATCH);
+}
+
+const char *rf_protected_beneath(const char *path)
+{
+	return find(path, ABOVE);
+}
+
+bool rf_protected_begins(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < RF_LEN(rows); i++)
+		if ((rows[i].path[0] == name[0] || rows[i].path[0] == '*') &&
+		    part_is(rows[i].path, strcspn(rows[i].path, "/"), name, len))
+			return true;
+	return false;
+}
+
+bool rf_protected_top(size_t i, const char **ret_name, size_t *ret_len)
+{
+	size_t len;
+
+	if (i >= RF_LEN(rows))
+		return false;
+	len = strcspn(rows[i].path, "/");
+	*ret_name = rows[i].path;
+	*ret_len = len;
+	if (memchr(rows[i].path, '*', len) ||
+	    (i > 0 && strncmp(rows[i - 1].path, rows[i].path, len) == 0 &&
+	     (rows[i - 1].path[len] == '/' || rows[i - 1].path[len] == '\0')))
+		*ret_len = 0;
+	return true;
+}

@@ -1,0 +1,100 @@
+/* Protected names: src/policy/protected.c. */
+#include "policy/protected.h"
+
+#include <string.h>
+
+#include "base/fd.h"
+#include "harness.h"
+
+RF_TEST(what_acts_later_is_told_from_what_does_not)
+{
+	/* clang-format off */
+	static const struct { const char *path, *what; } cases[] = {
+		{ ".git/hooks/pre-commit",              "git hook" },
+		{ "vendor/lib/.git/hooks/post-merge",   "git hook" },
+		{ ".git/hooks/x/y",                     "git hook" },
+		{ ".git/modules/a/b/hooks/update",      "git hook" },
+		{ ".husky/pre-push",                    "git hook" },
+		{ ".git/config",                        "git settings" },
+		{ ".git/modules/sub/config",            "git settings" },
+		{ ".git/modules/config",                "git settings" },
+		{ ".git/worktrees/w/config.worktree",   "git settings" },
+		{ "sub/.gitmodules",                    "git settings" },
+		{ ".envrc",                             "shell start-up" },
+		{ ".vscode/tasks.json",                 "editor settings" },
+		{ "x.code-workspace",                   "editor settings" },
+		{ ".idea/runConfigurations/a.xml",      "editor settings" },
+		{ ".mcp.json",                          "agent settings" },
+		{ ".claude/settings.local.json",        "agent settings" },
+		{ "AGENTS.md",                          "agent instructions" },
+		{ "docs/CLAUDE.md",                     "agent instructions" },
+		{ ".github/workflows/ci.yml",           "pipeline" },
+		{ ".github/copilot-instructions.md",    "agent instructions" },
+		{ ".gitlab-ci.yml",                     "pipeline" },
+		{ ".bashrc",                            "shell start-up" },
+		{ ".config/systemd/user/x.service",     "start-up entry" },
+		{ ".config/fish/conf.d/x.fish",         "shell start-up" },
+		{ ".ssh/authorized_keys",               "ssh settings" },
+		{ "backup/.bashrc",                     NULL },
+		{ "x/.ssh/config",                      NULL },
+		{ ".git/HEAD",                          NULL },
+		{ ".git/modules/sub/index",             NULL },
+		{ ".git/hooks",                         NULL },
+		{ ".gitignore",                         NULL },
+		{ ".vscode/notes.txt",                  NULL },
+		{ ".github/CODEOWNERS",                 NULL },
+		{ "Makefile",                           NULL },
+		{ "package.json",                       NULL },
+		{ "hooks/pre-commit",                   NULL },
+		{ "xAGENTS.md",                         NULL },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		const char *what = rf_protected_what(cases[i].path);
+
+		RF_CHECK(cases[i].what ? what && strcmp(what, cases[i].what) == 0 : !what, "%s: %s",
+			 cases[i].path, what ? what : "ordinary");
+	}
+}
+
+RF_TEST(a_folder_that_leads_to_what_acts_is_known)
+{
+	static const char *const lead[] = { ".git",           ".git/hooks",        "a/b/.git",
+					    ".git/modules/x", ".vscode",           ".config",
+					    ".github",        ".github/workflows", ".ssh",
+					    ".claude",        ".local/share" };
+	static const char *const none[] = { "src",       ".git/objects", ".config/other",
+					    "a/.config", "hooks",        ".git/refs",
+					    ".vscode/x", "a/.ssh",       ".gitignore",
+					    ".github/x" };
+
+	for (size_t i = 0; i < RF_LEN(lead); i++)
+		RF_CHECK(rf_protected_beneath(lead[i]), "%s", lead[i]);
+	for (size_t i = 0; i < RF_LEN(none); i++)
+		RF_CHECK(!rf_protected_beneath(none[i]), "%s", none[i]);
+}
+
+RF_TEST(each_name_at_the_top_comes_once_and_begins_something)
+{
+	char seen[256][64];
+	size_t count = 0, len;
+	const char *name;
+
+	for (size_t i = 0; rf_protected_top(i, &name, &len); i++) {
+		if (len == 0)
+			continue;
+		RF_REQUIRE(count < RF_LEN(seen) && len < sizeof(seen[0]), "%s", name);
+		memcpy(seen[count], name, len);
+		seen[count][len] = '\0';
+		for (size_t k = 0; k < count; k++)
+			RF_CHECK(strcmp(seen[k], seen[count]) != 0, "%s twice", seen[count]);
+		RF_CHECK(rf_protected_begins(seen[count]), "%s", seen[count]);
+		RF_CHECK(rf_protected_what(seen[count]) || rf_protected_beneath(seen[count]), "%s",
+			 seen[count]);
+		count++;
+	}
+	RF_CHECK(count > 50, "%zu", count);
+	RF_CHECK(!rf_protected_begins("Makefile") && rf_protected_begins("a.code-workspace"),
+		 "begins");
+}
