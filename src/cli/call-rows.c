@@ -127,7 +127,7 @@ int rf_call_rows_make(const struct rf_plan *plan, struct rf_call_rows *ret_rows,
 		calls += rf_call_groups[g].count;
 	rows->rows = calloc(calls + profiles + 1, sizeof(*rows->rows));
 	rows->texts = calloc(2 * calls + 1, sizeof(*rows->texts));
-	rows->rulesets = calloc(profiles + 1, sizeof(*rows->rulesets));
+	rows->rulesets = calloc(profiles + 1, sizeof(struct rf_ruleset *));
 	if (!rows->rows || !rows->texts || !rows->rulesets)
 		return rf_fail(err, -ENOMEM, "explain");
 	for (; rows->ruleset_count < profiles; rows->ruleset_count++)

@@ -52,10 +52,24 @@
 	CALL(wait4)                                                                                \
 	CALL(exit_group)
 
+/* Besides, in a box with a terminal of its own: opened, handed out, and taken. */
+#define RF_NEEDS_TERMINAL(CALL, CALL_WITH)                                                         \
+	RF_NEEDS_OPEN(CALL)                                                                        \
+	CALL(ioctl)                                                                                \
+	CALL(sendmsg)
+
+/* Besides, in a lesser box, whose pid 1 raises the last wall itself. */
+#define RF_NEEDS_LESSER(CALL, CALL_WITH)                                                           \
+	CALL(read)                                                                                 \
+	CALL(getppid)                                                                              \
+	CALL(landlock_restrict_self)
+
 #ifdef __x86_64__
-#define RF_NEEDS_DUP(CALL) CALL(dup2)
+#define RF_NEEDS_DUP(CALL)  CALL(dup2)
+#define RF_NEEDS_OPEN(CALL) CALL(open) /* as the launcher's libc spells it */
 #else
 #define RF_NEEDS_DUP(CALL) CALL(dup3)
+#define RF_NEEDS_OPEN(CALL)
 #endif
 #define RF_NEEDS_CLONE 0x4111 /* SYS_VFORK_FLAGS of sys.h */
 

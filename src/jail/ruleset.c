@@ -23,6 +23,10 @@
 #include "init/needs.h"
 #include "init/orders.h"
 
+#ifndef __NR_landlock_restrict_self /* 5.13 */
+#define __NR_landlock_restrict_self 446
+#endif
+
 #define CONDS 256 /* conditions that are allocated at a time */
 
 struct rf_ruleset_memory {
@@ -342,21 +346,27 @@ static bool is_refused(const struct rf_ruleset *ruleset, const struct need *need
 	return !rf_ruleset_lets(ruleset->fallback);
 }
 
-static int check_needs(const struct rf_ruleset *ruleset, struct rf_err *err)
-{
+/* clang-format off */
 #define CALL(name)             { __NR_##name, false, 0 },
 #define CALL_WITH(name, first) { __NR_##name, true, (uint64_t)(first) },
-	/* clang-format off */
-	static const struct need needs[] = {
-		RF_NEEDS_CHILD(CALL, CALL_WITH)
-		RF_NEEDS_INIT(CALL, CALL_WITH)
-	};
-	/* clang-format on */
+static const struct need box_needs[] = {
+	RF_NEEDS_CHILD(CALL, CALL_WITH)
+	RF_NEEDS_INIT(CALL, CALL_WITH)
+};
+static const struct need terminal_needs[] = { RF_NEEDS_TERMINAL(CALL, CALL_WITH) };
+static const struct need lesser_needs[] = { RF_NEEDS_LESSER(CALL, CALL_WITH) };
+#undef CALL
+#undef CALL_WITH
+/* clang-format on */
+
+static int check_needs(const struct rf_ruleset *ruleset, const struct need *needs, size_t count,
+		       struct rf_err *err)
+{
 	bool is_named[RF_CALL_NUMBERS] = { false };
 	char names[112] = "";
 	size_t len = 0, more = 0;
 
-	for (size_t i = 0; i < RF_LEN(needs); i++) {
+	for (size_t i = 0; i < count; i++) {
 		const char *name = rf_call_name(needs[i].nr);
 
 		if (is_named[needs[i].nr] || !is_refused(ruleset, &needs[i]))
@@ -394,13 +404,22 @@ int rf_ruleset_parse(const char *text, size_t len, const struct rf_ruleset_facts
 	if (drop_unreachable(ruleset, err) < 0)
 		goto fail;
 	index_numbers(ruleset);
-	if (check_needs(ruleset, err) < 0)
+	if (check_needs(ruleset, box_needs, RF_LEN(box_needs), err) < 0)
 		goto fail;
 	*ret_ruleset = ruleset;
 	return 0;
 fail:
 	rf_ruleset_free(ruleset);
 	return err->code;
+}
+
+int rf_ruleset_check(const struct rf_ruleset *ruleset, bool is_lesser, bool has_terminal,
+		     struct rf_err *err)
+{
+	if ((is_lesser && check_needs(ruleset, lesser_needs, RF_LEN(lesser_needs), err) < 0) ||
+	    (has_terminal && check_needs(ruleset, terminal_needs, RF_LEN(terminal_needs), err) < 0))
+		return rf_fail_in(err, "%.120s", ruleset->path);
+	return 0;
 }
 
 /* The kernel's version, for rules that ask for one. */

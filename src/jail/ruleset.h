@@ -79,6 +79,10 @@ int rf_ruleset_parse(const char *text, size_t len, const struct rf_ruleset_facts
 int rf_ruleset_load(const char *path, struct rf_ruleset **ret_ruleset, struct rf_err *err);
 void rf_ruleset_free(struct rf_ruleset *ruleset);
 
+/* Refuses a profile under which pid 1 of such a box could not live. */
+int rf_ruleset_check(const struct rf_ruleset *ruleset, bool is_lesser, bool has_terminal,
+		     struct rf_err *err);
+
 /* The rules of one number, strictest first; `nr` may be any. */
 const struct rf_ruleset_rule *rf_ruleset_rules(const struct rf_ruleset *ruleset, int nr,
 					       size_t *ret_count);

@@ -47,7 +47,7 @@ static int build(const struct rf_box *box, const struct rf_call_options *options
 			       box->profile_count, filter, err);
 }
 
-int rf_seccomp_prepare(struct rf_box *box, struct rf_err *err)
+static int read_profiles(struct rf_box *box, struct rf_err *err)
 {
 	const struct rf_call_options options = options_of(box);
 	char *const *paths = box->plan->seccomp;
@@ -65,8 +65,20 @@ int rf_seccomp_prepare(struct rf_box *box, struct rf_err *err)
 		if (rf_ruleset_load(paths[box->profile_count], &box->profiles[box->profile_count],
 				    err) < 0)
 			return err->code;
+	for (size_t i = 0; i < count; i++)
+		if (rf_ruleset_check(box->profiles[i], box->is_lesser, box->plan->has_terminal,
+				     err) < 0)
+			return err->code;
 	/* Whether it fits is said before anything is started. */
 	return build(box, &options, &filter, err);
+}
+
+int rf_seccomp_prepare(struct rf_box *box, struct rf_err *err)
+{
+	if (read_profiles(box, err) == 0)
+		return 0;
+	err->code = -EBADMSG; /* the profile is what is wrong, and not this machine */
+	return err->code;
 }
 
 void rf_seccomp_done(struct rf_box *box)
