@@ -11,6 +11,8 @@ Run as a program, it prints the table of docs/attacks.md.
 import collections
 import os
 import pathlib
+import pty
+import select
 import socket
 import stat
 
@@ -469,6 +471,50 @@ for call, what, expect in (
         ("tiocsetd", "change a terminal's line discipline", "refused EPERM"),
         ("open-tty", "open the caller's terminal", "refused ENXIO")):
     add(call, what, "pipes of our own, own session, seccomp", expect, HOST, None, terminal)
+
+
+for call, what, options in (
+        ("tiocsti", "type into a terminal of the box's own", ["-t"]),
+        ("tiocsti-high", "the same with a high bit in the request", ["-t"])):
+    add("own-" + call, what, "pty of the box's own, seccomp", "refused EPERM", HOST, call, terminal,
+        heard, options)
+for call, what in (
+        ("tioclinux", "paste, by the box's own terminal"),
+        ("tiocsetd", "change the line discipline of the box's own terminal")):
+    add("own-" + call, what, "seccomp", "refused EPERM", HOST, call, terminal, options=["-t"])
+for call, what in (
+        ("tioccons", "send the machine's console to the box's own terminal"),
+        ("tioccons-high", "the same with a high bit in the request")):
+    add(call, what, "seccomp, no capabilities", "refused EPERM",
+        Nobody("it would take the machine's console"), None, terminal, options=["-t"])
+
+
+def terminal_by_name(scene):
+    """Not one of the first: the box's own have those names."""
+    for _ in range(4):
+        for fd in pty.openpty():
+            scene.stack.callback(os.close, fd)
+    scene.tty()
+    return [os.ttyname(scene.terminal)]
+
+
+def drawn(scene, said):
+    return bool(select.select([scene.master], [], [], 0.1)[0]) and b"overwritten" in os.read(
+        scene.master, 1000)
+
+
+def device_of_terminals(scene):
+    return [str(os.stat("/dev/pts").st_dev)]
+
+
+for name, options in (("write-terminal", []), ("write-terminal-t", ["-t"])):
+    add(name, "write to the caller's terminal by its name" + (", with one's own" if options else ""),
+        "devpts of the box's own", "refused ENOENT", HOST, "write-terminal", terminal_by_name, drawn,
+        options)
+add("steal-terminal", "take the terminal of the session that has it", "no capabilities",
+    "refused EPERM", (HOST, KERNEL), None, terminal, options=["-t"])
+add("host-terminal", "make a terminal among those of the host", "devpts of the box's own",
+    "refused EXDEV", without("mounts", "landlock"), None, device_of_terminals)
 
 
 def output(scene):

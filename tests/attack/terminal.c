@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -63,6 +64,57 @@ static int set_discipline(char **args)
 	return attack_reached(syscall(SYS_ioctl, find_terminal(), TIOCSETD, &discipline));
 }
 
+/* Never tried where it could be done: it would take the machine's console. */
+static int take_console(unsigned long request)
+{
+	return attack_reached(syscall(SYS_ioctl, find_terminal(), request, 0));
+}
+
+static int console(char **args)
+{
+	(void)args;
+	return take_console(TIOCCONS);
+}
+
+static int console_high(char **args)
+{
+	(void)args;
+	return take_console(HIGH | TIOCCONS);
+}
+
+/* Onto somebody's screen, by the name of the terminal */
+static int write_terminal(char **args)
+{
+	int fd = open(args[0], O_WRONLY | O_NOCTTY);
+
+	return fd < 0 ? -errno : attack_result(write(fd, "overwritten", 11));
+}
+
+/* From the session that has it, by force */
+static int steal_terminal(char **args)
+{
+	int tty = find_terminal();
+
+	(void)args;
+	if (setsid() < 0)
+		return -errno;
+	return attack_result(ioctl(tty, TIOCSCTTY, 1));
+}
+
+/* A new terminal among those of the host, whose file system's device is given */
+static int host_terminal(char **args)
+{
+	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY), unlocked = 0, slave;
+	struct stat st;
+
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
+		return -errno;
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY);
+	if (slave < 0 || fstat(slave, &st) < 0)
+		return -errno;
+	return st.st_dev == strtoul(args[0], NULL, 10) ? 0 : -EXDEV;
+}
+
 static int open_terminal(char **args)
 {
 	(void)args;
@@ -115,6 +167,11 @@ const struct attack attack_terminal[] = {
 	{ "tioclinux", paste },
 	{ "tiocsetd", set_discipline },
 	{ "open-tty", open_terminal },
+	{ "tioccons", console },
+	{ "tioccons-high", console_high },
+	{ "write-terminal", write_terminal },
+	{ "steal-terminal", steal_terminal },
+	{ "host-terminal", host_terminal },
 	{ "read-output", read_output },
 	{ "truncate-output", cut_output },
 	{ "write-input", write_input },

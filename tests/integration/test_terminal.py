@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from helpers import USER_ID, eventually, processes_with
+from helpers import USER_ID, children_of, eventually
 
 pytestmark = pytest.mark.usefixtures("as_who")
 
@@ -159,8 +159,8 @@ def test_every_end_gives_the_terminal_back(pane, workdir, end):
     elif end == "leave":
         pane.keys("C-]", "C-]", "C-]")
     elif end == "killed":
-        found = [pid for pid in processes_with("ringfort-init")
-                 if pathlib.Path(f"/proc/{pid}/stat").read_text().split()[3] == str(pane.pid())]
+        found = [pid for pid in children_of(pane.pid())
+                 if b"ringfort-init" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
         os.kill(found[0], signal.SIGKILL)
     assert pane.is_back(), pane.text()
     assert pane.tmux("display", "-p", "#{alternate_on} #{cursor_flag} #{mouse_any_flag}").split() == [
@@ -277,6 +277,26 @@ def test_all_output_arrives_and_nobody_else_delays_the_end(run_box):
     done = run_box("-t", "--", "sh", "-c", "(trap '' HUP; sleep 30) & seq 20000; echo end")
     assert done.out.endswith(b"20000\r\nend\r\n") and done.out.count(b"\n") == 20001
     assert time.monotonic() - began < 15
+
+
+def test_what_a_program_does_to_its_terminal_does_not_reach_ours(run_box):
+    done = run_box("-t", "--", "python3", "-c", """
+import fcntl, os, struct, termios
+settings = termios.tcgetattr(0)
+settings[3] |= 0o200000  # EXTPROC
+settings[6] = [b"\\x01"] * len(settings[6])
+termios.tcsetattr(0, termios.TCSANOW, settings)
+fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 65535, 65535, 65535, 65535))
+fcntl.ioctl(0, termios.TIOCEXCL)
+try:
+    fcntl.ioctl(0, termios.TIOCPKT, struct.pack("i", 1))
+except OSError as error:
+    print("no packets:", error.errno)
+print("done")
+for fd in range(3): os.close(fd)
+os._exit(9)
+""")
+    assert done.code == 9 and b"done" in done.out and b"no packets" in done.out, done
 
 
 def test_output_has_no_limit_unless_one_is_set(run_box):
