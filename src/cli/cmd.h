@@ -21,6 +21,9 @@ int rf_cmd_shell(int argc, char **argv);
 int rf_cmd_policy_check(int argc, char **argv);
 int rf_cmd_policy_explain(int argc, char **argv);
 int rf_cmd_policy_why(int argc, char **argv);
+int rf_cmd_policy_show(int argc, char **argv);
+int rf_cmd_policy_diff(int argc, char **argv);
+int rf_cmd_policy_schema(int argc, char **argv);
 int rf_cmd_doctor(int argc, char **argv);
 int rf_cmd_help(int argc, char **argv);
 

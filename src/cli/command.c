@@ -36,6 +36,7 @@ static const struct rf_cmd_example policy_examples[] = {
 	{ "ringfort policy check agent.yaml", NULL },
 	{ "ringfort policy explain --profile strict", NULL },
 	{ "ringfort policy why read /etc/shadow", NULL },
+	{ "ringfort policy show", "which profiles there are" },
 	{ NULL, NULL },
 };
 
@@ -57,6 +58,26 @@ static const struct rf_cmd_example why_examples[] = {
 	{ "ringfort policy why exec git",            NULL },
 	{ "ringfort policy why connect example.com:443", NULL },
 	{ "ringfort policy why --profile strict syscall bpf", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example show_examples[] = {
+	{ "ringfort policy show",                     "which profiles there are" },
+	{ "ringfort policy show git",                 "what one says" },
+	{ "ringfort policy show --profile python,git --memory 1G", NULL },
+	{ "ringfort policy show --policy agent.yaml --json", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example diff_examples[] = {
+	{ "ringfort policy diff python build-tools", NULL },
+	{ "ringfort policy diff - ./agent.yaml",     "what a policy changes" },
+	{ "ringfort policy diff old.yaml new.yaml --json", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example schema_examples[] = {
+	{ "ringfort policy schema > policy.schema.json", NULL },
 	{ NULL, NULL },
 };
 
@@ -112,7 +133,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		shell_examples, RUN_EXITS,
 	},
 	[RF_CMD_POLICY] = {
-		"policy", NULL, "check a policy, explain what it comes to, ask it questions",
+		"policy", NULL, "show, check, compare and explain policies, and ask them questions",
 		"COMMAND [OPTIONS]",
 		"A policy says what a box may see, use and do.  It is written as YAML or JSON;\n"
 		"every key is also an option of `ringfort run`.",
@@ -138,6 +159,31 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"verdict, the rule that made it, and the line that would change it.  Paths are as\n"
 		"the box has them; relative ones count from where its program would start.",
 		why_examples, "0 yes, 1 no, 2 it depends, 125 Ringfort failed",
+	},
+	[RF_CMD_POLICY_SHOW] = {
+		"policy show", rf_cmd_policy_show, "print a profile, or what options and profiles come to",
+		"[PROFILE]\n[OPTIONS]",
+		"Without anything, lists the profiles: the built-in ones, this machine's in\n"
+		"/etc/ringfort/profiles and yours in ~/.config/ringfort/profiles.  With a PROFILE, prints\n"
+		"that profile as it is written.  With options, prints the one policy that the\n"
+		"defaults, the profiles, the file and the options come to.",
+		show_examples, NULL,
+	},
+	[RF_CMD_POLICY_DIFF] = {
+		"policy diff", rf_cmd_policy_diff, "say what one policy allows and another does not",
+		"PROFILE|FILE PROFILE|FILE",
+		"Says what the second policy allows and the first does not, and the other way round, the\n"
+		"most dangerous difference first; each counts with all that it extends, over the\n"
+		"defaults.  What has a slash, or .yaml, .yml or .json at its end, is a file; - stands\n"
+		"for the defaults alone.",
+		diff_examples, "0 they allow the same, 1 they do not, 125 Ringfort failed",
+	},
+	[RF_CMD_POLICY_SCHEMA] = {
+		"policy schema", rf_cmd_policy_schema, "print the policy language as JSON Schema",
+		"",
+		"Prints a JSON Schema (2020-12) of policies, from which editors complete and check\n"
+		"them, as YAML or as JSON.",
+		schema_examples, NULL,
 	},
 	[RF_CMD_DOCTOR] = {
 		"doctor", rf_cmd_doctor, "tell what this machine can enforce, and how to fix what it can't",

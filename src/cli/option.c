@@ -25,9 +25,10 @@
 
 /* Who takes an option. */
 #define ONLY(id) RF_CMD_BIT(RF_CMD_##id)
-#define RUNS     (ONLY(RUN) | ONLY(SHELL))                        /* whoever runs a program */
-#define POLICY   (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY)) /* whoever makes a plan */
-#define ALL      (RF_CMD_BIT(RF_CMD_COUNT) - 1)
+#define RUNS     (ONLY(RUN) | ONLY(SHELL)) /* whoever runs a program */
+/* Whoever makes a plan. */
+#define POLICY (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
+#define ALL    (RF_CMD_BIT(RF_CMD_COUNT) - 1)
 
 /* clang-format off */
 const struct rf_option rf_option_table[] = {
@@ -70,7 +71,7 @@ const struct rf_option rf_option_table[] = {
 
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(DOCTOR) | ONLY(HELP), "one JSON object instead of text"),
+	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(HELP), "one JSON object instead of text"),
 	OWN("tty",        't', NULL,         RF_OPTION_TTY, RUNS,   "a terminal of its own instead of pipes"),
 	OWN("plain",      0,   NULL,         RF_OPTION_PLAIN, RUNS, "text only: no colours, no escape sequences"),
 	OWN("stats",      0,   NULL,         RF_OPTION_STATS, RUNS, "what the run used, on standard error"),

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "policy/key.h"
 #include "policy/rune.h"
+#include "policy/words.h"
 
 /* Paths, names and sizes: nothing in these letters can be mistaken for YAML. */
 static bool is_plain(const char *text)
@@ -55,21 +56,16 @@ static void put_text(struct rf_buf *out, const char *text)
 	rf_buf_puts(out, "\"");
 }
 
-static void put_files(struct rf_buf *out, const struct rf_list_item *rule)
+static void put_element(struct rf_buf *out, enum rf_key key, const struct rf_list_item *item)
 {
-	struct rf_buf both;
+	RF_AUTO_BUF struct rf_buf text = { 0 };
 
-	if (strcmp(rule->name, rule->value) == 0) {
-		put_text(out, rule->name);
-		return;
-	}
-	rf_buf_init(&both, out->max);
-	rf_buf_printf(&both, "%s:%s", rule->name, rule->value);
-	if (both.has_failed)
+	rf_buf_init(&text, out->max);
+	rf_words_element(key, item, &text);
+	if (text.has_failed)
 		out->has_failed = true;
 	else
-		put_text(out, both.data);
-	rf_buf_done(&both);
+		put_text(out, text.data);
 }
 
 /* One element a line, beneath its key. */
@@ -85,11 +81,8 @@ static void put_list(struct rf_buf *out, enum rf_key key, const struct rf_list *
 		const struct rf_list_item *item = &list->items[i];
 
 		rf_buf_printf(out, "%s  %s", indent, type == RF_KEY_TYPE_MAP ? "" : "- ");
-		if (type == RF_KEY_TYPE_FILES)
-			put_files(out, item);
-		else if (type == RF_KEY_TYPE_SOURCES || type == RF_KEY_TYPE_FILTERS ||
-			 type == RF_KEY_TYPE_PROGRAMS || type == RF_KEY_TYPE_PATTERNS)
-			put_text(out, item->name);
+		if (type != RF_KEY_TYPE_MAP)
+			put_element(out, key, item);
 		else
 			rf_buf_puts(out, item->name);
 		if (type == RF_KEY_TYPE_MAP) {

@@ -66,14 +66,21 @@ const struct rf_limit_info rf_limit_table[RF_LIMIT_COUNT] = {
 		  "bytes on standard output and standard error together" },
 };
 
-/* What each unit is called in a refusal, with an example to write instead. */
+#define DECIMAL "[0-9]+(\\.[0-9]{1,6})?"
+
+/*
+ * What each unit is called in a refusal, with an example to write instead, and the regular
+ * expression (of ECMA 262) that its values match; the parsers below are stricter only about range
+ * and about fractions of what can't be divided.
+ */
 static const struct {
-	const char *noun, *example;
+	const char *noun, *example, *pattern;
 } units[] = {
-	[RF_UNIT_BYTES]   = { "a size",    "64M" },
-	[RF_UNIT_MS]      = { "a time",    "1m30s" },
-	[RF_UNIT_PERCENT] = { "a share",   "50%" },
-	[RF_UNIT_COUNT]   = { "a number",  "64" },
+	[RF_UNIT_BYTES]   = { "a size",    "64M",   "^" DECIMAL "([KMGT](iB)?|[kmgt]|B)?$" },
+	[RF_UNIT_MS]      = { "a time",    "1m30s", "^(?=[0-9])(" DECIMAL "h)?(" DECIMAL "m)?("
+						    DECIMAL "s)?(" DECIMAL "ms)?$" },
+	[RF_UNIT_PERCENT] = { "a share",   "50%",   "^[0-9]+%$" },
+	[RF_UNIT_COUNT]   = { "a number",  "64",    "^[0-9]+$" },
 };
 
 /* A suffix and what it multiplies by; in the order in which a value is taken apart again. */
@@ -248,6 +255,11 @@ int rf_limit_parse(enum rf_limit limit, const char *text, uint64_t *ret_value, s
 
 	*ret_value = value;
 	return 0;
+}
+
+const char *rf_limit_pattern(enum rf_limit limit)
+{
+	return units[rf_limit_table[limit].unit].pattern;
 }
 
 static void format_ms(uint64_t value, char *text, size_t size)

@@ -86,4 +86,8 @@ bool rf_policy_is_final(const struct rf_policy *policy, const char *key);
 struct rf_buf;
 void rf_policy_format(const struct rf_policy *policy, struct rf_buf *out);
 
+/* The same as a JSON object; `name` is that of the member it becomes, or NULL. */
+struct rf_json;
+void rf_policy_json(const struct rf_policy *policy, const char *name, struct rf_json *json);
+
 #endif

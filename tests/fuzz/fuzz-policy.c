@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "policy/chain.h"
+#include "policy/diff.h"
 #include "policy/explain.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
@@ -49,6 +51,32 @@ static void check_round_trip(const struct rf_policy *policy)
 	rf_buf_done(&second);
 }
 
+/* The same by way of JSON, compared as YAML. */
+static void check_json(const struct rf_policy *policy)
+{
+	struct rf_buf text, first, second;
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_policy *again = NULL;
+	struct rf_json json;
+
+	rf_buf_init(&text, ROOM);
+	rf_buf_init(&first, ROOM);
+	rf_buf_init(&second, ROOM);
+	rf_json_init(&json, &text, true);
+	rf_policy_json(policy, NULL, &json);
+	if (rf_policy_parse(text.data, text.len, NULL, NULL, &again, &err) >= 0) {
+		rf_policy_format(policy, &first);
+		rf_policy_format(again, &second);
+		demand(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
+	} else {
+		demand(err.code == -EFBIG);
+	}
+	rf_policy_free(again);
+	rf_buf_done(&text);
+	rf_buf_done(&first);
+	rf_buf_done(&second);
+}
+
 static void check_plan(const struct rf_policy *policy)
 {
 	struct rf_facts facts = { 1000, 1000, "/srv/p", "/home/ada", env, argv };
@@ -65,6 +93,24 @@ static void check_plan(const struct rf_policy *policy)
 	}
 	rf_plan_free(plan);
 	rf_buf_done(&text);
+}
+
+/* A policy differs in nothing from itself, and whatever it says can be told. */
+static void check_diff(const struct rf_policy *policy)
+{
+	struct rf_policy *empty = rf_policy_new_empty();
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_diff diff;
+	struct rf_buf text;
+
+	rf_buf_init(&text, ROOM);
+	demand(rf_diff_make(policy, policy, &diff, &err) >= 0 && diff.count == 0);
+	demand(rf_diff_make(empty, policy, &diff, &err) >= 0);
+	rf_diff_text(&diff, "a", "b", &text);
+	rf_diff_json(&diff, "a", "b", &text);
+	rf_diff_done(&diff);
+	rf_buf_done(&text);
+	rf_policy_free(empty);
 }
 
 /* Meeting itself must work, and the result must be a policy like any other. */
@@ -112,9 +158,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	check_round_trip(policy);
+	check_json(policy);
 	rf_policy_free(policy);
 	policy = resolve(data, size);
 	if (policy) {
+		check_diff(policy);
 		check_meet(policy);
 		check_plan(policy);
 	}
