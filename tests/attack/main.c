@@ -61,7 +61,7 @@ static const struct attack *find(const char *name)
 {
 	static const struct attack *const families[] = {
 		attack_files,   attack_setid,  attack_mounts,   attack_processes, attack_ipc,
-		attack_network, attack_kernel, attack_terminal, attack_programs, attack_alone,
+		attack_network, attack_kernel, attack_terminal, attack_programs,  attack_alone,
 	};
 
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
