@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/command.h"
@@ -43,6 +44,7 @@ struct eyes {
 	bool has_owner; /* ... or, to write where ids can't be mapped, that of the files' owner */
 	uid_t owner_uid;
 	gid_t owner_gid;
+	struct rf_program_set *programs; /* that `commands` leave, or NULL: all */
 };
 
 static bool is_named(const struct rf_place *place)
@@ -117,13 +119,38 @@ static unsigned rights_as_caller(const char *path)
 	return can;
 }
 
+/* True if `path` is `what`, or one of them lies beneath the other. */
+static bool is_on_the_way(const char *path, const char *what)
+{
+	return rf_path_is_beneath(path, what) || rf_path_is_beneath(what, path);
+}
+
+/* True if a folder of programs does not show this one, because nobody named it. */
+static bool is_left_out(const struct rf_program_set *set, const char *path)
+{
+	bool is_covered = false;
+
+	for (size_t i = 0; i < set->folder_count; i++)
+		is_covered |= strcmp(set->folders[i], path) != 0 &&
+			      rf_path_is_beneath(path, set->folders[i]);
+	for (size_t i = 0; is_covered && i < set->program_count; i++)
+		is_covered = !is_on_the_way(path, set->programs[i].path);
+	for (size_t i = 0; is_covered && i < set->link_count; i++)
+		is_covered = !is_on_the_way(path, set->links[i].path);
+	return is_covered;
+}
+
 static void look(void *data, const struct rf_place *place, const char *path,
 		 struct rf_view_sight *ret_sight)
 {
 	const struct eyes *eyes = data;
+	char inside[2 * RF_FILES_PATH];
 	struct stat st;
 	ssize_t len;
 
+	snprintf(inside, sizeof(inside), "%s%s", place->path, path + strlen(place->source));
+	if (eyes->programs && is_left_out(eyes->programs, inside))
+		return;
 	if (lstat(path, &st) < 0) {
 		ret_sight->kind = errno == EACCES ? RF_VIEW_CLOSED : RF_VIEW_NOTHING;
 		return;
@@ -190,9 +217,9 @@ static int ask_write(struct question *question, struct rf_err *err)
 }
 
 /* Where the policy names programs: whether this is one.  True if that answers the question. */
-static bool answer_by_commands(struct question *question, const struct rf_program_set *set,
-			       const char *path)
+static bool answer_by_commands(struct question *question, const char *path)
 {
+	const struct rf_program_set *set = question->eyes.programs;
 	struct rf_why *why = &question->why;
 	char real[PATH_MAX];
 	const struct rf_program *program = rf_program_look(set, question->plan, path, real);
@@ -221,17 +248,8 @@ static int ask_exec(struct question *question, struct rf_err *err)
 		snprintf(path, sizeof(path), "%s", question->what);
 	else if (inside(question, path, err) < 0)
 		return err->code;
-	if (question->plan->commands) {
-		struct rf_program_set *set = NULL;
-		bool is_answered;
-
-		if (rf_program_find(question->plan, &set, err) < 0)
-			return err->code;
-		is_answered = answer_by_commands(question, set, path);
-		rf_program_free(set);
-		if (is_answered)
-			return 0;
-	}
+	if (question->eyes.programs && answer_by_commands(question, path))
+		return 0;
 	rf_why_exec(question->plan, &host, path, &question->why);
 	return 0;
 }
@@ -414,7 +432,7 @@ static void find_origin(const struct question *question, char *text, size_t size
 		rf_request_origin(question->request, rule, place->source, place->path, text, size);
 	else if (place && strcmp(rule, "current") == 0)
 		rf_request_origin(question->request, "files.current", NULL, NULL, text, size);
-	else if (!place)
+	else
 		rf_request_origin(question->request, rule, NULL, NULL, text, size);
 }
 
@@ -496,6 +514,9 @@ static int ask(struct question *question, char **argv, struct rf_err *err)
 							 "/etc/shadow");
 			}
 			open_eyes(question->plan, &question->eyes);
+			if (question->plan->commands &&
+			    rf_program_find(question->plan, &question->eyes.programs, err) < 0)
+				return err->code;
 			return verbs[i].ask(question, err);
 		}
 	rf_fail_say(err, -EINVAL, argv[0] ? "why does not know `%.40s`" : "why wants a question%s",
@@ -523,6 +544,7 @@ int rf_cmd_policy_why(int argc, char **argv)
 	question.plan = request.plan;
 	if (code == 0)
 		code = ask(&question, request.argv, &err);
+	rf_program_free(question.eyes.programs);
 	if (code < 0) {
 		rf_cmd_complain(request.file, &err);
 		rf_request_done(&request);

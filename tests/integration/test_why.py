@@ -142,6 +142,8 @@ POLICIES = [
     ("--net", "host"),
     ("--loopback", "off"),
     ("--env", "GIVEN=1", "--pass", "PASSED"),
+    ("--command", "python3"),
+    ("--command", "python3,git,sh", "--write", "."),
 ]
 
 PROGRAMS = ["sh", "git", "env", "python3", "nothing", "./script", "dir/run.sh", "./plain", "./secret",
