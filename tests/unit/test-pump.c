@@ -514,3 +514,45 @@ RF_TEST(a_last_call_ends_behind_a_slow_reader_too)
 	RF_CHECK(code_of(reader) == 0, "bytes are missing");
 	end_scene(scene);
 }
+
+RF_TEST(a_guard_filters_what_is_moved_and_puts_the_terminal_back_at_the_end)
+{
+	struct scene *scene = make_scene();
+	RF_AUTO_BUF struct rf_buf into;
+	struct rf_guard guard;
+
+	rf_buf_init(&into, 100);
+	rf_guard_init(&guard, RF_GUARD_SCREEN, false);
+	scene->pump.into = &into;
+	scene->pump.guard = &guard;
+	RF_REQUIRE(write(scene->in[1], "\033[31mred\033[6n", 12) == 12, "write");
+	rf_fd_done(&scene->in[1]);
+	start(scene);
+	run(scene);
+	RF_CHECK(scene->ends == 1 && scene->pump.total == 12, "%d ends", scene->ends);
+	RF_CHECK(into.len == 11 && memcmp(into.data, "\033[31mred\033[m", 11) == 0, "%s",
+		 into.data);
+	end_scene(scene);
+}
+
+RF_TEST(a_pump_waits_while_another_is_half_way_into_the_same_terminal)
+{
+	struct scene *scene = make_scene();
+	struct rf_pump *other = calloc(1, sizeof(*other));
+	char got[16] = "";
+
+	RF_REQUIRE(other, "memory");
+	other->at = 1;
+	other->len = 2;
+	scene->pump.other = other;
+	start(scene);
+	RF_REQUIRE(write(scene->in[1], "words", 5) == 5, "write");
+	run_for(scene, 20 * MS);
+	RF_CHECK(scene->pump.total == 5 && scene->pump.at == 0, "it did not wait");
+	other->at = other->len = 0;
+	run_for(scene, 20 * MS);
+	RF_CHECK(read(scene->out[0], got, sizeof(got)) == 5 && strcmp(got, "words") == 0, "%s",
+		 got);
+	end_scene(scene);
+	free(other);
+}
