@@ -136,6 +136,26 @@ static bool is_missing(const struct rf_probe_result *result)
 	return result->need == RF_PROBE_REQUIRED && result->state == RF_PROBE_ABSENT;
 }
 
+/* True if all that is missing is what a lesser box does without. */
+static bool can_be_lesser(const struct rf_probe_report *report)
+{
+	static const char *const others[] = { "clone3", "keyring", "userns_limit", "box" };
+	bool has_lesser = false;
+
+	for (size_t i = 0; i < report->count; i++) {
+		const struct rf_probe_result *result = &report->results[i];
+		bool is_spared = result->group == RF_PROBE_NAMESPACES ||
+				 result->group == RF_PROBE_MOUNTS || !is_missing(result);
+
+		for (size_t k = 0; k < RF_LEN(others); k++)
+			is_spared |= strcmp(result->id, others[k]) == 0;
+		if (!is_spared)
+			return false;
+		has_lesser |= strcmp(result->id, "lesser") == 0 && result->state != RF_PROBE_ABSENT;
+	}
+	return has_lesser;
+}
+
 static void put_limits(struct rf_buf *out, const struct rf_probe_report *report)
 {
 	bool is_first = true;
@@ -177,6 +197,8 @@ static void put_verdict(const struct page *page, const struct rf_probe_report *r
 	rf_buf_printf(&line, " missing; `--weaker allow` %s",
 		      report->waivable == report->missing
 			      ? "would run boxes without, and say so in each result."
+		      : can_be_lesser(report)
+			      ? "would run lesser boxes, which promise less (docs/lesser-box.md)."
 			      : "would not help, because boxes can't be made without.");
 	rf_style_put(page->style, RF_STYLE_BAD, line.data ? line.data : "", 0, page->out);
 	rf_buf_puts(page->out, "\n");
@@ -216,6 +238,7 @@ static void put_json(struct rf_buf *out, const struct rf_probe_report *report)
 	rf_json_close_array(&json);
 	rf_json_bool(&json, "weaker_helps",
 		     report->missing > 0 && report->waivable == report->missing);
+	rf_json_bool(&json, "lesser_helps", report->missing > 0 && can_be_lesser(report));
 	rf_json_open_object(&json, "limits");
 	for (int i = 0; i < RF_LIMIT_COUNT; i++)
 		rf_json_string(&json, rf_limit_table[i].key, rf_result_grade(report->grades[i]));

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/landlock.h"
+#include "jail/lesser.h"
 #include "jail/probe-check.h"
 #include "jail/run.h"
 #include "jail/uid.h"
@@ -160,7 +162,9 @@ static bool run_box(struct rf_probe_trial *trial, bool may_be_weaker)
 	rf_run(plan, &options, &result);
 	/* The proof counts; a machine without a program called `true` still has its walls. */
 	is_whole = result.status == RF_STATUS_OK && result.walls.missing_count == 0;
-	is_up = is_whole || (may_be_weaker && result.status == RF_STATUS_OK);
+	/* A lesser box is another matter, and another row. */
+	is_up = is_whole ||
+		(may_be_weaker && result.status == RF_STATUS_OK && !result.walls.is_lesser);
 	if (is_up)
 		memcpy(trial->report->grades, result.grades, sizeof(result.grades));
 	if (is_whole)
@@ -170,6 +174,8 @@ static bool run_box(struct rf_probe_trial *trial, bool may_be_weaker)
 	else if (is_up)
 		rf_probe_partial(trial, "only with --weaker allow: it lacks %s",
 				 result.walls.missing[0]);
+	else if (result.walls.is_lesser)
+		rf_probe_absent(trial, "only a lesser one");
 	else if (result.error.code)
 		rf_probe_refused(trial, &result.error);
 	else
@@ -197,6 +203,20 @@ void rf_probe_host_box(struct rf_probe_trial *trial)
 	*trial->result = strict;
 	if (trial->report->missing)
 		rf_probe_follows(trial, "what else is missing");
+}
+
+/* What it is made of has rows of its own, but for how much of Landlock it needs. */
+void rf_probe_host_lesser(struct rf_probe_trial *trial)
+{
+	int abi = rf_landlock_abi();
+
+	if (abi < RF_LESSER_ABI)
+		rf_probe_absent(trial, "Landlock's ABI is %d, and %d is needed", abi,
+				RF_LESSER_ABI);
+	else if (abi < RF_LESSER_ABI_SCOPE)
+		rf_probe_partial(trial, "its signals would reach your other processes");
+	else
+		rf_probe_present(trial, "not needed where a whole box can be made");
 }
 
 /* ------------------------------------------------------------- the host's hardening */

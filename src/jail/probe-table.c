@@ -149,6 +149,10 @@ const struct rf_probe_check rf_probe_checks[] = {
 	  "a whole box", "All of it together: a default box made, walled, proven from inside, run, removed.",
 	  "every part works and the whole does not: please report this" },
 
+	{ "lesser", RF_PROBE_MACHINE, WANTED, HERE, 0, NULL, NULL, rf_probe_host_lesser,
+	  "a lesser box", "Where namespaces are forbidden, --weaker allow makes a box of Landlock, the filter and rlimits.",
+	  NEWER("6.2") ", with landlock in its lsm= list (6.12 keeps signals inside)" },
+
 	{ "core_pattern", RF_PROBE_HARDENING, HINT, HERE, 0, NULL, NULL, rf_probe_host_cores,
 	  "core dumps", "A crash starts this handler on the host, as root, fed with the memory of "
 	  "whatever crashed.", "sysctl -w kernel.core_pattern=core, unless you need the handler" },

@@ -30,7 +30,7 @@ IDS = """
     cgroup cgroup_memory cgroup_pids cgroup_cpu cgroup_cputime cgroup_swap clone_into_cgroup
     cgroup_kill proc_children
     init run_dir uid_range audit box
-    core_pattern unprivileged_bpf kptr_restrict dmesg_restrict yama
+    lesser core_pattern unprivileged_bpf kptr_restrict dmesg_restrict yama
 """.split()
 
 # The same on every architecture.

@@ -241,3 +241,14 @@ def test_a_child_that_the_caller_had_before_is_left_alone(as_who, words, environ
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     pid = int(done.stdout.split()[0])
     os.kill(pid, signal.SIGKILL)  # raises if it is gone
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_doctor_says_that_a_lesser_box_can_be_had(as_who, forbid, command, environment, workdir, way):
+    done = subprocess.run([forbid, way, *command("doctor", "--json")], cwd=workdir, env=environment,
+                          capture_output=True, text=True, check=False)
+    report = json.loads(done.stdout)
+    assert done.returncode == 1 and not report["ok"], report["missing"]
+    assert report["lesser_helps"] is True, report["missing"]
+    states = {check["id"]: check["state"] for check in report["checks"]}
+    assert states["lesser"] in ("present", "partial") and states["box"] == "absent"
