@@ -48,6 +48,32 @@ static void remark_hidden(const struct rf_result *result)
 			      count > 1 ? "them" : "it", count > 1 ? "them" : "it");
 }
 
+/* A line for each thing that acts by itself, one for all executables. */
+static void remark_planted(const struct rf_result *result)
+{
+	const struct rf_planted_list *planted = &result->planted;
+	const char *first = NULL;
+	size_t programs = 0, others = 0;
+
+	for (size_t i = 0; i < planted->count; i++) {
+		const struct rf_planted_item *item = &planted->items[i];
+
+		if (strcmp(item->what, "executable") == 0) {
+			first = programs++ ? first : item->path;
+		} else if (others++ < 8) {
+			rf_cmd_remark("planted: %s is %s (%s); it acts on the host when it is used",
+				      item->path, item->is_new ? "new" : "changed", item->what);
+		}
+	}
+	if (others > 8)
+		rf_cmd_remark("planted: and %zu more; --json lists them", others - 8);
+	if (programs == 1)
+		rf_cmd_remark("planted: %s can be executed", first);
+	else if (programs > 1)
+		rf_cmd_remark("planted: %s and %zu other new or changed files can be executed",
+			      first, programs - 1);
+}
+
 /* What a person should know besides the program's own output. */
 static void print_remarks(const struct rf_result *result, bool wants_stats)
 {
@@ -58,6 +84,7 @@ static void print_remarks(const struct rf_result *result, bool wants_stats)
 	for (size_t i = 0; i < result->warning_count; i++)
 		rf_cmd_remark("%s", result->warnings[i]);
 	remark_hidden(result);
+	remark_planted(result);
 	if (result->walls.is_lesser && !result->error.code)
 		rf_cmd_remark("weaker: a lesser box, without namespaces: %u promises less, which "
 			      "--stats lists",

@@ -61,6 +61,7 @@ void rf_result_done(struct rf_result *result)
 	for (int i = 0; i < 2; i++)
 		rf_buf_done(&result->output[i]);
 	rf_hidden_done(&result->hidden);
+	rf_planted_done(&result->planted);
 }
 
 void rf_result_warn(struct rf_result *result, const char *fmt, ...)
@@ -248,6 +249,17 @@ static void put_lists(struct rf_json *json, const struct rf_result *result)
 		rf_json_close_object(json);
 	}
 	rf_json_close_array(json);
+	rf_json_open_array(json, "planted");
+	for (size_t i = 0; i < result->planted.count; i++) {
+		rf_json_open_object(json, NULL);
+		rf_json_string(json, "path", result->planted.items[i].path);
+		rf_json_string(json, "what", result->planted.items[i].what);
+		rf_json_string(json, "change", result->planted.items[i].is_new ? "new" : "changed");
+		rf_json_close_object(json);
+	}
+	rf_json_close_array(json);
+	rf_json_bool(json, "planted_complete",
+		     !result->planted.is_partial && !result->planted.more);
 	rf_json_open_array(json, "denials");
 	rf_json_close_array(json);
 	rf_json_bool(json, "denials_seen", false);

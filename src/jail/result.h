@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/style.h"
 #include "jail/box.h"
+#include "jail/planted.h"
 
 enum rf_status {
 	RF_STATUS_OK,
@@ -53,8 +54,9 @@ struct rf_result {
 	uint64_t ns[RF_NS_COUNT];
 	char warnings[RF_RESULT_WARNINGS][256];
 	size_t warning_count;
-	struct rf_hidden_list hidden; /* what it was kept from seeing of the shown trees */
-	struct rf_err error;          /* code 0: none */
+	struct rf_planted_list planted; /* what it left that acts later */
+	struct rf_hidden_list hidden;   /* what it was kept from seeing of the shown trees */
+	struct rf_err error;            /* code 0: none */
 };
 
 void rf_result_init(struct rf_result *result, const struct rf_plan *plan);

@@ -678,6 +678,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 {
 	struct rf_err err = RF_ERR_INIT;
 	struct run *run = calloc(1, sizeof(*run));
+	struct rf_planted *planted;
 
 	if (!run) {
 		rf_fail(&err, -ENOMEM, "a run");
@@ -691,6 +692,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	for (int i = 0; i < 3; i++)
 		run->pumps[i].own_to = run->pumps[i].own_from = -1;
 	rf_box_init(&run->box, plan);
+	planted = rf_planted_begin(plan);
 
 	if (find_programs(run, &err) < 0)
 		rf_result_fail(ret_result, err.code == -EPERM ? RF_STATUS_DENIED : RF_STATUS_ERROR,
@@ -711,6 +713,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 		rf_pump_done(&run->pumps[i]);
 	give_terminal_back(run);
 	rf_box_done(&run->box);
+	rf_planted_end(planted, &ret_result->planted); /* nothing of the box runs any more */
 	rf_janitor_stop(&run->janitor);
 	rf_record_sweep(&run->box);
 	rf_loop_free(run->loop);

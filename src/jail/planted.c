@@ -1,0 +1,301 @@
+/*
+ * What a run left that acts later: see planted.h.
+ *
+ * Two walks for each folder, before and after.  The first goes from one protected name at the top to the
+ * next and lists nothing else, so that hooks are found in a folder of any size.  The second looks at
+ * everything, breadth first, up to a number of entries for all folders together; it finds executables
+ * and protected names further down.  Neither follows a link, since the box may have made it.
+ */
+#include "jail/planted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "jail/source.h"
+#include "jail/walk.h"
+#include "policy/protected.h"
+
+#define NARROW 10000 /* entries of one folder's protected names */
+#define WIDE   50000 /* entries of all folders */
+#define LISTED 256   /* that a result names */
+
+struct seen {
+	char *path; /* from the top of the tree; "" is the top itself, a file */
+	const char *what;
+	struct stat st;
+};
+
+struct tree {
+	const struct rf_place *place;
+	int top;
+	bool is_partial; /* not all was seen before */
+	struct seen *seen;
+	size_t count, room;
+};
+
+struct rf_planted {
+	struct tree *trees;
+	size_t count;
+	struct timespec began;
+	size_t left; /* entries that the wide walks may still look at */
+};
+
+/* What is noted for each folder on a walk. */
+struct tag {
+	bool is_top;
+	bool has_begun; /* a name above begins a protected path */
+};
+
+void rf_planted_done(struct rf_planted_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->items[i].path);
+	free(list->items);
+	*list = (struct rf_planted_list){ 0 };
+}
+
+/* ------------------------------------------------------------- looking */
+
+static int add(struct tree *tree, const char *path, const char *what, const struct stat *st)
+{
+	if (tree->count == tree->room) {
+		size_t room = tree->room ? tree->room * 2 : 64;
+		struct seen *seen = realloc(tree->seen, room * sizeof(*seen));
+
+		if (!seen)
+			return -ENOMEM;
+		tree->seen = seen;
+		tree->room = room;
+	}
+	tree->seen[tree->count] = (struct seen){ strdup(path), what, *st };
+	return tree->seen[tree->count].path ? (tree->count++, 0) : -ENOMEM;
+}
+
+/* git puts examples beside its hooks, executable and never run. */
+static bool is_sample(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 7 && strcmp(path + len - 7, ".sample") == 0 && strstr(path, "hooks/");
+}
+
+/* Notes the entry if it acts, or can be executed. */
+static int note(struct tree *tree, const struct rf_walk_entry *entry, bool has_begun)
+{
+	const char *what = NULL;
+	struct stat st;
+
+	if (entry->type == S_IFDIR || is_sample(entry->path))
+		return 0;
+	if (has_begun)
+		what = rf_protected_what(entry->path);
+	if (has_begun && !what)
+		what = rf_protected_beneath(entry->path); /* a link, or a file such as .git */
+	if (!what && entry->type != S_IFREG)
+		return 0;
+	if (fstatat(entry->dir, entry->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return 0;
+	if (!what && !(S_ISREG(st.st_mode) && st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)))
+		return 0;
+	return add(tree, entry->path, what ? what : "executable", &st);
+}
+
+static int on_wide(void *data, const struct rf_walk_entry *entry, void *ret_tag)
+{
+	const struct tag *above = entry->tag;
+	struct tag tag = { .has_begun = above->has_begun || rf_protected_begins(entry->name) };
+
+	memcpy(ret_tag, &tag, sizeof(tag));
+	if (entry->type == S_IFDIR)
+		return !(tag.has_begun && strcmp(entry->name, "objects") == 0);
+	return note(data, entry, tag.has_begun);
+}
+
+static int on_narrow(void *data, const struct rf_walk_entry *entry, void *ret_tag)
+{
+	struct tag tag = { .has_begun = true };
+
+	memcpy(ret_tag, &tag, sizeof(tag));
+	if (entry->type == S_IFDIR)
+		return strcmp(entry->name, "objects") != 0 &&
+		       (rf_protected_beneath(entry->path) || rf_protected_what(entry->path));
+	return note(data, entry, true);
+}
+
+static int only_protected(void *data, const void *tag, size_t at, char *name)
+{
+	const struct tag *above = tag;
+	const char *text;
+	size_t len;
+
+	(void)data;
+	if (!above->is_top)
+		return -1;
+	for (size_t i = 0; rf_protected_top(i, &text, &len); i++)
+		if (len > 0 && at-- == 0) {
+			memcpy(name, text, len);
+			name[len] = '\0';
+			return 1;
+		}
+	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct seen *)a)->path, ((const struct seen *)b)->path);
+}
+
+/* Fills tree->seen, sorted.  What both walks found is there twice, which does no harm. */
+static void look(struct tree *tree, size_t *left)
+{
+	const struct tag top = { .is_top = true };
+	struct rf_walk narrow = { .max = NARROW,
+				  .tag_size = sizeof(top),
+				  .tag = &top,
+				  .data = tree,
+				  .on_entry = on_narrow,
+				  .only = only_protected };
+	struct rf_walk wide = { .max = *left,
+				.tag_size = sizeof(top),
+				.tag = &top,
+				.data = tree,
+				.on_entry = on_wide };
+	struct stat st;
+
+	if (fstat(tree->top, &st) < 0)
+		return;
+	if (S_ISDIR(st.st_mode)) {
+		tree->is_partial |= rf_walk_tree(&narrow, tree->top) < 0;
+		tree->is_partial |= rf_walk_tree(&wide, tree->top) < 0;
+		*left -= wide.seen < *left ? wide.seen : *left;
+	} else {
+		const char *what = rf_protected_what(tree->place->source + 1);
+
+		if (what || st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH))
+			add(tree, "", what ? what : "executable", &st);
+	}
+	if (tree->count > 1)
+		qsort(tree->seen, tree->count, sizeof(*tree->seen), by_path);
+}
+
+static void forget(struct tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++)
+		free(tree->seen[i].path);
+	free(tree->seen);
+	tree->seen = NULL;
+	tree->count = tree->room = 0;
+}
+
+/* ------------------------------------------------------------- before and after */
+
+struct rf_planted *rf_planted_begin(const struct rf_plan *plan)
+{
+	struct rf_planted *planted = NULL;
+
+	for (size_t i = 0; i < plan->place_count; i++) {
+		const struct rf_place *place = &plan->places[i];
+		struct rf_err ignored;
+		struct tree *trees;
+
+		if (place->kind != RF_PLACE_HOST || !(place->rights & RF_RIGHT_WRITE) ||
+		    !rf_source_is_named(place))
+			continue;
+		if (!planted)
+			planted = calloc(1, sizeof(*planted));
+		trees = planted ? realloc(planted->trees, (planted->count + 1) * sizeof(*trees))
+				: NULL;
+		if (!trees)
+			break;
+		planted->trees = trees;
+		trees[planted->count] = (struct tree){ .place = place };
+		trees[planted->count].top = rf_source_find(place, &ignored);
+		planted->count += trees[planted->count].top >= 0;
+	}
+	if (!planted)
+		return NULL;
+	clock_gettime(CLOCK_REALTIME_COARSE, &planted->began);
+	planted->left = WIDE;
+	for (size_t i = 0; i < planted->count; i++)
+		look(&planted->trees[i], &planted->left);
+	return planted;
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mode == b->st_mode && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static void report(const struct tree *tree, const struct seen *now, bool is_new,
+		   struct rf_planted_list *list)
+{
+	struct rf_planted_item *item;
+
+	if (!list->items)
+		list->items = calloc(LISTED, sizeof(*list->items));
+	if (!list->items || list->count == LISTED) {
+		list->more++;
+		return;
+	}
+	item = &list->items[list->count];
+	*item = (struct rf_planted_item){ .what = now->what, .is_new = is_new };
+	if (asprintf(&item->path, "%s%s%s", tree->place->source, *now->path ? "/" : "", now->path) <
+	    0) {
+		list->more++;
+		return;
+	}
+	list->count++;
+}
+
+static void compare(const struct tree *before, const struct tree *after,
+		    const struct timespec *began, struct rf_planted_list *list)
+{
+	for (size_t i = 0; i < after->count; i++) {
+		const struct seen *now = &after->seen[i], *then = NULL;
+
+		if (i > 0 && strcmp(now[-1].path, now->path) == 0)
+			continue; /* found by both walks */
+		if (before->count)
+			then = bsearch(now, before->seen, before->count, sizeof(*now), by_path);
+		if (then && is_same(&then->st, &now->st))
+			continue;
+		/* What the first look did not get to is told by its time. */
+		if (!then && before->is_partial && is_before(&now->st.st_ctim, began))
+			continue;
+		report(before, now, !then, list);
+	}
+}
+
+void rf_planted_end(struct rf_planted *planted, struct rf_planted_list *ret_list)
+{
+	size_t left = WIDE;
+
+	for (size_t i = 0; planted && i < planted->count; i++) {
+		struct tree *before = &planted->trees[i];
+		struct tree after = { .place = before->place, .top = before->top };
+
+		look(&after, &left);
+		compare(before, &after, &planted->began, ret_list);
+		ret_list->is_partial |= before->is_partial || after.is_partial;
+		forget(&after);
+		forget(before);
+		rf_fd_done(&before->top);
+	}
+	if (planted)
+		free(planted->trees);
+	free(planted);
+}

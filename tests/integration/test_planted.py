@@ -1,0 +1,98 @@
+"""What a run leaves in a written folder and that acts later, on the host, is told."""
+import os
+import pathlib
+
+import pytest
+
+from helpers import USER_ID
+
+pytestmark = pytest.mark.usefixtures("as_who")
+
+
+@pytest.fixture
+def project(workdir, as_who):
+    """A project with hooks and settings, in the folder `p`."""
+    top = workdir / "p"
+    for path in (".git/hooks/pre-push", ".git/config", ".vscode/tasks.json", "src/main.c", "tool", "CLAUDE.md"):
+        (top / path).parent.mkdir(parents=True, exist_ok=True)
+        (top / path).write_text("as it was\n")
+    (top / "tool").chmod(0o755)
+    if as_who == "user" and os.geteuid() == 0:
+        for path in (top, *top.rglob("*")):
+            os.chown(path, USER_ID, USER_ID)
+    return top
+
+
+@pytest.fixture
+def planted(run_json, project):
+    def run_it(script, *options):
+        result = run_json("--write", "p", *options, "--", "sh", "-c", f"cd {project} && {script}")
+        assert result["status"] == "ok", result
+        return {(str(pathlib.Path(row["path"]).relative_to(project)), row["what"], row["change"])
+                for row in result["planted"]}
+
+    return run_it
+
+
+@pytest.mark.parametrize("script, found", [
+    ("echo x > .git/hooks/pre-commit", {(".git/hooks/pre-commit", "git hook", "new")}),
+    ("echo x >> .git/hooks/pre-push", {(".git/hooks/pre-push", "git hook", "changed")}),
+    ("echo x > y && mv y .git/config", {(".git/config", "git settings", "changed")}),
+    ("echo y > .vscode/tasks.json", {(".vscode/tasks.json", "editor settings", "changed")}),
+    ("mkdir -p .github/workflows && echo x > .github/workflows/ci.yml",
+     {(".github/workflows/ci.yml", "pipeline", "new")}),
+    ("echo x > .envrc", {(".envrc", "shell start-up", "new")}),
+    ("echo x > CLAUDE.md", {("CLAUDE.md", "agent instructions", "changed")}),
+    ("mkdir -p a/b/.git/hooks && echo x > a/b/.git/hooks/x", {("a/b/.git/hooks/x", "git hook", "new")}),
+    ("mv .vscode v && ln -s v .vscode", {(".vscode", "editor settings", "new")}),
+    ("ln -s /etc/passwd .mcp.json", {(".mcp.json", "agent settings", "new")}),
+    ("chmod +x src/main.c", {("src/main.c", "executable", "new")}),
+    ("echo y > tool", {("tool", "executable", "changed")}),
+    ("mkdir -p b/c && cp tool b/c/t", {("b/c/t", "executable", "new")}),
+    ("mv .git/hooks h && mkdir .git/hooks && cp h/pre-push .git/hooks/",
+     {(".git/hooks/pre-push", "git hook", "changed")}),
+    ("touch .git/hooks/x.sample && chmod +x .git/hooks/x.sample", set()),
+    ("echo y > src/main.c && echo z > Makefile && rm tool && cat .git/config", set()),
+    ("true", set()),
+])
+def test_what_acts_later_is_listed_and_the_rest_is_not(planted, script, found):
+    assert planted(script) == found
+
+
+def test_a_time_that_was_set_back_hides_no_change(planted):
+    assert planted("echo as it Was > tool; touch -d @0 tool .git/config") == {
+        ("tool", "executable", "changed"), (".git/config", "git settings", "changed")}
+
+
+def test_a_person_reads_it_and_a_name_can_not_steer_the_terminal(run_box, project):
+    done = run_box("--write", "p", "--", "sh", "-c",
+                   f"cd {project}/.git/hooks && echo x > pre-commit && echo x > \"$(printf 'a\\033[31mb')\"")
+    assert b"planted: " in done.err and b"pre-commit" in done.err and b"git hook" in done.err
+    assert b"\033" not in done.err
+
+
+def test_a_run_that_writes_nothing_of_the_host_reports_nothing(run_json, project):
+    result = run_json("--read", "p", "--", "sh", "-c", "echo x > /tmp/tool; chmod +x /tmp/tool")
+    assert result["planted"] == [] and result["planted_complete"] is True
+
+
+def test_a_file_that_is_written_by_itself_is_looked_at(run_json, project):
+    result = run_json("--write", "p/.git/config", "--", "sh", "-c", f"echo x >> {project}/.git/config")
+    assert [(r["path"], r["change"]) for r in result["planted"]] == [(str(project / ".git/config"), "changed")]
+
+
+def test_a_large_folder_is_not_looked_at_everywhere_and_says_so(run_json, project):
+    for folder in range(60):
+        (project / f"many/{folder}").mkdir(parents=True)
+        for i in range(900):
+            os.mknod(project / f"many/{folder}/{i}", 0o644)
+    os.chmod(project / ".git/hooks", 0o777)
+    result = run_json("--write", "p", "--", "sh", "-c", f"echo x > {project}/.git/hooks/pre-commit")
+    assert result["planted_complete"] is False
+    assert str(project / ".git/hooks/pre-commit") in [row["path"] for row in result["planted"]]
+
+
+def test_the_report_comes_after_a_time_out_too(run_json, project):
+    result = run_json("--write", "p", "--time", "1s", "--", "sh", "-c",
+                      f"echo x > {project}/.git/hooks/post-merge; sleep 9")
+    assert result["status"] == "timeout" and [r["what"] for r in result["planted"]] == ["git hook"]
