@@ -5,13 +5,14 @@ three shells; this module is what the last four read it with.
 """
 import collections
 import json
+import re
 
 # What a value is, for completion: one of a few words, a name that ringfort can list, or a path.
 Option = collections.namedtuple("Option", "name letter arg group key help kind choices")
 
 # `operands`: what comes after the options; "program", "file", "command", a listable kind, or None.
 Command = collections.namedtuple(
-    "Command", "name words summary synopsis about exits holds_others examples options operands")
+    "Command", "name words summary synopsis about exits holds_others examples options operands verbs")
 
 Reference = collections.namedtuple("Reference", "version about summary examples commands")
 
@@ -34,11 +35,17 @@ def kind_of(row):
 
 
 def operands_of(synopsis):
-    for word, kind in (("PROGRAM", "program"), ("COMMAND", "command"), ("PROFILE", "profiles"),
+    for word, kind in (("PROGRAM", "program"), ("SHELL", "program"), ("COMMAND", "command"), ("PROFILE", "profiles"),
                        ("FILE", "file"), ("PATH", "file")):
         if word in synopsis:
             return kind
     return None
+
+
+def verbs_of(synopsis):
+    """Words that a first operand is one of: in "read|write PATH" these two."""
+    return [word for words in re.findall(r"(?<![\w-])[a-z]+(?:\|[a-z]+)*(?= [A-Z])", synopsis)
+            for word in words.split("|")]
 
 
 def read_option(row):
@@ -59,7 +66,7 @@ def read(path):
     commands = [Command(row["name"], row["name"].split(), row["summary"], row["synopsis"],
                         row["about"], row["exits"], row["holds_others"],
                         read_examples(row["examples"]), [read_option(o) for o in row["options"]],
-                        operands_of(row["synopsis"]))
+                        operands_of(row["synopsis"]), verbs_of(row["synopsis"]))
                 for row in dump["commands"]]
     return Reference(dump["version"], dump["about"], dump["summary"],
                      read_examples(dump["examples"]), commands)

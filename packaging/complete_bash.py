@@ -140,6 +140,10 @@ _ringfort()
 		program) _ringfort_program "$COMP_CWORD" "$current" ;;
 		command) _ringfort_offer "$current" -W "$(_ringfort_commands '')" ;;
 		file) _ringfort_files "$current" ;;
+		verb*)
+			_ringfort_offer "$current" -W "$(_ringfort_operand "$command" | cut -d ' ' -f 2-)"
+			_ringfort_files "$current"
+			;;
 		profiles) _ringfort_names profiles "$current" ;;
 		esac
 	fi
@@ -166,7 +170,9 @@ def make(reference):
     for command in reference.commands:
         names = [name for option in command.options for name in spellings(option)]
         options.append(case(quoted(command.name), quoted(" ".join(names))))
-        if command.operands:
+        if command.verbs:
+            operands.append(case(quoted(command.name), quoted(" ".join(["verb", *command.verbs]))))
+        elif command.operands:
             operands.append(case(quoted(command.name), command.operands))
         for option in command.options:
             if option.kind:

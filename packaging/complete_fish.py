@@ -90,6 +90,8 @@ def option_row(command, option):
 
 def operand_row(command, reference):
     where = f"complete -c ringfort -n {quoted(f'__ringfort_at {quoted_name(command)}')}"
+    if command.verbs:
+        return [f"{where} -F -a {quoted(' '.join(command.verbs))}"]
     if command.operands == "program":
         return [f"{where} -a '(__fish_complete_command)'"]
     if command.operands == "file":

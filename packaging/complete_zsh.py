@@ -114,6 +114,8 @@ def option_spec(option):
 
 
 def operand_specs(command):
+    if command.verbs:
+        return [f"'1:what:({' '.join(command.verbs)})'", "'*:file:_files'"]
     if command.operands == "program":
         return ["'(-)1: :{ _command_names -e }'", "'*:: :_ringfort_program'"]
     if command.operands == "file":

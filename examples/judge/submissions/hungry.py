@@ -1,2 +1,3 @@
-numbers = [int(word) for _ in range(10**6) for word in "1 2 3 4 5 6 7 8 9 1000".split()]
-print(sum(numbers))
+# One number for every answer there could be.
+numbers = b"1 " * 200_000_000
+print(len(numbers))
