@@ -167,7 +167,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"/etc/ringfort/profiles and yours in ~/.config/ringfort/profiles.  With a PROFILE, prints\n"
 		"that profile as it is written.  With options, prints the one policy that the\n"
 		"defaults, the profiles, the file and the options come to.",
-		show_examples, NULL,
+		show_examples, "0 printed, 125 Ringfort failed or was asked for something wrong",
 	},
 	[RF_CMD_POLICY_DIFF] = {
 		"policy diff", rf_cmd_policy_diff, "say what one policy allows and another does not",
@@ -183,7 +183,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"",
 		"Prints a JSON Schema (2020-12) of policies, from which editors complete and check\n"
 		"them, as YAML or as JSON.",
-		schema_examples, NULL,
+		schema_examples, "0 printed, 125 Ringfort failed",
 	},
 	[RF_CMD_DOCTOR] = {
 		"doctor", rf_cmd_doctor, "tell what this machine can enforce, and how to fix what it can't",

@@ -38,7 +38,7 @@ def test_a_command_is_explained_in_the_same_words_everywhere(call, name):
     asked = call("help", *name.split())
     assert asked.code == 0 and asked.err == b""
     assert call(*name.split(), "--help") == asked == call(*name.split(), "-h")
-    assert asked.out.startswith(f"usage: ringfort {name} ".encode())
+    assert asked.out.startswith(f"usage: ringfort {name}".encode())
 
 
 @pytest.mark.parametrize("name", NAMES)
