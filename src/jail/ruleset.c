@@ -261,12 +261,10 @@ static void index_numbers(struct rf_ruleset *ruleset)
 const struct rf_ruleset_rule *rf_ruleset_rules(const struct rf_ruleset *ruleset, int nr,
 					       size_t *ret_count)
 {
-	if (nr < 0 || nr >= RF_CALL_NUMBERS) {
-		*ret_count = 0;
-		return NULL;
-	}
-	*ret_count = ruleset->first[nr + 1] - ruleset->first[nr];
-	return ruleset->rules + ruleset->first[nr];
+	*ret_count = 0;
+	if (nr >= 0 && nr < RF_CALL_NUMBERS)
+		*ret_count = ruleset->first[nr + 1] - ruleset->first[nr];
+	return *ret_count ? ruleset->rules + ruleset->first[nr] : NULL;
 }
 
 bool rf_ruleset_is_plain(const struct rf_ruleset *ruleset, int nr, uint32_t *ret_action)
