@@ -28,6 +28,7 @@ static_assert(RF_LEN(codes) == RF_STYLE_ROLE_COUNT, "a code for every role");
 #define RESET "\033[0m"
 
 static enum rf_style_wish wished; /* RF_STYLE_AUTO until somebody says otherwise */
+static enum rf_style_wish (*asked)(void);
 
 static bool is_said(const char *variable)
 {
@@ -53,13 +54,26 @@ struct rf_style rf_style_decide(const struct rf_style_facts *facts)
 void rf_style_set_wish(enum rf_style_wish wish)
 {
 	wished = wish;
+	asked = NULL;
+}
+
+void rf_style_ask(enum rf_style_wish (*ask)(void))
+{
+	asked = ask;
+}
+
+static enum rf_style_wish wish_of_user(void)
+{
+	if (asked)
+		rf_style_set_wish(asked());
+	return wished;
 }
 
 struct rf_style rf_style_of(int fd)
 {
 	const struct rf_style_facts facts = {
 		.is_terminal = isatty(fd),
-		.wish = wished,
+		.wish = wish_of_user(),
 		.no_color = getenv("NO_COLOR"),
 		.clicolor_force = getenv("CLICOLOR_FORCE"),
 		.term = getenv("TERM"),

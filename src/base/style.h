@@ -55,6 +55,9 @@ struct rf_style rf_style_decide(const struct rf_style_facts *facts);
 /* What rf_style_of() shall answer from now on: set once, when the user's settings were read. */
 void rf_style_set_wish(enum rf_style_wish wish);
 
+/* Whom to ask for the wish, at most once, when the first style is wanted and no wish was set. */
+void rf_style_ask(enum rf_style_wish (*ask)(void));
+
 /* The style for what is written to `fd`. */
 struct rf_style rf_style_of(int fd);
 

@@ -11,6 +11,7 @@
 #include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/command.h"
+#include "cli/lang-list.h"
 #include "cli/request.h"
 #include "cli/shell.h"
 #include "jail/run.h"
@@ -164,6 +165,8 @@ int rf_cmd_run_as(enum rf_cmd_id id, int argc, char **argv)
 	} else if (request.wants_version) {
 		puts("ringfort " RF_VERSION);
 		code = 0;
+	} else if (request.wants_langs) {
+		code = rf_lang_list_print(&request);
 	} else {
 		struct rf_run_options options = {
 			.init_path = init_path,

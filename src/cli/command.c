@@ -19,7 +19,9 @@ static const struct rf_cmd_example run_examples[] = {
 	{ "ringfort run --write . -- make",               "let it change the current directory" },
 	{ "ringfort run --memory 64M --time 1s --json -- python3 -c 'print(1)'", NULL },
 	{ "ringfort run --read ~/data:/data --profile python -- python3 report.py", NULL },
-	{ "echo 'print(6*7)' | ringfort run -- python3 -", NULL },
+	{ "ringfort run --lang python -c 'print(6 * 7)'", "code instead of a program" },
+	{ "echo 'print(6*7)' | ringfort run --lang python --json", NULL },
+	{ "ringfort run --list-langs", NULL },
 	{ "ringfort run -t -- python3", NULL },
 	{ NULL, NULL },
 };
@@ -117,7 +119,8 @@ const struct rf_cmd rf_cmd_all = {
 const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 	[RF_CMD_RUN] = {
 		"run", rf_cmd_run, "run a program in a box of its own",
-		"[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+		"[OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+		"[OPTIONS] --lang NAME [-c CODE | FILE | -] [ARGUMENTS]",
 		"Runs PROGRAM in a disposable box.  It sees /usr, a few settings, the current\n"
 		"directory (read-only) and an empty home and /tmp, which are gone afterwards; no\n"
 		"network, no variables of yours, no process but its own.",

@@ -5,8 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/command.h"
+#include "cli/config.h"
 
 /* Descriptors 0 to 2 are there, whatever the caller closed; else a pipe could take their place. */
 static int hold_stdio(void)
@@ -28,5 +30,6 @@ int main(int argc, char **argv)
 		puts("ringfort " RF_VERSION);
 		return 0;
 	}
+	rf_style_ask(rf_config_colour);
 	return rf_command_run(argc, argv);
 }

@@ -28,10 +28,16 @@
 #define RUNS     (ONLY(RUN) | ONLY(SHELL)) /* whoever runs a program */
 /* Whoever makes a plan. */
 #define POLICY (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
+#define CODE   (ONLY(RUN) | ONLY(POLICY_EXPLAIN)) /* whoever runs code, or tells how */
 #define ALL    (RF_CMD_BIT(RF_CMD_COUNT) - 1)
 
 /* clang-format off */
 const struct rf_option rf_option_table[] = {
+	GROUP("what it runs"),
+	OWN("lang",       'l', "NAME",       RF_OPTION_LANG, CODE, "run code in this language: from -c, a file or standard input; auto: by the file's name"),
+	OWN("code",       'c', "CODE",       RF_OPTION_CODE, CODE, "the code itself, for --lang"),
+	OWN("list-langs", 0,   NULL,         RF_OPTION_LIST_LANGS, ONLY(RUN), "the languages, and what of them is on this machine"),
+
 	GROUP("what it sees"),
 	KEY("read",       'r', "SRC[:DEST]", "files.read",       "show a file or directory, read-only"),
 	KEY("write",      'w', "SRC[:DEST]", "files.write",      "show a file or directory, writable"),
@@ -68,6 +74,8 @@ const struct rf_option rf_option_table[] = {
 	KEY("weaker",     0,   "refuse|allow", "weaker",          "allow: run even where a wall is missing"),
 	OWN("profile",    'p', "NAME[,NAME]", RF_OPTION_PROFILE, POLICY, "python, git, agent ...: `policy show` lists them"),
 	OWN("policy",     0,   "FILE",       RF_OPTION_POLICY, POLICY, "read rules from a YAML or JSON file"),
+	OWN("config",     0,   "FILE",       RF_OPTION_CONFIG, POLICY, "your settings, instead of ~/.config/ringfort/config.yaml"),
+	OWN("no-config",  0,   NULL,         RF_OPTION_NO_CONFIG, POLICY, "do without your settings"),
 
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/style.h"
 #include "cli/dots.h"
 #include "cli/home.h"
 #include "cli/option.h"
@@ -20,6 +21,7 @@
 struct rf_request_sources {
 	struct rf_shelf shelf;
 	struct rf_chain chain; /* the profiles, then the file */
+	bool has_profiles;     /* some were named on the line */
 	const char *file;      /* of --policy, or NULL; borrowed */
 	struct rf_policy *flags;
 };
@@ -145,11 +147,27 @@ static int take_option(const struct rf_option *option, const char *value,
 			return rf_fail_in(err, "--%s", option->name);
 		return 0;
 	case RF_OPTION_PROFILE:
+		sources->has_profiles = true;
 		return add_profiles(value, sources, err);
 	case RF_OPTION_POLICY:
 		return note_file(value, sources, err);
 	case RF_OPTION_ENV_FILE:
 		return read_env_file(value, sources->flags, request, err);
+	case RF_OPTION_LANG:
+		request->lang = value;
+		return 0;
+	case RF_OPTION_CODE:
+		request->code = value;
+		return 0;
+	case RF_OPTION_LIST_LANGS:
+		request->wants_langs = true;
+		return 0;
+	case RF_OPTION_CONFIG:
+		request->config_name = value;
+		return 0;
+	case RF_OPTION_NO_CONFIG:
+		request->has_no_config = true;
+		return 0;
 	case RF_OPTION_JSON:
 		request->is_json = true;
 		return 0;
@@ -188,6 +206,9 @@ static int merge_all(enum rf_cmd_id id, struct rf_request_sources *sources,
 	request->policy = rf_policy_new(command_of(id, request));
 	if (!request->policy)
 		return rf_fail(err, -ENOMEM, "a policy");
+	if (request->launch &&
+	    rf_policy_merge(request->policy, rf_launch_policy(request->launch), err) < 0)
+		return err->code;
 	if (rf_chain_merge(&sources->chain, request->policy, err) < 0)
 		return err->code;
 	return rf_policy_merge(request->policy, sources->flags, err);
@@ -211,13 +232,113 @@ static int read_line(enum rf_cmd_id id, int argc, char **argv, struct rf_request
 	return got;
 }
 
-int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program,
-		    struct rf_request *ret_request, struct rf_err *err)
+/* ------------------------------------------------------------- settings and languages */
+
+/* Reads the caller's settings, and takes from them what the line does not say. */
+static int read_config(struct rf_request_sources *sources, struct rf_request *request,
+		       struct rf_err *err)
+{
+	struct rf_config *config = &request->config;
+	struct rf_config_where where = { request->config_name, request->cwd, request->home };
+
+	if (request->has_no_config) {
+		rf_style_set_wish(RF_STYLE_AUTO);
+		return 0;
+	}
+	if (!where.named)
+		where.named = rf_config_variable();
+	if (rf_config_load(&where, config, err) < 0) {
+		request->file = config->path ? strdup(config->path) : NULL;
+		return err->code;
+	}
+	rf_style_set_wish(config->colour);
+	if (!sources->file)
+		sources->file = config->policy;
+	for (size_t i = 0; config->profiles && config->profiles[i] && !sources->has_profiles; i++)
+		if (rf_chain_add(&sources->chain, config->profiles[i], err) < 0)
+			return rf_fail_in(err, "configuration: profile");
+	return 0;
+}
+
+/* Finds the language, if the line names one. */
+static int choose_lang(struct rf_request *request, bool is_dry, struct rf_err *err)
+{
+	const struct rf_launch_request what = {
+		.lang = request->lang,
+		.code = request->code,
+		.argv = request->argv,
+		.home = request->home,
+		.langs = { request->config.langs, request->config.lang_count },
+		.is_dry = is_dry,
+	};
+
+	if (request->lang)
+		return rf_launch_new(&what, &request->launch, err);
+	if (!request->code)
+		return 0;
+	rf_fail_say(err, -EINVAL, "-c is code, and needs the language that it is in");
+	return rf_fail_hint(err, "for example: --lang python -c 'print(6 * 7)'");
+}
+
+/* ------------------------------------------------------------- the whole */
+
+static int make_plan(struct rf_request *request, struct rf_err *err)
 {
 	static char any_name[] = "true";
 	char *any_program[] = { any_name, NULL };
+	struct rf_facts facts = {
+		.uid = geteuid(),
+		.gid = getegid(),
+		.cwd = request->cwd,
+		.home = request->home,
+		.env = environ,
+		.argv = request->argv[0] && !request->launch ? request->argv : any_program,
+		.has_terminal = request->has_terminal,
+	};
+	struct rf_plan *plan = NULL;
+
+	if (rf_plan_make(request->policy, &facts, &plan, err) < 0)
+		return err->code;
+	/* Whether the box shows the code's file anyway is a question to the plan without it. */
+	if (request->launch) {
+		struct rf_plan *without = plan;
+		int code = rf_launch_prepare(request->launch, without, &facts, err);
+
+		rf_plan_free(without);
+		if (code < 0 || rf_plan_make(request->policy, &facts, &plan, err) < 0)
+			return err->code;
+	}
+	request->plan = plan;
+	return 0;
+}
+
+/* From what was read to what will be done. */
+static int settle(enum rf_cmd_id id, struct rf_request_sources *sources, bool needs_program,
+		  struct rf_request *request, struct rf_err *err)
+{
+	if (read_config(sources, request, err) < 0)
+		return err->code;
+	if (request->wants_langs)
+		return 0;
+	if (choose_lang(request, !needs_program, err) < 0)
+		return err->code;
+	if (needs_program && !request->argv[0] && !request->launch) {
+		rf_fail_say(err, -EINVAL, "there is no program to run");
+		return rf_fail_hint(err, "for example: ringfort run -- python3 -c 'print(6 * 7)'");
+	}
+	if (sources->file && add_file(sources, request, err) < 0)
+		return err->code;
+	if (merge_all(id, sources, request, err) < 0)
+		return err->code;
+	if (id == RF_CMD_SHELL && rf_shell_choose(request, err) < 0)
+		return err->code;
+	return make_plan(request, err);
+}
+
+int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program,
+		    struct rf_request *ret_request, struct rf_err *err)
+{
 	struct rf_request_sources *sources = calloc(1, sizeof(*sources));
-	struct rf_facts facts = { .uid = geteuid(), .gid = getegid(), .env = environ };
 	int code;
 
 	*ret_request =
@@ -228,24 +349,8 @@ int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program
 	code = init_sources(sources, ret_request, err);
 	if (code == 0)
 		code = read_line(id, argc, argv, sources, ret_request, err);
-	if (code == 0 && !ret_request->wants_help && !ret_request->wants_version) {
-		if (needs_program && !ret_request->argv[0]) {
-			code = rf_fail_say(err, -EINVAL, "there is no program to run");
-			rf_fail_hint(err, "for example: ringfort run -- python3 -c 'print(6 * 7)'");
-		}
-		if (code == 0 && sources->file)
-			code = add_file(sources, ret_request, err);
-		if (code == 0)
-			code = merge_all(id, sources, ret_request, err);
-		if (code == 0 && id == RF_CMD_SHELL)
-			code = rf_shell_choose(ret_request, err);
-		facts.has_terminal = ret_request->has_terminal;
-		facts.cwd = ret_request->cwd;
-		facts.home = ret_request->home;
-		facts.argv = ret_request->argv[0] ? ret_request->argv : any_program;
-		if (code == 0)
-			code = rf_plan_make(ret_request->policy, &facts, &ret_request->plan, err);
-	}
+	if (code == 0 && !ret_request->wants_help && !ret_request->wants_version)
+		code = settle(id, sources, needs_program, ret_request, err);
 	if (sources->chain.file) {
 		free(ret_request->file);
 		ret_request->file = sources->chain.file;
@@ -286,6 +391,8 @@ void rf_request_done(struct rf_request *request)
 	free(request->sources);
 	rf_plan_free(request->plan);
 	rf_policy_free(request->policy);
+	rf_launch_free(request->launch);
+	rf_config_done(&request->config);
 	free(request->file);
 	free(request->cwd);
 	free(request->home);

@@ -2,7 +2,8 @@
  * A request: what the command line, the profiles and the policy file come to.
  *
  * Shared by every command that takes the options of a policy.  Sources are merged in the order
- * defaults, profiles, file, flags, whatever their order on the line.
+ * defaults, language, profiles, file, flags, whatever their order on the line.  The configuration
+ * names profiles and a file where the line names none.
  */
 #ifndef RF_CLI_REQUEST_H
 #define RF_CLI_REQUEST_H
@@ -11,6 +12,8 @@
 
 #include "base/err.h"
 #include "cli/command.h"
+#include "cli/config.h"
+#include "cli/launch.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
 
@@ -18,9 +21,14 @@ struct rf_request {
 	struct rf_policy *policy; /* all sources merged */
 	struct rf_plan *plan;
 	char **argv; /* the program and its arguments; borrowed */
-	bool is_json, wants_stats, wants_help, wants_version;
+	bool is_json, wants_stats, wants_help, wants_version, wants_langs;
 	bool has_terminal, is_plain;
-	char *file; /* that an error's line and column speak of, or NULL */
+	const char *lang, *code;  /* --lang and -c, or NULL; borrowed */
+	const char *config_name;  /* --config, or NULL; borrowed */
+	bool has_no_config;       /* --no-config */
+	struct rf_config config;  /* the caller's settings */
+	struct rf_launch *launch; /* what the language comes to, or NULL */
+	char *file;               /* that an error's line and column speak of, or NULL */
 	char *cwd, *home;
 	struct rf_request_sources *sources; /* that the policy was merged from */
 };

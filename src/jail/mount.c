@@ -38,6 +38,8 @@
 #define SAFE      (RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV)
 #define EMPTY_DIR RF_OWN_DIR "/empty"
 
+#define SKELETON_BYTES ((size_t)4 << 20) /* of the root, besides the texts */
+
 /* The root under construction. */
 struct builder {
 	struct rf_box *box;
@@ -433,13 +435,26 @@ static put_fn *const put[] = {
 
 /* ------------------------------------------------------------- the whole */
 
+/* What the files that we write take, in whole pages. */
+static size_t text_bytes(const struct rf_plan *plan)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (plan->places[i].kind == RF_PLACE_TEXT)
+			sum += (strlen(plan->places[i].source) | 65535) + 1;
+	return sum;
+}
+
 static int open_root(struct builder *b, struct rf_err *err)
 {
 	/* Room for the skeleton only; the scratch gets its own in limit_scratch(). */
-	static const char *const options[] = { "size", "4M",   "nr_inodes", "4096",
-					       "mode", "0755", NULL };
+	const char *options[] = { "size", NULL, "nr_inodes", "4096", "mode", "0755", NULL };
 	struct stat st;
+	char size[24];
 
+	snprintf(size, sizeof(size), "%zu", SKELETON_BYTES + text_bytes(b->box->plan));
+	options[1] = size;
 	b->root = rf_mount_new("tmpfs", options, SAFE);
 	if (b->root < 0)
 		return rf_fail(err, b->root, "mount the root");

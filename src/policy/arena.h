@@ -3,7 +3,7 @@
  *
  * A plan is hundreds of small strings that live exactly as long as the plan, so they share one
  * owner.  Once memory is gone the arena is marked failed and gives NULL; a writer checks once, at the
- * end.  Internal to src/policy.
+ * end.
  */
 #ifndef RF_POLICY_ARENA_H
 #define RF_POLICY_ARENA_H

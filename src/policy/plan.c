@@ -8,6 +8,7 @@
 #include "policy/plan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,24 @@ static int add_defaults(struct maker *m)
 		if (add_place(m, &rf_place_table[i]) < 0)
 			return m->err->code;
 		if (strcmp(rf_place_table[i].path, "/etc") == 0 && add_texts(m) < 0)
+			return m->err->code;
+	}
+	return 0;
+}
+
+/* Texts that are brought along: like those in /etc, and not files of the host. */
+static int add_extra_texts(struct maker *m)
+{
+	for (size_t i = 0; i < m->facts->extra_count; i++) {
+		struct rf_place place = m->facts->extras[i];
+
+		if (place.kind != RF_PLACE_TEXT)
+			continue;
+		place.path = rf_arena_copy(m->arena, place.path);
+		place.source = rf_arena_copy(m->arena, place.source);
+		if (!place.path || !place.source)
+			return fail_memory(m);
+		if (add_place(m, &place) < 0)
 			return m->err->code;
 	}
 	m->first_file = m->plan->place_count;
@@ -261,6 +280,30 @@ static int add_files(struct maker *m, enum rf_key key, unsigned rights)
 	return 0;
 }
 
+/* Trees that are brought along: shown at their own path, unless a rule shows them there anyway. */
+static int add_extra_files(struct maker *m)
+{
+	char inside[RF_FILES_PATH];
+
+	for (size_t i = 0; i < m->facts->extra_count; i++) {
+		struct rf_place place = m->facts->extras[i];
+
+		if (place.kind != RF_PLACE_HOST || (rf_plan_where(m->plan, place.source, inside) &&
+						    strcmp(inside, place.path) == 0))
+			continue;
+		if (check_file(m, place.rule, place.source, place.path) < 0)
+			return m->err->code;
+		place.path = rf_arena_copy(m->arena, place.path);
+		place.source = rf_arena_copy(m->arena, place.source);
+		place.rights = RX;
+		if (!place.path || !place.source)
+			return fail_memory(m);
+		if (add_place(m, &place) < 0)
+			return m->err->code;
+	}
+	return 0;
+}
+
 /* True if a path of the host can be found in the box by the same name. */
 static bool is_shown(const struct rf_plan *plan, const char *path)
 {
@@ -374,7 +417,8 @@ static int mask_states(struct maker *m)
 static int add_all_files(struct maker *m)
 {
 	if (find_states(m) < 0 || add_denials(m) < 0 || add_files(m, RF_KEY_READ, RX) < 0 ||
-	    add_files(m, RF_KEY_WRITE, RWX) < 0 || add_current(m) < 0 || sort_files(m) < 0)
+	    add_files(m, RF_KEY_WRITE, RWX) < 0 || add_current(m) < 0 || add_extra_files(m) < 0 ||
+	    sort_files(m) < 0)
 		return m->err->code;
 	return mask_states(m);
 }
@@ -582,7 +626,8 @@ static int make(struct maker *m)
 	}
 	if (add_filters(m) < 0)
 		return m->err->code;
-	if (add_defaults(m) < 0 || add_all_files(m) < 0 || limit_commands(m) < 0)
+	if (add_defaults(m) < 0 || add_extra_texts(m) < 0 || add_all_files(m) < 0 ||
+	    limit_commands(m) < 0)
 		return m->err->code;
 	choose_workdir(m);
 	if (m->arena->has_failed)
@@ -624,4 +669,35 @@ void rf_plan_free(struct rf_plan *plan)
 {
 	if (plan)
 		rf_arena_free(plan->memory);
+}
+
+bool rf_plan_where(const struct rf_plan *plan, const char *path, char *inside)
+{
+	const struct rf_place *best = NULL;
+
+	for (size_t i = 0; i < plan->place_count; i++) {
+		const struct rf_place *place = &plan->places[i];
+		char candidate[RF_FILES_PATH];
+
+		if (place->kind != RF_PLACE_HOST || !rf_path_is_beneath(path, place->source) ||
+		    snprintf(candidate, sizeof(candidate), "%s%s", place->path,
+			     path + strlen(place->source)) >= (int)sizeof(candidate) ||
+		    rf_view_place(plan, candidate) != place)
+			continue;
+		/* By its own name, if it has that too. */
+		if (!best || strcmp(candidate, path) == 0) {
+			memcpy(inside, candidate, strlen(candidate) + 1);
+			best = place;
+		}
+	}
+	return best != NULL;
+}
+
+bool rf_plan_is_free(const struct rf_plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (rf_path_is_beneath(plan->places[i].path, path) ||
+		    rf_path_is_beneath(path, plan->places[i].path))
+			return false;
+	return true;
 }

@@ -59,6 +59,9 @@ struct rf_facts {
 	char *const *env;  /* the caller's environment, for env.pass */
 	char *const *argv; /* what to run, at least one element */
 	bool has_terminal; /* wants a terminal of the box's own */
+	/* What is brought along besides the rules, HOST (only read) or TEXT; or NULL.  Borrowed. */
+	const struct rf_place *extras;
+	size_t extra_count;
 };
 
 struct rf_plan {
@@ -97,5 +100,14 @@ struct rf_plan {
 int rf_plan_make(const struct rf_policy *policy, const struct rf_facts *facts,
 		 struct rf_plan **ret_plan, struct rf_err *err);
 void rf_plan_free(struct rf_plan *plan);
+
+/*
+ * Where `path` of the host (absolute, without links) shows in the box, written to `inside`, which
+ * has room for PATH_MAX bytes.  False if it does not show.
+ */
+bool rf_plan_where(const struct rf_plan *plan, const char *path, char *inside);
+
+/* True if the plan has nothing at `path`, beneath it or around it. */
+bool rf_plan_is_free(const struct rf_plan *plan, const char *path);
 
 #endif

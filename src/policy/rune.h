@@ -1,5 +1,5 @@
 /*
- * Characters of UTF-8 text, one at a time.  Internal to src/policy.
+ * Characters of UTF-8 text, one at a time.
  *
  * Refuses what UTF-8 refuses: overlong forms, surrogates, and anything above U+10FFFF.
  */
