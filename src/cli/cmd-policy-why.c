@@ -22,7 +22,9 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/request.h"
+#include "jail/box.h"
 #include "jail/calls.h"
+#include "jail/hidden.h"
 #include "jail/program.h"
 #include "jail/ruleset.h"
 #include "policy/why.h"
@@ -45,6 +47,7 @@ struct eyes {
 	uid_t owner_uid;
 	gid_t owner_gid;
 	struct rf_program_set *programs; /* that `commands` leave, or NULL: all */
+	struct rf_box box;               /* never made; knows what would be hidden in it */
 };
 
 static bool is_named(const struct rf_place *place)
@@ -61,11 +64,11 @@ static bool can_be_mapped(const char *path)
 }
 
 /* Whom root's box runs as: see jail/source.c. */
-static void open_eyes(const struct rf_plan *plan, struct eyes *eyes)
+static int open_eyes(const struct rf_plan *plan, struct eyes *eyes, struct rf_err *err)
 {
 	struct stat st;
 
-	*eyes = (struct eyes){ .is_root = geteuid() == 0 };
+	eyes->is_root = geteuid() == 0;
 	for (size_t i = 0; eyes->is_root && i < plan->place_count; i++) {
 		const struct rf_place *place = &plan->places[i];
 
@@ -76,6 +79,16 @@ static void open_eyes(const struct rf_plan *plan, struct eyes *eyes)
 			eyes->owner_gid = st.st_gid;
 		}
 	}
+	rf_box_init(&eyes->box, plan);
+	if (plan->commands && rf_program_find(plan, &eyes->programs, err) < 0)
+		return err->code;
+	return rf_hidden_find(&eyes->box, err);
+}
+
+static void close_eyes(struct eyes *eyes)
+{
+	rf_program_free(eyes->programs);
+	rf_hidden_done(&eyes->box.hidden);
 }
 
 /* What root's box, which is nobody on the host, may do with a file of a tree. */
@@ -140,6 +153,17 @@ static bool is_left_out(const struct rf_program_set *set, const char *path)
 	return is_covered;
 }
 
+/* The rule that hides a path of the box, or NULL. */
+static const char *hidden_by(const struct eyes *eyes, const char *path)
+{
+	const struct rf_hidden_list *list = &eyes->box.hidden;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (rf_path_is_beneath(path, list->items[i].path))
+			return list->items[i].rule;
+	return NULL;
+}
+
 static void look(void *data, const struct rf_place *place, const char *path,
 		 struct rf_view_sight *ret_sight)
 {
@@ -151,6 +175,11 @@ static void look(void *data, const struct rf_place *place, const char *path,
 	snprintf(inside, sizeof(inside), "%s%s", place->path, path + strlen(place->source));
 	if (eyes->programs && is_left_out(eyes->programs, inside))
 		return;
+	ret_sight->rule = hidden_by(eyes, inside);
+	if (ret_sight->rule) {
+		ret_sight->kind = RF_VIEW_HIDDEN;
+		return;
+	}
 	if (lstat(path, &st) < 0) {
 		ret_sight->kind = errno == EACCES ? RF_VIEW_CLOSED : RF_VIEW_NOTHING;
 		return;
@@ -513,9 +542,7 @@ static int ask(struct question *question, char **argv, struct rf_err *err)
 				return rf_fail_hint(err, "for example: ringfort policy why read "
 							 "/etc/shadow");
 			}
-			open_eyes(question->plan, &question->eyes);
-			if (question->plan->commands &&
-			    rf_program_find(question->plan, &question->eyes.programs, err) < 0)
+			if (open_eyes(question->plan, &question->eyes, err) < 0)
 				return err->code;
 			return verbs[i].ask(question, err);
 		}
@@ -544,7 +571,7 @@ int rf_cmd_policy_why(int argc, char **argv)
 	question.plan = request.plan;
 	if (code == 0)
 		code = ask(&question, request.argv, &err);
-	rf_program_free(question.eyes.programs);
+	close_eyes(&question.eyes);
 	if (code < 0) {
 		rf_cmd_complain(request.file, &err);
 		rf_request_done(&request);

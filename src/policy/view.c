@@ -48,6 +48,7 @@ static void look_at_host(const struct walk *walk, const struct rf_place *place,
 	if (len >= (int)sizeof(view->source))
 		return;
 	walk->host->look(walk->host->data, place, view->source, sight);
+	view->rule = sight->rule;
 	/* Patterns are for what the policy shows, and hide what is there and no link. */
 	if (strcmp(place->rule, "default") == 0 || sight->kind == RF_VIEW_NOTHING ||
 	    sight->kind == RF_VIEW_LINK)
@@ -69,7 +70,7 @@ static void look(const struct walk *walk, struct rf_view *view, struct rf_view_s
 	*sight = (struct rf_view_sight){ .kind = RF_VIEW_NOTHING };
 	view->place = place;
 	view->source[0] = '\0';
-	view->denied = NULL;
+	view->denied = view->rule = NULL;
 	switch (place ? place->kind : RF_PLACE_DIR) {
 	case RF_PLACE_HOST:
 	case RF_PLACE_SYSTEM:

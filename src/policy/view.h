@@ -26,8 +26,9 @@ enum rf_view_kind {
 
 /* What the host has under a name, and what the box's user may do there by the file's own mode. */
 struct rf_view_sight {
-	enum rf_view_kind kind; /* NOTHING, FILE, FOLDER, LINK or OTHER */
+	enum rf_view_kind kind; /* NOTHING, FILE, FOLDER, LINK, OTHER or HIDDEN */
 	unsigned can;           /* enum rf_right; for a folder EXEC is to search it */
+	const char *rule;       /* that hides it, or NULL */
 	char target[RF_FILES_PATH];
 };
 
@@ -46,6 +47,7 @@ struct rf_view {
 	unsigned can;
 	bool has_links;               /* symbolic links were followed on the way */
 	const char *denied;           /* HIDDEN by this pattern of files.deny, or NULL */
+	const char *rule;             /* HIDDEN by this rule, or NULL */
 	const struct rf_place *place; /* that governs it, or NULL: the root's own folders */
 	char path[RF_FILES_PATH];     /* where it really is, in the box */
 	char source[RF_FILES_PATH];   /* where that is on the host, or "" */

@@ -78,12 +78,18 @@ static bool is_out_of_reach(const struct rf_view *view, const char *path, struct
 {
 	switch (view->kind) {
 	case RF_VIEW_HIDDEN:
-		if (view->denied)
+		if (view->denied) {
 			answer(why, RF_WHY_NO, "files.deny", "%s is hidden: files.deny has %s",
 			       view->path, view->denied);
-		else
+		} else if (view->rule) {
+			answer(why, RF_WHY_NO, view->rule, "%s is hidden, %s", view->path,
+			       strcmp(view->rule, "files.credentials") == 0
+				       ? "as a well-known name of credentials"
+				       : "or what leads to it");
+		} else {
 			answer(why, RF_WHY_NO, rule_of(view), "%s is hidden: %s", view->path,
 			       view->place->why);
+		}
 		return true;
 	case RF_VIEW_CLOSED:
 		answer(why, RF_WHY_NO, "mode",
@@ -109,10 +115,20 @@ static void answer_nothing(const struct rf_view *view, const char *path, struct 
 		answer(why, RF_WHY_NO, "default", "nothing puts %s into the box", view->path);
 }
 
+/* Credentials are shown to those who name them. */
+static void offer_credential(const struct rf_view *view, const char *option, const char *key,
+			     struct rf_why *why)
+{
+	if (strcmp(why->rule, "files.credentials") == 0)
+		change_list(why, option, key, view->source);
+}
+
 static void judge_reading(const struct rf_view *view, const char *path, struct rf_why *why)
 {
-	if (is_out_of_reach(view, path, why))
+	if (is_out_of_reach(view, path, why)) {
+		offer_credential(view, "read", "files.read", why);
 		return;
+	}
 	switch (view->kind) {
 	case RF_VIEW_NOTHING:
 		answer_nothing(view, path, why);
@@ -187,8 +203,10 @@ static void judge_writing(const struct rf_view *view, const char *path, struct r
 {
 	const struct rf_place *place = view->place;
 
-	if (is_out_of_reach(view, path, why))
+	if (is_out_of_reach(view, path, why)) {
+		offer_credential(view, "write", "files.write", why);
 		return;
+	}
 	if (place && place->kind == RF_PLACE_SCRATCH &&
 	    (view->kind == RF_VIEW_FOLDER || view->has_parent)) {
 		answer(why, RF_WHY_YES, place->rule,

@@ -81,7 +81,8 @@ def tree(workdir, who):
     files = {
         "plain": 0o644, "secret": 0o600, "closed": 0o000, "script": 0o755, "readonly": 0o444,
         "dir/inner": 0o644, "dir/run.sh": 0o755, "locked/inner": 0o644, "ro/inner": 0o644,
-        "data/deep/er": 0o644,
+        "data/deep/er": 0o644, ".env": 0o644, "dir/.env": 0o644, ".aws/credentials": 0o644,
+        "data/key.pem": 0o644,
     }
     for name, mode in files.items():
         path = workdir / name
@@ -92,7 +93,7 @@ def tree(workdir, who):
         "to-plain": "plain", "to-shadow": "/etc/shadow", "to-passwd": "/etc/passwd",
         "to-dir": "dir", "up": "..", "loop": "loop", "dangling": "nothing", "to-tmp": "/tmp",
         "to-usr": "/usr/bin/env", "dir/back": "../plain", "chain": "to-dir/back",
-        "out": "../../etc/hostname", "to-proc": "/proc/self/status",
+        "out": "../../etc/hostname", "to-env": ".env", "to-key": "data/key.pem", "to-proc": "/proc/self/status",
     }
     for name, target in links.items():
         (workdir / name).symlink_to(target)
@@ -120,7 +121,8 @@ def names(tree):
               "to-dir/inner", "to-dir/../plain", "up", "loop", "dangling", "to-tmp", "to-tmp/x",
               "to-usr", "dir/back", "chain", "out", "to-proc", "data", "data/deep", "data/deep/er",
               "data/deep/new", "theirs", "theirs-too", ".", "..", "./plain", "dir//inner",
-              "dir/./inner", "plain/..", "plain/.", "dir/..", "new/..", "/tmp/a/b"]
+              "dir/./inner", ".env", "dir/.env", ".aws",
+              ".aws/credentials", "data/key.pem", "to-env", "to-key", "plain/..", "plain/.", "dir/..", "new/..", "/tmp/a/b"]
     outside = ["/etc/shadow", "/etc/passwd", "/etc", "/etc/nothing", "/etc/ssh", "/root", "/home",
                "/home/box", "/home/box/x", "/tmp", "/tmp/x", "/var/tmp/y", "/run", "/run/z",
                "/usr", "/usr/bin/env", "/usr/bin/nothing", "/bin/sh", "/lib", "/", "/nothing",
@@ -142,6 +144,10 @@ POLICIES = [
     ("--net", "host"),
     ("--loopback", "off"),
     ("--env", "GIVEN=1", "--pass", "PASSED"),
+    ("--deny", "**/*.pem", "--deny", "./dir"),
+    ("--deny", "./to-key", "--write", "."),
+    ("--credentials", "show", "--deny", "**/.env"),
+    ("--read", ".env", "--read", ".aws/credentials"),
     ("--command", "python3"),
     ("--command", "python3,git,sh", "--write", "."),
 ]
