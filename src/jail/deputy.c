@@ -108,7 +108,7 @@ static int read_call(const struct seccomp_notif *call, struct wish *wish)
 		return wish->dir < 0 ? -EBADF : 0;
 	case FCHMODAT2:
 		flags = (unsigned)args[3];
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case __NR_fchmodat:
 		wish->dir = (int)args[0];
 		wish->path = args[1];

@@ -189,7 +189,7 @@ static void puts_to(struct sink *sink, const char *text)
 
 static void begin(struct rf_guard *guard, enum state state, bool is_doomed)
 {
-	guard->state = state;
+	guard->state = (uint8_t)(state);
 	guard->is_doomed = is_doomed;
 	guard->held_len = 0;
 	guard->last = 0;
