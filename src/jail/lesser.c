@@ -484,7 +484,8 @@ static int end_orphans(long filters)
 
 	if (rf_fd_read_text(AT_FDCWD, "/proc/thread-self/children", text, sizeof(text)) <= 0)
 		return 0;
-	for (long pid; (pid = strtol(at, &end, 10)) > 0; at = end) {
+	/* A number that is cut off is another one's; it comes whole the next time. */
+	for (long pid; (pid = strtol(at, &end, 10)) > 0 && *end == ' '; at = end) {
 		if (!is_kin((pid_t)pid, filters))
 			continue;
 		kill((pid_t)pid, SIGKILL);

@@ -66,6 +66,26 @@ static int open_living(int process)
 	return found >= 0 ? found : fcntl(process, F_DUPFD_CLOEXEC, 3);
 }
 
+/* The children of one thread, however many: the list is longer than any room that it is read into. */
+static void add_listed(struct walk *walk, int tasks, const char *file)
+{
+	RF_AUTO_FD int list = openat(tasks, file, O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	pid_t pid = 0;
+	ssize_t len;
+
+	while (list >= 0 && (len = read(list, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < len; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				pid = pid * 10 + (text[i] - '0');
+				continue;
+			}
+			if (pid > 0 && walk->count < MAX_PROCESSES)
+				walk->pids[walk->count++] = pid;
+			pid = 0;
+		}
+}
+
 /* The children of every thread; orphans belong to pid 1, so none is missed. */
 static void add_children(struct walk *walk, int process)
 {
@@ -79,17 +99,13 @@ static void add_children(struct walk *walk, int process)
 		return;
 	}
 	while ((task = readdir(dir))) {
-		char file[288], text[8192], *at = text, *end;
+		char file[288];
 
 		if (task->d_name[0] == '.')
 			continue;
 		walk->sample->pids++;
 		snprintf(file, sizeof(file), "%s/children", task->d_name);
-		if (rf_fd_read_text(tasks, file, text, sizeof(text)) <= 0)
-			continue;
-		for (long pid; (pid = strtol(at, &end, 10)) > 0; at = end)
-			if (walk->count < MAX_PROCESSES)
-				walk->pids[walk->count++] = (pid_t)pid;
+		add_listed(walk, tasks, file);
 	}
 	closedir(dir);
 }
@@ -124,6 +140,7 @@ static uint64_t resident_of(int process)
 	return resident * (unsigned long)sysconf(_SC_PAGESIZE);
 }
 
+/* A process can forbid to be looked at so closely (PR_SET_DUMPABLE): all of it counts then. */
 static uint64_t exact_of(int process)
 {
 	static const char *const keys[] = { "\nPss_Anon:", "\nPss_Shmem:" };
@@ -131,7 +148,7 @@ static uint64_t exact_of(int process)
 	uint64_t bytes = 0;
 
 	if (rf_fd_read_text(process, "smaps_rollup", text, sizeof(text)) <= 0)
-		return 0;
+		return resident_of(process);
 	for (size_t i = 0; i < RF_LEN(keys); i++) {
 		const char *at = strstr(text, keys[i]);
 

@@ -81,11 +81,23 @@ static int open_folder(int dir, const char *name)
 	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* Moves a folder up.  One that may not be written does not let go of its parent. */
+static void move_up(int folder, const char *name, int top)
+{
+	static unsigned moved;
+	RF_AUTO_FD int inner = open_folder(folder, name);
+	char higher[32];
+
+	if (inner >= 0)
+		fchmod(inner, 0700);
+	snprintf(higher, sizeof(higher), ".moved-%u", moved++);
+	renameat(folder, name, top, higher);
+}
+
 /* Takes `folder` (takes) apart.  What lies too deep is moved to `top`, to be found there later. */
 static void empty(int top, int folder,
 		  unsigned depth) // NOLINT(misc-no-recursion): bounded by DEPTH
 {
-	static unsigned moved;
 	DIR *dir = fdopendir(folder);
 	struct dirent *entry;
 
@@ -97,15 +109,13 @@ static void empty(int top, int folder,
 	fchmod(folder, 0700);
 	while ((entry = readdir(dir))) {
 		const char *name = entry->d_name;
-		char higher[32];
 		int inner;
 
 		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
 		    unlinkat(folder, name, 0) == 0)
 			continue;
 		if (depth == DEPTH) {
-			snprintf(higher, sizeof(higher), ".moved-%u", moved++);
-			renameat(folder, name, top, higher);
+			move_up(folder, name, top);
 			continue;
 		}
 		inner = open_folder(folder, name);

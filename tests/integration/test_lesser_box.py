@@ -153,6 +153,13 @@ def test_home_and_temporary_files_are_a_folder_that_goes(as_who, box):
     assert os.path.exists("/etc/passwd")
 
 
+def test_a_deep_tree_that_nobody_may_write_goes_too(as_who, box):
+    result = box("sh", "-ec", "cd ~; i=0; while [ $i -lt 60 ]; do mkdir d; cd d; i=$((i + 1)); done; touch f; "
+                 "while [ $i -gt 0 ]; do chmod 500 .; cd ..; i=$((i - 1)); done")
+    assert result["status"] == "ok", result
+    assert not scratch_of(result["id"])
+
+
 @pytest.mark.parametrize("options, says", [
     (["--read", "/usr/share:/mnt/share"], "own path"),
     (["--unix", "on"], "unix"),
@@ -184,6 +191,43 @@ def test_limits_hold(as_who, box):
                options=["--memory", "100M"])["status"] == "memory"
     assert box("head", "-c", "3000000", "/dev/zero",
                options=["--output", "1M"])["status"] == "output"
+
+
+HIDING = """
+import ctypes, os, time
+if os.fork() == 0:
+    beside = bytearray(b'x') * (1 << 23)
+    time.sleep(30)
+    os._exit(0)
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # PR_SET_DUMPABLE
+held = bytearray(b'x') * (300 << 20)
+time.sleep(30)
+"""
+
+
+def test_memory_is_counted_of_a_process_that_forbids_to_be_looked_at(as_who, box):
+    assert box("python3", "-c", HIDING,
+               options=["--memory", "100M", "--time", "20s"])["status"] == "memory"
+
+
+LAST_OF_MANY = """
+import os, signal, time
+for _ in range(1300):
+    if os.fork() == 0:
+        signal.pause()
+if os.fork() == 0:
+    held = bytearray(b'x') * (1100 << 20)
+    time.sleep(1)
+    print('held', flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_memory_is_counted_of_the_last_of_many_children(as_who, box):
+    result = box("python3", "-c", LAST_OF_MANY,
+                 options=["--memory", "1G", "--pids", "2000", "--time", "40s"])
+    assert result["limits_hit"] == ["memory"] and result["stdout"] == "", result
 
 
 KIN = ("(setsid sh -c 'trap \"\" TERM HUP INT; while :; do sleep 1; done' {0} &); "
