@@ -152,7 +152,7 @@ def sanitized():
 
 
 def lint():
-    return read_tap("", *run(["scripts/lint", "--tap"], "lint"))
+    return read_tap("", *run(["scripts/lint", "--tap"], "lint", SUITE_TIMEOUT_S))
 
 
 # --- pytest ---

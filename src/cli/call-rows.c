@@ -47,9 +47,11 @@ static const char *profile_says(struct rf_call_rows *rows, int nr, enum rf_call_
 	for (size_t i = 0; i < rows->ruleset_count; i++) {
 		const struct rf_ruleset *ruleset = rows->rulesets[i];
 		char action[40], text[80];
-		uint32_t plain;
-		bool is_plain = rf_ruleset_is_plain(ruleset, nr, &plain);
+		uint32_t plain = SECCOMP_RET_ALLOW;
+		bool is_plain = !ruleset || rf_ruleset_is_plain(ruleset, nr, &plain);
 
+		if (!ruleset)
+			continue;
 		*ret_path = ruleset->path;
 		if (!is_plain && verdict == RF_CALL_ALLOW)
 			return "a profile looks at the arguments";
@@ -107,7 +109,7 @@ static void add_rows(struct rf_call_rows *rows, const struct rf_plan *plan, bool
 static void add_unknown(struct rf_call_rows *rows)
 {
 	for (size_t i = 0; i < rows->ruleset_count; i++)
-		if (rows->rulesets[i]->unknown_count > 0)
+		if (rows->rulesets[i] && rows->rulesets[i]->unknown_count > 0)
 			rows->rows[rows->count++] = (struct rf_explain_call){
 				.name = rows->rulesets[i]->unknown,
 				.verdict = "no system call, passed over",

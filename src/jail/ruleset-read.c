@@ -301,7 +301,7 @@ static int read_args(struct reader *r, value_t *list, struct rf_ruleset_cond **r
 	if (!conds)
 		return rf_fail(r->err, -ENOMEM, "read the profile");
 	for (value_t *v = list->first; v; v = v->next) {
-		struct rf_ruleset_cond cond;
+		struct rf_ruleset_cond cond = { 0 };
 		size_t at = n++;
 
 		if (read_cond(r, v, &cond) < 0)

@@ -143,9 +143,8 @@ static bool keeps_final(const struct rf_policy *base, const struct rf_policy *ov
 				return false;
 		return true;
 	case RF_KEY_TYPE_FILTERS:
-		return true; /* one more only takes away */
 	case RF_KEY_TYPE_PATTERNS:
-		return true; /* to hide more is stricter, and nothing takes a pattern away */
+		return true; /* one more is stricter, and nothing takes one away */
 	case RF_KEY_TYPE_KEYS:
 		return (over->finals & ~base->finals) == 0;
 	}

@@ -88,7 +88,7 @@ static bool is_out_of_reach(const struct rf_view *view, const char *path, struct
 				       : "or what leads to it");
 		} else {
 			answer(why, RF_WHY_NO, rule_of(view), "%s is hidden: %s", view->path,
-			       view->place->why);
+			       view->place ? view->place->why : "by the plan");
 		}
 		return true;
 	case RF_VIEW_CLOSED:
@@ -214,13 +214,13 @@ static void judge_writing(const struct rf_view *view, const char *path, struct r
 		       place->path);
 		return;
 	}
-	if (view->kind == RF_VIEW_SCRATCH && !view->has_parent) {
+	if (place && view->kind == RF_VIEW_SCRATCH && !view->has_parent) {
 		answer(why, RF_WHY_DEPENDS, place->rule,
 		       "%s is scratch of the box's own, and the folder is not there at the start",
 		       place->path);
 		return;
 	}
-	if (view->kind == RF_VIEW_KERNEL && place->rights & RF_RIGHT_WRITE) {
+	if (place && view->kind == RF_VIEW_KERNEL && place->rights & RF_RIGHT_WRITE) {
 		answer(why, RF_WHY_DEPENDS, place->rule,
 		       "in %s a process may write what is its own", place->path);
 		return;

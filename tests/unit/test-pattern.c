@@ -65,7 +65,7 @@ RF_TEST(what_is_no_pattern_is_refused_with_a_reason)
 	RF_CHECK(rf_pattern_normal("x", &nowhere, out, &err) < 0,
 		 "a relative one without a folder");
 	for (int i = 0; i <= RF_PATTERN_PARTS; i++)
-		strcat(longest, "/x");
+		memcpy(longest + 2 * (size_t)i, "/x", 3);
 	RF_CHECK(rf_pattern_normal(longest, &base, out, &err) < 0, "too many parts");
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[0] = '/';
