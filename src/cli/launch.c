@@ -15,6 +15,7 @@
 #include "cli/slurp.h"
 #include "cli/toolchain.h"
 #include "policy/arena.h"
+#include "policy/pattern.h"
 
 #define RULE "lang" /* what `explain` names as the reason */
 
@@ -251,13 +252,29 @@ static int check_file(const char *file, struct rf_err *err)
 	return 0;
 }
 
+/* What the policy hides is not carried past it. */
+static int check_denied(const struct rf_plan *plan, const char *file, struct rf_err *err)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(file, real))
+		return rf_fail(err, -errno, "can't read %.120s", file);
+	for (size_t i = 0; i < plan->deny_count; i++) {
+		if (!rf_pattern_covers(&plan->deny[i], real))
+			continue;
+		rf_fail_say(err, -EPERM, "%.120s is hidden by files.deny", file);
+		return rf_fail_hint(err, "the pattern is %.120s", plan->deny[i].text);
+	}
+	return 0;
+}
+
 static int place_code(struct rf_launch *launch, const struct rf_plan *plan, struct rf_facts *facts,
 		      struct rf_err *err)
 {
 	const char *code = launch->request.code, *file = file_of(&launch->request);
 
 	if (file) {
-		if (check_file(file, err) < 0)
+		if (check_file(file, err) < 0 || check_denied(plan, file, err) < 0)
 			return err->code;
 		if (is_at_home(launch, plan, file))
 			return 0;

@@ -484,3 +484,13 @@ def test_the_documentation_lists_every_language(call):
         line = next(line for line in text.split("\n") if line.startswith(f"| `{row['name']}` "))
         for word in row["aliases"] + row["extensions"] + ([row["package"]] if row["package"] else []):
             assert word in line, (row["name"], word)
+
+
+@pytest.mark.parametrize("name", ["shown.py", "elsewhere/secret.py"])
+def test_a_denied_file_is_not_carried_in(run_box, as_who, workdir, name):
+    (workdir / name).parent.mkdir(exist_ok=True)
+    (workdir / name).write_text("print('carried')")
+    done = run_box("--deny", f"**/{name.rsplit('/', 1)[-1]}", "--lang", "python", workdir / name)
+    assert done.code == 125 and b"carried" not in done.out and b"files.deny" in done.err, done
+    outside = run_box("--current", "none", "--deny", workdir / name, "--lang", "python", workdir / name)
+    assert outside.code == 125 and outside.out == b"" and b"files.deny" in outside.err, outside
