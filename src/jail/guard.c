@@ -43,7 +43,8 @@ enum state {
 /* What can be changed besides modes, as bits of `changed`; the modes follow. */
 enum thing {
 	THING_COLOUR,
-	THING_CHARSET,
+	THING_CHARSET, /* the first of two, and which of them is in use */
+	THING_SHIFT,
 	THING_REGION,
 	THING_STYLE, /* of the cursor */
 	THING_INSERT,
@@ -51,6 +52,10 @@ enum thing {
 	THING_TITLE,
 	THING_COUNT
 };
+
+#define OTHER_SCREEN 1049
+#define KEEP_TITLE   "\033[22;0t"
+#define BRING_TITLE  "\033[23;0t"
 
 /* clang-format off */
 /* Private modes: CSI ? number h and l. */
@@ -60,7 +65,7 @@ static const struct {
 	bool is_talk;    /* makes the terminal send what nobody typed */
 	uint8_t where;
 } modes[] = {
-	{ 1049, false, false, BOTH },   /* the other screen; the first to be left at the end */
+	{ OTHER_SCREEN, false, false, BOTH }, /* the other screen; the first to be left at the end */
 	{ 1047, false, false, BOTH },
 	{ 47,   false, false, BOTH },
 	{ 5,    false, false, BOTH },   /* reverse video */
@@ -87,6 +92,7 @@ static const struct {
 /* How the parameters of a control sequence are judged. */
 enum rule {
 	RULE_ANY,
+	RULE_CURSOR, /* kept, and brought back */
 	RULE_COLOUR,
 	RULE_ERASE,  /* not what has scrolled away, unless in a dialogue */
 	RULE_SCROLL, /* one parameter at most: five of them track the mouse */
@@ -106,7 +112,8 @@ static const struct {
 	uint8_t where;
 	enum rule rule;
 } controls[] = {
-	{ 0,   0,   "@ABCDEFGHIKLMPSXZ`abdefsu", BOTH, RULE_ANY },
+	{ 0,   0,   "@ABCDEFGHIKLMPSXZ`abdef", BOTH, RULE_ANY },
+	{ 0,   0,   "su", BOTH,   RULE_CURSOR },
 	{ 0,   0,   "m",  BOTH,   RULE_COLOUR },
 	{ 0,   0,   "J",  BOTH,   RULE_ERASE },
 	{ 0,   0,   "T",  BOTH,   RULE_SCROLL },
@@ -137,7 +144,7 @@ static const struct {
 	{ 0,   "c",      DIALOG, -1,            0 },   /* reset */
 	{ '#', "34568",  BOTH,   -1,            0 },   /* large letters */
 	{ '(', "0AB",    BOTH,   THING_CHARSET, 'B' }, /* letters or lines */
-	{ ')', "0AB",    BOTH,   THING_CHARSET, 0 },
+	{ ')', "0AB",    BOTH,   -1,            0 },   /* the second, which nothing is drawn with */
 };
 
 /* What puts each thing back, in this order, after the modes. */
@@ -148,23 +155,47 @@ static const struct {
 	{ THING_INSERT,  "\033[4l" },
 	{ THING_KEYPAD,  "\033>" },
 	{ THING_REGION,  "\0337\033[r\0338" }, /* which would send the cursor home */
-	{ THING_CHARSET, "\017\033(B" },
+	{ THING_SHIFT,   "\017" },
+	{ THING_CHARSET, "\033(B" },
 	{ THING_STYLE,   "\033[0 q" },
 	{ THING_COLOUR,  "\033[m" },
-	{ THING_TITLE,   "\033[23;0t" },
+	{ THING_TITLE,   BRING_TITLE },
 };
 /* clang-format on */
 
 _Static_assert(RF_LEN(ends) == THING_COUNT, "everything can be put back");
 _Static_assert(THING_COUNT + RF_LEN(modes) <= 64, "a bit for everything that can change");
 
-#define KEEP_TITLE "\033[22;0t"
+#define MOST_KEPT 8 /* titles, of the box's own keeping; terminals forget the oldest of ten */
+
+/* What is kept and brought back along with the cursor. */
+#define WITH_CURSOR                                                                                \
+	(UINT64_C(1) << THING_COLOUR | UINT64_C(1) << THING_CHARSET | UINT64_C(1) << THING_SHIFT)
 
 static void note(struct rf_guard *guard, size_t thing, bool is_changed)
 {
 	uint64_t bit = UINT64_C(1) << thing;
 
 	guard->changed = is_changed ? guard->changed | bit : guard->changed & ~bit;
+}
+
+/* Terminals differ in how many they keep: what was kept once may be brought back at any time. */
+static void keep_cursor(struct rf_guard *guard)
+{
+	guard->kept |= guard->changed & WITH_CURSOR;
+}
+
+static void bring_cursor_back(struct rf_guard *guard)
+{
+	guard->changed |= guard->kept;
+}
+
+static void note_cursor(struct rf_guard *guard, bool is_kept)
+{
+	if (is_kept)
+		keep_cursor(guard);
+	else
+		bring_cursor_back(guard);
 }
 
 /* ------------------------------------------------------------- writing */
@@ -261,9 +292,12 @@ static bool switches(struct rf_guard *guard, const struct control *control)
 			return false;
 		rows[i] = row;
 	}
-	for (size_t i = 0; i < control->count; i++)
+	for (size_t i = 0; i < control->count; i++) {
 		note(guard, THING_COUNT + rows[i],
 		     (control->final == 'h') != modes[rows[i]].is_usual);
+		if (modes[rows[i]].number == OTHER_SCREEN)
+			note_cursor(guard, control->final == 'h');
+	}
 	return true;
 }
 
@@ -271,8 +305,15 @@ static bool asks_window(struct rf_guard *guard, const struct control *control)
 {
 	uint32_t what = control->numbers[0];
 
-	if (what == 22 || what == 23)
-		return control->count <= 2 && control->numbers[1] <= 2;
+	if (what == 22 || what == 23) {
+		bool is_kept = what == 22;
+
+		if (control->count > 2 || control->numbers[1] > 2 ||
+		    guard->title_count == (is_kept ? MOST_KEPT : 0))
+			return false; /* or the caller's would be lost */
+		guard->title_count = (uint8_t)(guard->title_count + (is_kept ? 1 : -1));
+		return true;
+	}
 	guard->has_asked = true;
 	return control->count == 1 && (what == 14 || what == 16 || what == 18);
 }
@@ -284,6 +325,9 @@ static bool follows(struct rf_guard *guard, enum rule rule, const struct control
 
 	switch (rule) {
 	case RULE_ANY:
+		return true;
+	case RULE_CURSOR:
+		note_cursor(guard, control->final == 's');
 		return true;
 	case RULE_COLOUR:
 		note(guard, THING_COLOUR, !is_single || first != 0);
@@ -348,6 +392,8 @@ static bool may_escape(struct rf_guard *guard)
 			continue;
 		if (escapes[i].thing >= 0)
 			note(guard, (size_t)escapes[i].thing, final != escapes[i].usual);
+		if (between == 0 && (final == '7' || final == '8'))
+			note_cursor(guard, final == '7');
 		return true;
 	}
 	return false;
@@ -441,7 +487,7 @@ static void on_ground(struct rf_guard *guard, unsigned char c, struct sink *sink
 		if (!may_stand(guard, c))
 			return;
 		if (c == 0x0e || c == 0x0f)
-			note(guard, THING_CHARSET, c == 0x0e);
+			note(guard, THING_SHIFT, c == 0x0e);
 		put(sink, (char)c);
 	} else if (c < DEL || (guard->is_8bit && c >= 0xa0)) {
 		put(sink, (char)c);
@@ -633,10 +679,15 @@ size_t rf_guard_end(struct rf_guard *guard, char *out)
 		sink.len += (size_t)sprintf(sink.out + sink.len, "\033[?%u%c", modes[i].number,
 					    modes[i].is_usual ? 'h' : 'l');
 	}
+	/* Leaving the other screen, and the end of a region, bring the cursor back. */
+	if (guard->changed & (UINT64_C(1) << THING_COUNT | UINT64_C(1) << THING_REGION))
+		bring_cursor_back(guard);
+	for (; guard->title_count > 0; guard->title_count--)
+		puts_to(&sink, BRING_TITLE);
 	for (size_t i = 0; i < RF_LEN(ends); i++)
 		if (guard->changed & UINT64_C(1) << ends[i].thing)
 			puts_to(&sink, ends[i].bytes);
-	guard->changed = 0;
+	guard->changed = guard->kept = 0;
 	return sink.len;
 }
 

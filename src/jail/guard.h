@@ -34,9 +34,11 @@ struct rf_guard {
 	bool has_asked;     /* a question passed since this was last cleared, by whoever reads it */
 	bool was_talkative; /* at the end, the terminal was to send what nobody typed (mouse, focus) */
 	uint8_t missing;    /* bytes of a character still to come */
-	uint8_t low, high; /* between which the next of them lies */
-	uint8_t last;      /* byte of a string */
-	uint64_t changed;  /* what is not as it was at the start: bits of guard.c */
+	uint8_t low, high;   /* between which the next of them lies */
+	uint8_t last;        /* byte of a string */
+	uint64_t changed;    /* what is not as it was at the start: bits of guard.c */
+	uint64_t kept;       /* the same, along with a cursor that can be brought back */
+	uint8_t title_count; /* that the box keeps in the terminal */
 	size_t held_len;
 	char held[RF_GUARD_HELD];
 };

@@ -204,6 +204,46 @@ RF_TEST(titles_pass_in_a_dialogue_and_the_callers_comes_back)
 	RF_CHECK(strcmp(out, "\033[23;0t") == 0, "%s", out);
 }
 
+RF_TEST(the_callers_title_comes_back_whatever_the_box_keeps)
+{
+	static const struct {
+		const char *in, *out, *end;
+	} cases[] = {
+		/* Its own on top of the caller's: both are taken off. */
+		{ "\033]2;a\a\033[22;0t\033]2;b\a", "\033[22;0t\033]2;a\a\033[22;0t\033]2;b\a",
+		  "\033[23;0t\033[23;0t" },
+		/* The caller's is not its to take. */
+		{ "\033]2;a\a\033[23;0t\033]2;b\a", "\033[22;0t\033]2;a\a\033]2;b\a",
+		  "\033[23;0t" },
+		{ "\033[22;2t\033]2;a\a\033[23;2t", "\033[22;2t\033[22;0t\033]2;a\a\033[23;2t",
+		  "\033[23;0t" },
+	};
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_guard guard;
+		char out[2048];
+
+		rf_guard_init(&guard, RF_GUARD_DIALOG, false);
+		pass(&guard, cases[i].in, strlen(cases[i].in), 0, out);
+		RF_CHECK(strcmp(out, cases[i].out) == 0, "case %zu: \"%s\"", i, out + 1);
+		out[rf_guard_end(&guard, out)] = '\0';
+		RF_CHECK(strcmp(out, cases[i].end) == 0, "case %zu: \"%s\"", i, out + 1);
+	}
+}
+
+RF_TEST(more_titles_than_a_terminal_keeps_do_not_pass)
+{
+	struct rf_guard guard;
+	char out[2048];
+	size_t n = 0;
+
+	rf_guard_init(&guard, RF_GUARD_DIALOG, false);
+	for (int i = 0; i < 20; i++)
+		n += pass(&guard, "\033[22;0t", 7, 0, out + n);
+	RF_CHECK(n == 56, "%zu bytes", n);
+	RF_CHECK(rf_guard_end(&guard, out) == 56, "all of them are taken off");
+}
+
 RF_TEST(a_sequence_without_end_keeps_no_memory_and_does_not_pass)
 {
 	static const char *const heads[] = { "\033[", "\033]0;", "\033P", "\033(" };
@@ -238,9 +278,18 @@ RF_TEST(the_end_undoes_what_was_done_and_nothing_else)
 		{ "\033[?1000h\033[?1006h\033[?2004h\033[?1h\033=",
 		  "\033[?1l\033[?1000l\033[?1006l\033[?2004l\033>" },
 		{ "\033[2;5r",                      "\0337\033[r\0338" },
-		{ "\033(0",                         "\017\033(B" },
+		{ "\033(0",                         "\033(B" },
 		{ "\033(0\033(B",                   "" },
-		{ "\016",                           "\017\033(B" },
+		{ "\033(0\017",                     "\033(B" },
+		{ "\016",                           "\017" },
+		{ "\033)0\016\033(B",               "\017" },
+		{ "\033)0",                         "" },
+		{ "\033(0\0337\033(B",              "" },
+		{ "\033(0\0337\033(B\0338",         "\033(B" },
+		{ "\033[31m\033[s\033[m\033[u",     "\033[m" },
+		{ "\033[31m\033[?1049h\033[m",      "\033[?1049l\033[m" },
+		{ "\033[31m\0337\033[m\033[2;5r",   "\0337\033[r\0338\033[m" },
+		{ "\0337\033[31m\033[m\0338",       "" },
 		{ "\033[5 q",                       "\033[0 q" },
 		{ "\033[4h",                        "\033[4l" },
 		{ "\033[4h\033[20l\033[1;2 q",      "\033[4l" },
