@@ -3,8 +3,9 @@
  *
  * A pattern is followed into a tree as a set of states (policy/pattern.h): where only names without
  * wildcards can come next, these are looked up and nothing is listed, so that a plain path costs a few
- * calls in a tree of any size.  What matches is not entered.  A folder that can't be listed is
- * hidden as a whole if the box could search it, since nobody knows what is in it.
+ * calls in a tree of any size.  What matches is not entered.  A folder that can't be listed or searched
+ * is hidden as a whole if the box could go in, since nobody knows what is in it; a folder of the
+ * caller's own it can, by changing its mode in a writable tree.
  */
 #include "jail/hidden.h"
 
@@ -209,24 +210,54 @@ static const struct rf_place *follow(const struct rf_plan *plan, char *path)
 	}
 }
 
-/* Hides what the link at `rest` beneath the place leads to, if the box could see it. */
+/* Hides what lies at `source` on the host, in each tree that shows it. */
+static int add_source(struct rf_box *box, const char *source, const char *rule)
+{
+	const struct rf_plan *plan = box->plan;
+	struct stat st;
+	int code = 0;
+
+	/* In a closed folder of the caller's own it may well be there. */
+	if (lstat(source, &st) < 0 && errno != EACCES)
+		return 0;
+	for (size_t i = 0; i < plan->place_count && code == 0; i++) {
+		const struct rf_place *place = &plan->places[i];
+		const char *rest;
+		char path[PATH_MAX];
+
+		if (!is_shown(place) || !rf_path_is_beneath(source, place->source))
+			continue;
+		rest = source + strlen(place->source);
+		if (!*rest ||
+		    snprintf(path, sizeof(path), "%s%s", place->path, rest) >= (int)sizeof(path))
+			continue;
+		if (governing(plan, path) == place && !holds_place(plan, path))
+			code = add(box, i, rest, rule, 1, true);
+	}
+	return code;
+}
+
+/*
+ * Hides what the link at `rest` beneath the place leads to, if the box could see it: by the names of
+ * the box, and by those of the host, for a tree may show at another place than the link counts on.
+ */
 static int add_target(struct rf_box *box, size_t index, const char *rest, const char *rule)
 {
 	char path[PATH_MAX], source[PATH_MAX];
-	const struct rf_place *place;
-	struct stat st;
+	const struct rf_place *place = &box->plan->places[index];
+	int code = 0;
 
-	if (snprintf(path, sizeof(path), "%s%s", box->plan->places[index].path, rest) >=
-	    (int)sizeof(path))
-		return 0;
+	if (snprintf(source, sizeof(source), "%s%s", place->source, rest) < (int)sizeof(source) &&
+	    realpath(source, path))
+		code = add_source(box, path, rule);
+	if (code < 0 ||
+	    snprintf(path, sizeof(path), "%s%s", place->path, rest) >= (int)sizeof(path))
+		return code;
 	place = follow(box->plan, path);
-	if (!place || holds_place(box->plan, path) ||
-	    snprintf(source, sizeof(source), "%s%s", place->source, path + strlen(place->path)) >=
-		    (int)sizeof(source) ||
-	    lstat(source, &st) < 0)
+	if (!place || snprintf(source, sizeof(source), "%s%s", place->source,
+			       path + strlen(place->path)) >= (int)sizeof(source))
 		return 0;
-	return add(box, (size_t)(place - box->plan->places), path + strlen(place->path), rule, 1,
-		   true);
+	return add_source(box, source, rule);
 }
 
 /* Hides the entry `name` of the open folder `dir`, at `rest` beneath the place, if it is there. */
@@ -276,12 +307,13 @@ static int on_entry(void *data, const struct rf_walk_entry *entry, void *ret_tag
 }
 
 /* The names that could come next, as long as none of them has a wildcard. */
-static int only(void *data, const void *tag, size_t at, char *name)
+static int only(void *data, const char *path, const void *tag, size_t at, char *name)
 {
 	const struct finder *f = data;
 	const uint64_t *states = tag;
 	int found = 0;
 
+	(void)path;
 	for (size_t i = 0; i < f->count; i++)
 		for (size_t k = 0; k < f->patterns[i]->count; k++) {
 			char text[RF_PATTERN_NAME];
@@ -298,18 +330,27 @@ static int only(void *data, const void *tag, size_t at, char *name)
 	return found;
 }
 
-/* A folder that can't be listed, in which something could match. */
+/* Hides a folder into which the launcher can't look, unless the box can't either. */
+static int close_off(struct finder *f, const char *path, const char *rule)
+{
+	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
+	char rest[PATH_MAX + 1];
+	struct stat st;
+
+	/* The box is the same user: what that user owns can be opened by chmod. */
+	if (!f->box->is_root && faccessat(f->top, *path ? path : ".", X_OK, AT_EACCESS) < 0 &&
+	    (fstatat(f->top, path, &st, flags) < 0 || st.st_uid != geteuid()))
+		return 0;
+	if (!*path)
+		return -EACCES; /* the top: then the tree can't be shown at all */
+	snprintf(rest, sizeof(rest), "/%s", path);
+	return add(f->box, f->index, rest, rule, 1, false);
+}
+
+/* A folder that can't be listed or searched, in which something could match. */
 static int on_closed(void *data, const char *path)
 {
-	struct finder *f = data;
-	char rest[PATH_MAX + 1];
-
-	if (!*path)
-		return -EACCES; /* the top: then the tree can't be shown with patterns at all */
-	if (!f->box->is_root && faccessat(f->top, path, X_OK, AT_EACCESS) < 0)
-		return 0; /* nor can the box go in, as the same user */
-	snprintf(rest, sizeof(rest), "/%s", path);
-	return add(f->box, f->index, rest, "files.deny", 1, false);
+	return close_off(data, path, "files.deny");
 }
 
 static int tell(const struct finder *f, int code, size_t max)
@@ -375,6 +416,25 @@ static int find_credential(struct finder *f, int dir, const char *folder, const 
 	return hide(f->box, f->index, dir, name, rest, "files.credentials");
 }
 
+/* Hides the first folder on the way to `path`, or that one, that can't be searched. */
+static int hide_closed(struct finder *f, const char *path)
+{
+	char folder[64], source[PATH_MAX + 64];
+
+	for (size_t end = 0;; end += (end > 0) + strcspn(path + end + (end > 0), "/")) {
+		RF_AUTO_FD int dir = -1;
+
+		snprintf(folder, sizeof(folder), "%.*s", (int)end, path);
+		dir = rf_path_open_beneath(f->top, folder, O_PATH | O_DIRECTORY);
+		if (dir == -EACCES || (dir >= 0 && !rf_walk_can_search(dir)))
+			break;
+		if (dir < 0 || !path[end])
+			return 0; /* changed meanwhile */
+	}
+	snprintf(source, sizeof(source), "%s/%s", f->place->source, folder);
+	return is_asked_for(f->box->plan, source) ? 0 : close_off(f, folder, "files.credentials");
+}
+
 /* A folder of the host's is looked into by its descriptor, never through a link. */
 static int find_credentials(struct finder *f)
 {
@@ -391,7 +451,9 @@ static int find_credentials(struct finder *f)
 			opened = rf_path_open_beneath(f->top, row->folder, O_PATH | O_DIRECTORY);
 			dir = opened;
 		}
-		if (dir < 0 && dir != -ELOOP)
+		if (dir == -EACCES || (dir >= 0 && !rf_walk_can_search(dir)))
+			code = hide_closed(f, row->folder);
+		if ((dir < 0 && dir != -ELOOP) || code < 0)
 			continue;
 		for (const char *const *name = row->names; *name && code == 0; name++)
 			code = find_credential(f, dir, row->folder, *name);

@@ -87,14 +87,20 @@ static int fail_changed(const char *path, int code, struct rf_err *err)
 	return rf_fail_hint(err, "it was changed while the box was being made; try again");
 }
 
+/* Gone, or closed to whoever raises an ordinary user's walls and may go wherever that user can. */
+static bool is_out_of_reach(const struct rf_box *box, int code)
+{
+	return code == -ENOENT || (code == -EACCES && !box->is_root);
+}
+
 /* Makes the folder a mount point that shows what it shows. */
-static int pin(int root, const char *path, struct rf_err *err)
+static int pin(const struct rf_box *box, int root, const char *path, struct rf_err *err)
 {
 	RF_AUTO_FD int dir = rf_path_open_beneath(root, path, O_PATH | O_DIRECTORY);
 	RF_AUTO_FD int mnt = -1;
 	int code;
 
-	if (dir == -ENOENT)
+	if (is_out_of_reach(box, dir))
 		return 0;
 	if (dir < 0)
 		return fail_changed(path, dir, err);
@@ -107,8 +113,8 @@ static int pin(int root, const char *path, struct rf_err *err)
  * Pins the folders above `path` down to the top of its tree, but for those that `before` has in
  * common with it: in sorted order these have been pinned already.
  */
-static int pin_parents(int root, const char *path, const char *top, const char *before,
-		       struct rf_err *err)
+static int pin_parents(const struct rf_box *box, int root, const char *path, const char *top,
+		       const char *before, struct rf_err *err)
 {
 	char folder[PATH_MAX];
 
@@ -121,20 +127,21 @@ static int pin_parents(int root, const char *path, const char *top, const char *
 			continue;
 		memcpy(folder, path, len);
 		folder[len] = '\0';
-		if (pin(root, folder, err) < 0)
+		if (pin(box, root, folder, err) < 0)
 			return err->code;
 	}
 	return 0;
 }
 
-static int cover(int root, const struct covers *covers, const char *path, struct rf_err *err)
+static int cover(const struct rf_box *box, int root, const struct covers *covers, const char *path,
+		 struct rf_err *err)
 {
 	RF_AUTO_FD int at = rf_path_open_beneath(root, path, O_PATH);
 	RF_AUTO_FD int mnt = -1;
 	struct stat st;
 	int code;
 
-	if (at == -ENOENT)
+	if (is_out_of_reach(box, at))
 		return 0;
 	if (at < 0)
 		return fail_changed(path, at, err);
@@ -176,11 +183,11 @@ int rf_mask_cover(const struct rf_box *box, int root, struct rf_err *err)
 		const struct rf_place *tree = tree_of(box, item);
 
 		if (tree->rights & RF_RIGHT_WRITE) {
-			code = pin_parents(root, item->path, tree->path, before, err);
+			code = pin_parents(box, root, item->path, tree->path, before, err);
 			before = item->path;
 		}
 		if (code == 0)
-			code = cover(root, &covers, item->path, err);
+			code = cover(box, root, &covers, item->path, err);
 	}
 	rf_fd_done(&covers.folder);
 	return code;

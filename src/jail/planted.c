@@ -2,7 +2,8 @@
  * What a run left that acts later: see planted.h.
  *
  * Two walks for each folder, before and after.  The first goes from one protected name at the top to the
- * next and lists nothing else, so that hooks are found in a folder of any size.  The second looks at
+ * next, and on beneath it as long as names can be told, and lists nothing else: hooks are found in a
+ * folder of any size, whatever else the box put beside them.  The second looks at
  * everything, breadth first, up to a number of entries for all folders together; it finds executables
  * and protected names further down.  Neither follows a link, since the box may have made it.
  */
@@ -30,12 +31,15 @@ struct seen {
 	char *path; /* from the top of the tree; "" is the top itself, a file */
 	const char *what;
 	struct stat st;
+	bool is_near; /* found by the narrow walk */
 };
 
 struct tree {
 	const struct rf_place *place;
 	int top;
-	bool is_partial; /* not all was seen before */
+	bool is_partial;      /* not all was seen */
+	bool is_near_partial; /* not even of the narrow walk */
+	bool is_near;         /* the narrow walk is on */
 	struct seen *seen;
 	size_t count, room;
 };
@@ -49,7 +53,6 @@ struct rf_planted {
 
 /* What is noted for each folder on a walk. */
 struct tag {
-	bool is_top;
 	bool has_begun; /* a name above begins a protected path */
 };
 
@@ -74,7 +77,7 @@ static int add(struct tree *tree, const char *path, const char *what, const stru
 		tree->seen = seen;
 		tree->room = room;
 	}
-	tree->seen[tree->count] = (struct seen){ strdup(path), what, *st };
+	tree->seen[tree->count] = (struct seen){ strdup(path), what, *st, tree->is_near };
 	return tree->seen[tree->count].path ? (tree->count++, 0) : -ENOMEM;
 }
 
@@ -96,8 +99,9 @@ static int note(struct tree *tree, const struct rf_walk_entry *entry, bool has_b
 		return 0;
 	if (has_begun)
 		what = rf_protected_what(entry->path);
-	if (has_begun && !what)
-		what = rf_protected_beneath(entry->path); /* a link, or a file such as .git */
+	/* Where a folder is looked for, a link can lead to one, and a file .git names one. */
+	if (has_begun && !what && (entry->type == S_IFLNK || strcmp(entry->name, ".git") == 0))
+		what = rf_protected_beneath(entry->path);
 	if (!what && entry->type != S_IFREG)
 		return 0;
 	if (fstatat(entry->dir, entry->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
@@ -107,6 +111,24 @@ static int note(struct tree *tree, const struct rf_walk_entry *entry, bool has_b
 	return add(tree, entry->path, what ? what : "executable", &st);
 }
 
+/*
+ * True for the folder where git keeps its objects, which are many and never run.  In .git/modules it may
+ * be a submodule of that name: then it has a HEAD.
+ */
+static bool is_store(const struct rf_walk_entry *entry)
+{
+	static const char store[] = ".git/objects";
+	size_t len = strlen(entry->path), at = sizeof(store) - 1;
+	struct stat st;
+
+	if (strcmp(entry->name, "objects") != 0)
+		return false;
+	if (len >= at && strcmp(entry->path + len - at, store) == 0)
+		return len == at || entry->path[len - at - 1] == '/';
+	return strstr(entry->path, ".git/modules/") != NULL &&
+	       fstatat(entry->dir, "objects/HEAD", &st, AT_SYMLINK_NOFOLLOW) < 0;
+}
+
 static int on_wide(void *data, const struct rf_walk_entry *entry, void *ret_tag)
 {
 	const struct tag *above = entry->tag;
@@ -114,7 +136,7 @@ static int on_wide(void *data, const struct rf_walk_entry *entry, void *ret_tag)
 
 	memcpy(ret_tag, &tag, sizeof(tag));
 	if (entry->type == S_IFDIR)
-		return !(tag.has_begun && strcmp(entry->name, "objects") == 0);
+		return !(tag.has_begun && is_store(entry));
 	return note(data, entry, tag.has_begun);
 }
 
@@ -124,27 +146,26 @@ static int on_narrow(void *data, const struct rf_walk_entry *entry, void *ret_ta
 
 	memcpy(ret_tag, &tag, sizeof(tag));
 	if (entry->type == S_IFDIR)
-		return strcmp(entry->name, "objects") != 0 &&
+		return !is_store(entry) &&
 		       (rf_protected_beneath(entry->path) || rf_protected_what(entry->path));
 	return note(data, entry, true);
 }
 
-static int only_protected(void *data, const void *tag, size_t at, char *name)
+static int only_protected(void *data, const char *path, const void *tag, size_t at, char *name)
 {
-	const struct tag *above = tag;
 	const char *text;
 	size_t len;
+	int got;
 
 	(void)data;
-	if (!above->is_top)
-		return -1;
-	for (size_t i = 0; rf_protected_top(i, &text, &len); i++)
+	(void)tag;
+	for (size_t i = 0; (got = rf_protected_next(path, i, &text, &len)) > 0; i++)
 		if (len > 0 && at-- == 0) {
 			memcpy(name, text, len);
 			name[len] = '\0';
 			return 1;
 		}
-	return 0;
+	return got;
 }
 
 static int by_path(const void *a, const void *b)
@@ -152,10 +173,19 @@ static int by_path(const void *a, const void *b)
 	return strcmp(((const struct seen *)a)->path, ((const struct seen *)b)->path);
 }
 
+/* Of the same path, what the narrow walk found comes first. */
+static int by_path_and_walk(const void *a, const void *b)
+{
+	int order = by_path(a, b);
+
+	return order ? order
+		     : ((const struct seen *)b)->is_near - ((const struct seen *)a)->is_near;
+}
+
 /* Fills tree->seen, sorted.  What both walks found is there twice, which does no harm. */
 static void look(struct tree *tree, size_t *left)
 {
-	const struct tag top = { .is_top = true };
+	const struct tag top = { .has_begun = false };
 	struct rf_walk narrow = { .max = NARROW,
 				  .tag_size = sizeof(top),
 				  .tag = &top,
@@ -172,8 +202,10 @@ static void look(struct tree *tree, size_t *left)
 	if (fstat(tree->top, &st) < 0)
 		return;
 	if (S_ISDIR(st.st_mode)) {
-		tree->is_partial |= rf_walk_tree(&narrow, tree->top) < 0;
-		tree->is_partial |= rf_walk_tree(&wide, tree->top) < 0;
+		tree->is_near = true;
+		tree->is_near_partial = rf_walk_tree(&narrow, tree->top) < 0;
+		tree->is_near = false;
+		tree->is_partial = rf_walk_tree(&wide, tree->top) < 0 || tree->is_near_partial;
 		*left -= wide.seen < *left ? wide.seen : *left;
 	} else {
 		const char *what = rf_protected_what(tree->place->source + 1);
@@ -182,7 +214,7 @@ static void look(struct tree *tree, size_t *left)
 			add(tree, "", what ? what : "executable", &st);
 	}
 	if (tree->count > 1)
-		qsort(tree->seen, tree->count, sizeof(*tree->seen), by_path);
+		qsort(tree->seen, tree->count, sizeof(*tree->seen), by_path_and_walk);
 }
 
 static void forget(struct tree *tree)
@@ -266,6 +298,7 @@ static void compare(const struct tree *before, const struct tree *after,
 {
 	for (size_t i = 0; i < after->count; i++) {
 		const struct seen *now = &after->seen[i], *then = NULL;
+		bool is_partial = now->is_near ? before->is_near_partial : before->is_partial;
 
 		if (i > 0 && strcmp(now[-1].path, now->path) == 0)
 			continue; /* found by both walks */
@@ -273,8 +306,11 @@ static void compare(const struct tree *before, const struct tree *after,
 			then = bsearch(now, before->seen, before->count, sizeof(*now), by_path);
 		if (then && is_same(&then->st, &now->st))
 			continue;
-		/* What the first look did not get to is told by its time. */
-		if (!then && before->is_partial && is_before(&now->st.st_ctim, began))
+		/*
+		 * What the first look did not get to is told by its time.  That is a guess, for a
+		 * file keeps its time when a folder above it is moved, and is left to the wide walk.
+		 */
+		if (!then && is_partial && is_before(&now->st.st_ctim, began))
 			continue;
 		report(before, now, !then, list);
 	}

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/path.h"
 
 #define LISTING 32768 /* bytes of names at a time */
@@ -28,7 +29,8 @@ struct walker {
 	struct rf_walk *walk;
 	int top;
 	struct folder *first, **last;
-	int dir; /* the folder being looked into */
+	size_t bytes; /* of those folders */
+	int dir;      /* the folder being looked into */
 	const struct folder *at;
 	char path[PATH_MAX];
 };
@@ -47,13 +49,22 @@ static const char *path_of(const struct walker *w, const struct folder *folder)
 	return folder->bytes + w->walk->tag_size;
 }
 
+static size_t size_of(const struct walker *w, size_t path_len)
+{
+	return sizeof(struct folder) + w->walk->tag_size + path_len + 1;
+}
+
 static int add_folder(struct walker *w, const char *path, const void *tag)
 {
-	size_t len = strlen(path), tag_size = w->walk->tag_size;
-	struct folder *folder = malloc(sizeof(*folder) + tag_size + len + 1);
+	size_t len = strlen(path), tag_size = w->walk->tag_size, size = size_of(w, len);
+	struct folder *folder;
 
+	if (w->bytes + size > RF_MAX_WALK_BYTES)
+		return -E2BIG;
+	folder = malloc(size);
 	if (!folder)
 		return -ENOMEM;
+	w->bytes += size;
 	folder->next = NULL;
 	folder->path_len = len;
 	if (tag_size)
@@ -101,7 +112,8 @@ static int look_up(struct walker *w, void *tag)
 	char name[NAME_MAX + 1];
 	int code = 0;
 
-	for (size_t i = 0; code >= 0 && w->walk->only(w->walk->data, w->at->bytes, i, name) > 0;
+	for (size_t i = 0; code >= 0 && w->walk->only(w->walk->data, path_of(w, w->at),
+						      w->at->bytes, i, name) > 0;
 	     i++)
 		code = visit(w, name, 0, tag);
 	return code;
@@ -131,16 +143,23 @@ static int list(struct walker *w, void *tag)
 	return n < 0 && !is_gone(-errno) ? -errno : 0;
 }
 
+bool rf_walk_can_search(int dir)
+{
+	struct stat st;
+
+	return fstatat(dir, ".", &st, AT_NO_AUTOMOUNT) == 0 || errno != EACCES;
+}
+
 static int look_into(struct walker *w, void *tag)
 {
 	struct rf_walk *walk = w->walk;
 	const char *path = path_of(w, w->at);
 	char name[NAME_MAX + 1];
-	bool is_listed = !walk->only || walk->only(walk->data, w->at->bytes, 0, name) < 0;
+	bool is_listed = !walk->only || walk->only(walk->data, path, w->at->bytes, 0, name) < 0;
 	RF_AUTO_FD int dir = rf_path_open_beneath(w->top, *path ? path : ".",
 						  (is_listed ? O_RDONLY : O_PATH) | O_DIRECTORY);
 
-	if (dir == -EACCES && walk->on_closed)
+	if (walk->on_closed && (dir == -EACCES || (dir >= 0 && !rf_walk_can_search(dir))))
 		return walk->on_closed(walk->data, path);
 	if (dir < 0)
 		return is_gone(dir) || dir == -EACCES ? 0 : dir;
@@ -167,6 +186,7 @@ int rf_walk_tree(struct rf_walk *walk, int top)
 		if (code >= 0)
 			code = look_into(w, tag);
 		w->first = folder->next;
+		w->bytes -= size_of(w, folder->path_len);
 		if (!w->first)
 			w->last = &w->first;
 		free(folder);

@@ -4,11 +4,12 @@
  * Breadth first, so that where it must stop it has seen the top.  Folders are opened beneath the
  * tree's descriptor and never through a link; what vanishes meanwhile is passed over.  The tree may be
  * a stranger's work: the walk holds one folder open at a time, and its memory is that of the folders
- * yet to come.
+ * yet to come, up to a limit.
  */
 #ifndef RF_JAIL_WALK_H
 #define RF_JAIL_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -37,15 +38,18 @@ struct rf_walk {
 	 * May be NULL.  The i-th of the only names that matter in a folder: 1 and the name (of
 	 * NAME_MAX bytes at most), 0 when there are no more, or -1 if the folder must be listed.
 	 */
-	int (*only)(void *data, const void *tag, size_t i, char *name);
+	int (*only)(void *data, const char *path, const void *tag, size_t i, char *name);
 
-	/* May be NULL.  A folder that can't be listed (EACCES); as on_entry. */
+	/* May be NULL.  A folder that can't be listed or searched (EACCES); as on_entry. */
 	int (*on_closed)(void *data, const char *path);
 
 	size_t seen; /* entries looked at so far; the caller sets it to 0 */
 };
 
-/* Returns 0, -E2BIG behind `max` entries, or another negative errno. */
+/* Returns 0, -E2BIG behind `max` entries or RF_MAX_WALK_BYTES, or another negative errno. */
 int rf_walk_tree(struct rf_walk *walk, int top);
+
+/* False if names in the open folder can't be looked up (EACCES). */
+bool rf_walk_can_search(int dir);
 
 #endif

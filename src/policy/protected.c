@@ -233,18 +233,50 @@ bool rf_protected_begins(const char *name)
 	return false;
 }
 
-bool rf_protected_top(size_t i, const char **ret_name, size_t *ret_len)
+/* What row `i` has behind the folder and its slash, or NULL if it does not begin with them. */
+static const char *behind(size_t i, const char *folder)
 {
+	size_t len = strlen(folder);
+
+	if (len == 0)
+		return rows[i].path;
+	return strncmp(rows[i].path, folder, len) == 0 && rows[i].path[len] == '/'
+		       ? rows[i].path + len + 1
+		       : NULL;
+}
+
+/* True if every name that matters in the folder can be told. */
+static bool is_told(const char *folder)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < RF_LEN(rows); i++) {
+		const char *name = behind(i, folder);
+
+		if (name && memchr(name, '*', strcspn(name, "/")))
+			return false;
+		has_any |= name != NULL;
+	}
+	return has_any;
+}
+
+int rf_protected_next(const char *folder, size_t i, const char **ret_name, size_t *ret_len)
+{
+	const char *name, *before;
 	size_t len;
 
+	if (*folder && !is_told(folder))
+		return -1;
 	if (i >= RF_LEN(rows))
-		return false;
-	len = strcspn(rows[i].path, "/");
-	*ret_name = rows[i].path;
+		return 0;
+	name = behind(i, folder);
+	before = i > 0 ? behind(i - 1, folder) : NULL;
+	len = name ? strcspn(name, "/") : 0;
+	*ret_name = name;
 	*ret_len = len;
-	if (memchr(rows[i].path, '*', len) ||
-	    (i > 0 && strncmp(rows[i - 1].path, rows[i].path, len) == 0 &&
-	     (rows[i - 1].path[len] == '/' || rows[i - 1].path[len] == '\0')))
+	if (len == 0 || memchr(name, '*', len) ||
+	    (before && strncmp(before, name, len) == 0 &&
+	     (before[len] == '/' || before[len] == '\0')))
 		*ret_len = 0;
-	return true;
+	return 1;
 }

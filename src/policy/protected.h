@@ -27,9 +27,10 @@ const char *rf_protected_beneath(const char *path);
 bool rf_protected_begins(const char *name);
 
 /*
- * The names at the top of a tree that are protected or lead to what is, one for each `i` until false
- * comes back.  A length of 0 says to go on: the name was there before, or is not one name.
+ * The names in a folder of a tree ("" is its top) that are protected or lead to what is, one for each
+ * `i` until 0 comes back.  A length of 0 says to go on: the name was there before, or is none of this
+ * folder's.  Returns -1 beneath the top where any name could be one.
  */
-bool rf_protected_top(size_t i, const char **ret_name, size_t *ret_len);
+int rf_protected_next(const char *folder, size_t i, const char **ret_name, size_t *ret_len);
 
 #endif

@@ -151,6 +151,15 @@ def test_a_link_of_a_denied_name_hides_what_it_leads_to(run_json, tree, as_who):
     assert run_json("--deny", "w/a/usr.env", "--", tree / "a/usr.env", "true")["status"] == "ok"
 
 
+@pytest.mark.parametrize("target", ["{top}/a/b/secret", "b/secret"])
+def test_what_a_denied_link_leads_to_is_hidden_in_each_tree_that_shows_it(run_box, tree, as_who, target):
+    (tree / "a/link").symlink_to(target.format(top=tree))
+    give(tree, as_who)
+    done = run_box("--current", "none", "--read", "w:/one", "--read", "w/a/b:/two", "--deny", "w/a/link", "--",
+                   *cat("/one/a/b/secret", "/two/secret"))
+    assert SECRET.encode() not in done.out and done.err.count(b"Permission denied") == 2, done
+
+
 def test_links_that_lead_in_a_circle_or_upwards_are_no_obstacle(run_json, tree, as_who):
     os.symlink("two.env", tree / "one.env")
     os.symlink("one.env", tree / "two.env")
@@ -285,6 +294,37 @@ def test_a_folder_that_can_be_searched_and_not_listed_is_hidden_as_a_whole(run_b
 
 
 # ------------------------------------------------------------- our own state
+
+@pytest.mark.parametrize("options, closed, secret", [
+    (["--deny", "**/secret"], "a/b", "a/b/secret"),
+    (["--deny", "**/secret"], "a", "a/b/secret"),
+    (["--deny", "w/a/b/secret"], "a/b", "a/b/secret"),
+    (["--deny", "w/a/b/secret"], "a", "a/b/secret"),
+    (["--deny", "w/link"], "a/b", "a/b/secret"),
+    ([], ".config", ".config/gh/hosts.yml"),
+    ([], ".local", ".local/share/keyrings/login"),
+])
+@pytest.mark.parametrize("mode", [0o000, 0o600])
+def test_a_closed_folder_of_the_callers_own_is_not_opened_by_chmod(run_box, tree, as_who, options, closed, secret,
+                                                                   mode):
+    (tree / secret).parent.mkdir(parents=True, exist_ok=True)
+    (tree / secret).write_text(SECRET)
+    (tree / "link").symlink_to("a/b/secret")
+    give(tree, as_who)
+    (tree / closed).chmod(mode)
+    done = run_box("--write", "w", *options, "--", "sh", "-c", f"cd w; chmod 700 {closed}; cat {secret}")
+    (tree / closed).chmod(0o700)
+    assert done.code == 1 and SECRET.encode() not in done.out and b"Permission denied" in done.err, done
+
+
+def test_a_closed_folder_that_is_shown_itself_is_refused_as_its_credentials_are_not_known(run_box, tree, as_who):
+    if as_who == "root":
+        pytest.skip("closed to no root")
+    tree.chmod(0)
+    done = run_box("--current", "none", "--write", "w", "--", "sh", "-c", f"chmod 700 {tree}; cat {tree}/.env")
+    tree.chmod(0o700)
+    assert done.code != 0 and done.out == b"" and b"hide the credentials" in done.err, done
+
 
 def test_our_own_state_in_a_shown_home_is_hidden(run_box, workdir, as_who):
     state = workdir / "home/.local/state/ringfort"

@@ -1,6 +1,7 @@
 """What a run leaves in a written folder and that acts later, on the host, is told."""
 import os
 import pathlib
+import time
 
 import pytest
 
@@ -51,6 +52,13 @@ def planted(run_json, project):
     ("mkdir -p b/c && cp tool b/c/t", {("b/c/t", "executable", "new")}),
     ("mv .git/hooks h && mkdir .git/hooks && cp h/pre-push .git/hooks/",
      {(".git/hooks/pre-push", "git hook", "changed")}),
+    ("mkdir -p .git/modules/objects/hooks && cd .git/modules/objects && echo x > hooks/x && echo x > HEAD",
+     {(".git/modules/objects/hooks/x", "git hook", "new")}),
+    ("mkdir -p .git/modules/m && echo x > .git/modules/m/index && ln -s / .git/modules/l",
+     {(".git/modules/l", "git hook", "new")}),
+    ("mkdir m && echo 'gitdir: ../x' > m/.git", {("m/.git", "git hook", "new")}),
+    ("mkdir -p .claude/objects && echo x > .claude/objects/x", {(".claude/objects/x", "agent settings", "new")}),
+    ("mkdir -p .git/objects .git/modules/m/objects && cp tool .git/objects && cp tool .git/modules/m/objects", set()),
     ("touch .git/hooks/x.sample && chmod +x .git/hooks/x.sample", set()),
     ("echo y > src/main.c && echo z > Makefile && rm tool && cat .git/config", set()),
     ("true", set()),
@@ -90,6 +98,25 @@ def test_a_large_folder_is_not_looked_at_everywhere_and_says_so(run_json, projec
     result = run_json("--write", "p", "--", "sh", "-c", f"echo x > {project}/.git/hooks/pre-commit")
     assert result["planted_complete"] is False
     assert str(project / ".git/hooks/pre-commit") in [row["path"] for row in result["planted"]]
+
+
+def test_a_hook_is_found_beside_thousands_of_other_files(run_json, project):
+    script = (f"cd {project}/.git; seq 10500 | sed s/^/j/ | xargs touch; mkdir ../many; cd ../many; "
+              "seq 51000 | xargs touch; echo x > ../.git/hooks/pre-commit")
+    result = run_json("--write", "p", "--time", "60s", "--", "sh", "-c", script)
+    assert [row["path"] for row in result["planted"]] == [f"{project}/.git/hooks/pre-commit"], result
+    assert not result["planted_complete"]
+    # An old file that comes with a folder keeps its time, and is a hook all the same.
+    script = f"cd {project} && mv .git/hooks many/h && mv many/h .git/hooks && mv .git/modules many/m && mv o .git/modules"
+    (project / "o/x/hooks").mkdir(parents=True)
+    (project / ".git/modules").mkdir()
+    (project / "o/x/hooks/pre-push").write_text("x")
+    if project.stat().st_uid == USER_ID and os.geteuid() == 0:
+        for path in (project / ".git/modules", project / "o", *(project / "o").rglob("*")):
+            os.chown(path, USER_ID, USER_ID)
+    time.sleep(0.1)
+    result = run_json("--write", "p", "--", "sh", "-c", script)
+    assert [row["path"] for row in result["planted"]] == [f"{project}/.git/modules/x/hooks/pre-push"], result
 
 
 def test_the_report_comes_after_a_time_out_too(run_json, project):

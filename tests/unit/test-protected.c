@@ -81,7 +81,7 @@ RF_TEST(each_name_at_the_top_comes_once_and_begins_something)
 	size_t count = 0, len;
 	const char *name;
 
-	for (size_t i = 0; rf_protected_top(i, &name, &len); i++) {
+	for (size_t i = 0; rf_protected_next("", i, &name, &len) > 0; i++) {
 		if (len == 0)
 			continue;
 		RF_REQUIRE(count < RF_LEN(seen) && len < sizeof(seen[0]), "%s", name);

@@ -70,10 +70,11 @@ static int note(void *data, const struct rf_walk_entry *entry, void *ret_tag)
 	return entry->type == S_IFDIR;
 }
 
-static int only(void *data, const void *tag, size_t i, char *name)
+static int only(void *data, const char *path, const void *tag, size_t i, char *name)
 {
 	const struct seen *seen = data;
 
+	(void)path;
 	(void)tag;
 	if (!seen->only[i])
 		return 0;
