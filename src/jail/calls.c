@@ -299,7 +299,9 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("changes what the box can see",             NO,  NO,  NO,  NO,  RF_CHECK_NONE, namespaces),
 	LESS("reaches into other processes",            NO,  NO,  NO,  YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, others_memory),
 	ROW("kernel surface with a history",            NO,  NO,  NO,  NO,  RF_CHECK_NONE, kernel_surface),
-	ROW("kernel surface with a history, the process's own", NO, NO, NO, YES, RF_CHECK_NONE, own_surface),
+	/* A page of a box that is filled when it likes would keep the deputy, who reads it, waiting. */
+	LESS("kernel surface with a history, the process's own", NO, NO, NO, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE,
+	     own_surface),
 	ROW("acts on the whole machine",                NO,  NO,  NO,  NO,  RF_CHECK_NONE, whole_machine),
 	ROW("kernel surface programs do without",       OLD, OLD, OLD, OLD, RF_CHECK_NONE, ring_and_keys),
 	ROW("programs do without it, so far",           OLD, OLD, OLD, YES, RF_CHECK_NONE, spare),

@@ -16,8 +16,10 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -242,6 +244,45 @@ static int change(const struct wish *wish, int fd, const struct stat *st,
 	return utimensat(AT_FDCWD, link, times, 0) < 0 ? -errno : 0;
 }
 
+/* Who we were before we were the box; `is_changed` if we are. */
+struct self {
+	bool is_changed;
+	uid_t uids[3];
+	gid_t gids[3];
+	int death_signal;
+};
+
+/*
+ * Root acts as the box's own user: its process can then be looked at without CAP_SYS_PTRACE, which
+ * containers lack, and nothing is found that the box could not find.
+ */
+static int become_box(const struct rf_box *box, struct self *self)
+{
+	*self = (struct self){ .is_changed = box->is_root && box->host_uid != 0 };
+	if (!self->is_changed)
+		return 0;
+	if (getresuid(&self->uids[0], &self->uids[1], &self->uids[2]) < 0 ||
+	    getresgid(&self->gids[0], &self->gids[1], &self->gids[2]) < 0 ||
+	    prctl(PR_GET_PDEATHSIG, &self->death_signal, 0, 0, 0) < 0)
+		abort();
+	/* The saved ones stay, for the way back. */
+	if (setresgid(box->host_gid, box->host_gid, self->gids[1]) == 0 &&
+	    setresuid(box->host_uid, box->host_uid, self->uids[1]) == 0)
+		return 0;
+	return -errno;
+}
+
+static void become_self(const struct self *self)
+{
+	if (!self->is_changed)
+		return;
+	/* Nothing that follows may be done as someone else.  (The kernel forgets the signal.) */
+	if (setresuid(self->uids[0], self->uids[1], self->uids[2]) < 0 ||
+	    setresgid(self->gids[0], self->gids[1], self->gids[2]) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, self->death_signal, 0, 0, 0) < 0)
+		abort();
+}
+
 static int grant(const struct rf_box *box, const struct seccomp_notif *call)
 {
 	struct timespec times[2] = { 0 };
@@ -285,6 +326,7 @@ bool rf_deputy_serve(const struct rf_box *box)
 		struct seccomp_notif_resp answer;
 		char room[256];
 	} out = { 0 };
+	struct self self;
 
 	/* Before Linux 6.11 whoever asks when all callers are gone waits for ever. */
 	if (poll(&waiting, 1, 0) <= 0 || !(waiting.revents & POLLIN))
@@ -292,7 +334,10 @@ bool rf_deputy_serve(const struct rf_box *box)
 	if (ioctl(box->listener, SECCOMP_IOCTL_NOTIF_RECV, &in) < 0)
 		return true; /* the caller was killed meanwhile */
 	out.answer.id = in.call.id;
-	out.answer.error = grant(box, &in.call);
+	out.answer.error = become_box(box, &self);
+	if (out.answer.error == 0)
+		out.answer.error = grant(box, &in.call);
+	become_self(&self);
 	ioctl(box->listener, SECCOMP_IOCTL_NOTIF_SEND, &out);
 	return true;
 }

@@ -141,6 +141,22 @@ def test_tar_keeps_modes_and_times(as_who, box, need, workdir):
     assert (workdir / "f").stat().st_mtime < 1e9
 
 
+# What Docker gives to root.
+OF_A_CONTAINER = ("-all,+chown,+dac_override,+fsetid,+fowner,+mknod,+net_raw,+setgid,+setuid,+setfcap,"
+                  "+setpcap,+net_bind_service,+sys_chroot,+kill,+audit_write")
+
+
+def test_modes_and_times_are_changed_in_a_container(as_who, words, environment, workdir):
+    if as_who != "root":
+        pytest.skip("an ordinary user has no capabilities anyway")
+    script = "cd; touch -d @7 f; chmod 751 f; ln -s f g; touch -h -d @8 g; stat -c '%a %Y' f; stat -c %Y g"
+    done = subprocess.run(["setpriv", "--bounding-set", OF_A_CONTAINER, "--",
+                           *words("--weaker", "allow", "--", "sh", "-ec", script, way="docker")],
+                          cwd=workdir, env=environment, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=60, check=False)
+    assert done.stdout == "751 7\n8\n", done
+
+
 def test_home_and_temporary_files_are_a_folder_that_goes(as_who, box):
     result = box("sh", "-ec", "echo $HOME $TMPDIR; mkdir -p ~/a/b; touch ~/a/b/c; chmod 0 ~/a/b; "
                  "mkdir -m 0 ~/closed; ln -s /etc ~/link; cd ~; i=0; "

@@ -84,6 +84,7 @@ static bool opinion_on_lesser(int nr, bool has_deputy, uint32_t *ret_fate)
 		__NR_mq_timedsend, __NR_mq_timedreceive, __NR_mq_notify, __NR_mq_getsetattr,
 		__NR_semget, __NR_semop, __NR_semctl, __NR_semtimedop, __NR_msgget, __NR_msgsnd,
 		__NR_msgrcv, __NR_msgctl, __NR_shmget, __NR_shmat, __NR_shmctl, __NR_shmdt,
+		__NR_userfaultfd, __NR_vmsplice, 451 /* cachestat */,
 #ifdef __x86_64__
 		__NR_futimesat, __NR_utime, __NR_utimes, __NR_chown, __NR_lchown,
 #endif
