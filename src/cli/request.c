@@ -23,6 +23,7 @@ struct rf_request_sources {
 	struct rf_chain chain; /* the profiles, then the file */
 	bool has_profiles;     /* some were named on the line */
 	const char *file;      /* of --policy, or NULL; borrowed */
+	bool is_unasked;       /* it is the configuration that names the file */
 	struct rf_policy *flags;
 };
 
@@ -114,7 +115,9 @@ static int add_file(struct rf_request_sources *sources, struct rf_request *reque
 {
 	struct rf_chain_text text = { 0 };
 
-	if (rf_shelf_load_file(sources->file, &text, err) < 0) {
+	if (sources->is_unasked && rf_shelf_load_own(sources->file, &text, err) < 0)
+		return rf_fail_in(err, "configuration: policy");
+	if (!sources->is_unasked && rf_shelf_load_file(sources->file, &text, err) < 0) {
 		request->file = strdup(sources->file);
 		return err->code;
 	}
@@ -252,8 +255,10 @@ static int read_config(struct rf_request_sources *sources, struct rf_request *re
 		return err->code;
 	}
 	rf_style_set_wish(config->colour);
-	if (!sources->file)
+	if (!sources->file) {
 		sources->file = config->policy;
+		sources->is_unasked = true;
+	}
 	for (size_t i = 0; config->profiles && config->profiles[i] && !sources->has_profiles; i++)
 		if (rf_chain_add(&sources->chain, config->profiles[i], err) < 0)
 			return rf_fail_in(err, "configuration: profile");

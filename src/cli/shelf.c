@@ -83,6 +83,11 @@ int rf_shelf_load_file(const char *path, struct rf_chain_text *ret_text, struct 
 	return load_path(path, path, false, ret_text, err);
 }
 
+int rf_shelf_load_own(const char *path, struct rf_chain_text *ret_text, struct rf_err *err)
+{
+	return load_path(path, path, true, ret_text, err);
+}
+
 /* A file that another policy names: counted from that one's folder and as trusted as it is. */
 static int load_beside(const struct rf_shelf *shelf, const char *name,
 		       const struct rf_chain_text *from, struct rf_chain_text *ret_text,

@@ -30,6 +30,9 @@ int rf_shelf_load(void *context, const char *name, const struct rf_chain_text *f
 /* Reads a policy file that the caller named, whoever owns it. */
 int rf_shelf_load_file(const char *path, struct rf_chain_text *ret_text, struct rf_err *err);
 
+/* Reads one that is used unasked: it must be the caller's own, and an error names it. */
+int rf_shelf_load_own(const char *path, struct rf_chain_text *ret_text, struct rf_err *err);
+
 /*
  * The policy that a file comes to, or `what`: a profile's name, a file's path (see
  * rf_chain_is_path()) or `-` for nothing at all; with all that it extends, over the defaults.

@@ -387,6 +387,41 @@ static int find_denied(struct finder *f, const uint64_t *states)
 	return code < 0 ? tell(f, code, walk.max) : 0;
 }
 
+/*
+ * A path to be hidden that leads through a link would be found nowhere.  Within a shown tree that is
+ * meant: an earlier box may have put the link there.  Elsewhere (a home that is a link) the caller
+ * means what it leads to, so if that is shown it is to be named.
+ */
+static int check_way(const struct rf_plan *plan, const struct rf_pattern *pattern,
+		     struct rf_err *err)
+{
+	char path[RF_FILES_PATH + 1] = "", real[PATH_MAX], name[RF_PATTERN_NAME];
+	size_t len = 0, link = 0;
+
+	for (size_t i = 0; i < pattern->count && rf_pattern_name(pattern, i, name); i++) {
+		len += (size_t)snprintf(path + len, sizeof(path) - len, "/%s", name);
+		if (link == 0 && readlink(path, real, sizeof(real)) >= 0)
+			link = len;
+	}
+	if (link == 0 || !realpath(path, real))
+		return 0;
+	path[link] = '\0';
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (is_shown(&plan->places[i]) && rf_path_is_beneath(path, plan->places[i].source))
+			return 0;
+	for (size_t i = 0; i < plan->place_count; i++) {
+		const struct rf_place *place = &plan->places[i];
+
+		if (!is_shown(place) || (!rf_path_is_beneath(real, place->source) &&
+					 !rf_path_is_beneath(place->source, real)))
+			continue;
+		rf_fail_say(err, -ELOOP, "files.deny: %.80s leads through the symbolic link %.80s",
+			    pattern->text, path);
+		return rf_fail_hint(err, "name what it leads to: %.120s", real);
+	}
+	return 0;
+}
+
 /* ------------------------------------------------------------- credentials */
 
 /* True if the policy itself names `source`, or something in it: then it is meant to be seen. */
@@ -515,6 +550,8 @@ int rf_hidden_find(struct rf_box *box, struct rf_err *err)
 	uint64_t *states = calloc(plan->deny_count + 1, sizeof(*states));
 	int code = patterns && states ? 0 : rf_fail(err, -ENOMEM, "hide files");
 
+	for (size_t i = 0; i < plan->deny_count && code == 0; i++)
+		code = check_way(plan, &plan->deny[i], err);
 	for (size_t i = 0; i < plan->place_count && code == 0; i++) {
 		if (plan->places[i].kind == RF_PLACE_HIDE &&
 		    add(box, i, "", plan->places[i].rule, 1, false) < 0)

@@ -52,6 +52,14 @@ def test_the_policy_is_that_of_the_file_unless_the_line_names_one(call, settings
     assert memory_of(call, "--memory", "77M", env=env) == "77M"
 
 
+def test_a_policy_that_others_can_write_is_refused_unless_the_line_names_it(call, run_box, settings, workdir):
+    file = put(workdir / "shared.yaml", "limits: { memory: 300M }\n", 0o666)
+    env = settings(f"policy: {file}\n")
+    done = run_box("--", "true", env=env)
+    assert done.code == 125 and b"can be written by others" in done.err and str(file).encode() in done.err
+    assert memory_of(call, "--policy", file, env=env) == "300M"
+
+
 def test_a_policy_that_is_missing_is_named(run_box, settings, workdir):
     done = run_box("--", "true", env=settings("policy: ./gone.yaml\n"))
     assert done.code == 125 and f"{workdir}/xdg/ringfort/gone.yaml".encode() in done.err

@@ -178,6 +178,19 @@ def test_a_pattern_never_goes_through_a_link(run_box, tree, workdir, as_who):
     assert (done.code, done.out) == (0, b"beside")
 
 
+@pytest.mark.parametrize("pattern", ["{top}/alias/a/.env", "{top}/alias/**/.env", "{top}/alias"])
+def test_a_denied_path_that_leads_through_a_link_to_what_is_shown_is_refused(run_box, tree, workdir, as_who, pattern):
+    os.symlink("w", workdir / "alias")
+    pattern = pattern.format(top=workdir)
+    done = run_box("--current", "none", "--read", "w", "--deny", pattern, "--", "cat", tree / "a/.env")
+    assert done.code == 125 and done.out == b"" and str(tree).encode() in done.err, done
+    (tree / "v").mkdir(mode=0o755)
+    (workdir / "v").mkdir(mode=0o755)
+    assert run_box("--current", "none", "--read", "v", "--deny", pattern, "--", "true").code == 0
+    beside = run_box("--current", "none", "--read", "w/v", "--deny", pattern, "--", "true")
+    assert beside.code == (0 if pattern.endswith("a/.env") else 125), beside
+
+
 def test_a_second_name_of_a_hidden_file_is_warned_of(run_json, tree, as_who):
     os.link(tree / "a/.env", tree / "a/another")
     give(tree, as_who)
