@@ -550,6 +550,8 @@ int rf_config_load(const struct rf_config_where *where, struct rf_config *ret_co
 		ret_config->path = NULL; /* the error names it */
 		if (code == -ENOENT && !where->named)
 			return 0;
+		if (!err->hint[0])
+			rf_fail_hint(err, "`--no-config` goes without");
 		return rf_fail_in(err, "configuration");
 	}
 	folder = rf_arena_copy(ret_config->memory, ret_config->path);

@@ -158,8 +158,10 @@ int rf_own_file_read(const char *path, size_t max, struct rf_buf *text, struct r
 	int code;
 
 	rf_buf_init(text, max);
-	if (path[0] != '/' || strlen(path) >= sizeof(walk.rest))
+	if (path[0] != '/')
 		return rf_fail_say(err, -EINVAL, "%.160s is not an absolute path", path);
+	if (strlen(path) >= sizeof(walk.rest))
+		return rf_fail_say(err, -ENAMETOOLONG, "%.100s... is too long for a path", path);
 	if (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return rf_fail_say(err, -ENOENT, "there is no %.160s", path);
 	memcpy(walk.rest, path, strlen(path) + 1);

@@ -78,8 +78,6 @@ static int try_building(struct rf_box *box, struct rf_err *err)
 		return rf_fail(err, -errno, "bind a directory");
 	if (rf_netns_raise(box, err) < 0)
 		return err->code;
-	if (rf_userns_prepare(box, err) < 0)
-		return err->code;
 	return rf_userns_seal(box, err);
 }
 
@@ -89,7 +87,7 @@ int rf_lesser_try_full(struct rf_err *err)
 				.gid = getegid() ? getegid() : 1000,
 				.hostname = "ringfort" };
 	struct rf_box box;
-	RF_AUTO_FD int said = -1;
+	RF_AUTO_FD int said = -1, seal = -1;
 	int ends[2];
 	pid_t pid;
 
@@ -97,6 +95,10 @@ int rf_lesser_try_full(struct rf_err *err)
 	box.facts = 0;
 	box.host_uid = geteuid();
 	box.host_gid = getegid();
+	/* Out here, where /proc shows our children by the numbers that we know them by. */
+	if (rf_userns_prepare(&box, err) < 0)
+		return err->code;
+	seal = box.seal;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return 0; /* not for want of namespaces */
 	said = ends[0];

@@ -113,7 +113,7 @@ def test_gcc_compiles_and_what_it_made_runs(run_box, workdir, need):
     done = run_box("--", "sh", "-c", "gcc -O2 -Wall -o /tmp/hello hello.c -lm && /tmp/hello")
     assert done == (3, b"42\n", b"")
     done = run_box("--write", ".", "--", "sh", "-c", "gcc -o hello hello.c -lm && ./hello")
-    assert done == (3, b"42\n", b"")
+    assert done[:2] == (3, b"42\n") and done.err.endswith(b"/hello can be executed\n"), done
 
 
 def test_g_plus_plus_and_make(run_box, workdir, need):

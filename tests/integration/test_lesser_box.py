@@ -93,9 +93,15 @@ def test_where_namespaces_can_be_had_leave_changes_nothing(as_who, run_json):
     assert result["isolation"]["got"] == "process"
 
 
-def test_a_mistake_in_a_policy_does_not_lead_to_a_lesser_box(as_who, run_json):
-    secret = "/root/.ringfort-not-there" if as_who == "root" else "/root/x"
-    result = run_json("--weaker", "allow", "--read", secret, "--", "true")
+@pytest.mark.parametrize("mistake", ["missing", "fifo", "profile", "link"])
+def test_a_mistake_in_a_policy_does_not_lead_to_a_lesser_box(as_who, run_json, workdir, mistake):
+    os.mkfifo(workdir / "fifo")
+    (workdir / "profile.json").write_text("{}")
+    (workdir / "link").symlink_to("/usr")
+    missing = "/root/.ringfort-not-there" if as_who == "root" else "/root/x"
+    options = {"missing": ("--read", missing), "fifo": ("--read", "fifo"),
+               "profile": ("--seccomp", "profile.json"), "link": ("--read", "link")}
+    result = run_json("--weaker", "allow", *options[mistake], "--", "true")
     assert result["status"] == "error"
     assert result["isolation"]["got"] == "none" and not result["isolation"]["missing"], result
 
