@@ -111,7 +111,7 @@ static void print_remarks(const struct rf_result *result, bool wants_stats)
 		break;
 	}
 	if (wants_stats) {
-		rf_buf_init(&out, 4096);
+		rf_buf_init(&out, 128 << 10);
 		rf_result_stats(result, rf_style_of(STDERR_FILENO), &out);
 		fputs(out.data ? out.data : "", stderr);
 	}
@@ -172,6 +172,7 @@ int rf_cmd_run_as(enum rf_cmd_id id, int argc, char **argv)
 			.init_path = init_path,
 			.caller_path = getenv("PATH"),
 			.is_captured = request.is_json,
+			.wants_denials = request.is_json || request.wants_stats,
 			.is_plain = request.is_plain,
 		};
 

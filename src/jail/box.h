@@ -68,6 +68,7 @@ struct rf_box {
 	bool has_dead_neighbours;        /* records of killed launchers were seen */
 	int record;                      /* the locked file in $RUN/boxes, or -1 */
 	struct rf_program_set *programs; /* the only ones that can be run; NULL: all */
+	bool is_heard;                   /* what the kernel refuses is to be logged */
 	bool seals_memfds;               /* inside: the kernel lets no memfd be executed */
 	int proc_sys;                    /* inside: the box's own /proc/sys, before it is locked */
 	struct rf_cgroup cgroup;

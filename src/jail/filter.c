@@ -24,14 +24,6 @@
 
 #include "base/fd.h"
 
-#if defined(__x86_64__)
-#define OUR_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OUR_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "the filter does not know this architecture"
-#endif
-
 #define CALLS      RF_CALL_NUMBERS
 #define X32_BIT    0x40000000u
 #define SETID_BITS (S_ISUID | S_ISGID)
@@ -675,7 +667,7 @@ int rf_filter_build(const struct rf_call_options *options, const struct rf_rules
 
 	ret_filter->len = 0;
 	put(&w, BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(arch));
-	put(&w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, OUR_ARCH);
+	put(&w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, RF_FILTER_ARCH);
 	ret(&w, SECCOMP_RET_KILL_PROCESS);
 	put(&w, BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(nr));
 #ifdef __x86_64__

@@ -14,12 +14,22 @@
 #ifndef RF_JAIL_FILTER_H
 #define RF_JAIL_FILTER_H
 
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <stddef.h>
 
 #include "base/err.h"
 #include "jail/calls.h"
 #include "jail/ruleset.h"
+
+/* Whose calls it lets through; all others are killed. */
+#if defined(__x86_64__)
+#define RF_FILTER_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define RF_FILTER_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "the filter does not know this architecture"
+#endif
 
 /* A number that no kernel has, and the errno that only our filter gives for it: the proof. */
 #define RF_FILTER_PROOF_NR    0x00ff5246

@@ -14,6 +14,9 @@ int rf_landlock_raise(struct rf_box *box, struct rf_err *err);
 int rf_landlock_open_lesser(struct rf_box *box, struct rf_err *err);
 int rf_landlock_raise_lesser(struct rf_box *box, struct rf_err *err);
 
+/* The ABI from which on refusals can be logged (Linux 6.15). */
+#define RF_LANDLOCK_ABI_LOG 7
+
 /* The newest ABI that this kernel offers, or 0. */
 int rf_landlock_abi(void);
 

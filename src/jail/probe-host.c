@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/ear.h"
 #include "jail/landlock.h"
 #include "jail/lesser.h"
 #include "jail/probe-check.h"
@@ -97,22 +98,38 @@ void rf_probe_host_uids(struct rf_probe_trial *trial)
 		rf_probe_present(trial, "%u to %u", RF_UID_FIRST, last);
 }
 
+/* That it can be listened to, and that there is something to hear. */
 void rf_probe_host_audit(struct rf_probe_trial *trial)
 {
 	struct sockaddr_nl log = { .nl_family = AF_NETLINK,
 				   .nl_groups = 1u << (AUDIT_NLGRP_READLOG - 1) };
 	RF_AUTO_FD int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_AUDIT);
+	enum rf_ear_state state = rf_ear_ask();
 
-	if (fd < 0)
+	if (fd < 0) {
 		rf_probe_failed(trial, -errno, "open");
-	else if (bind(fd, (struct sockaddr *)&log, sizeof(log)) < 0)
+	} else if (bind(fd, (struct sockaddr *)&log, sizeof(log)) < 0) {
 		rf_probe_failed(trial, -errno, "listen");
-	else
+	} else if (state == RF_EAR_OFF) {
+		rf_probe_absent(trial, "auditing is switched off");
+		rf_probe_remedy(trial, "auditctl -e 1");
+		return;
+	} else if (state == RF_EAR_DIRE) {
+		rf_probe_absent(trial, "this machine halts when a record is lost");
+		rf_probe_remedy(trial, "auditctl -f 1; no box is logged that could cause it");
+		return;
+	} else if (state != RF_EAR_ON) {
+		rf_probe_absent(trial, "its status can't be asked for");
+	} else if (rf_landlock_abi() < RF_LANDLOCK_ABI_LOG) {
+		rf_probe_partial(trial, "of the filter alone");
+		rf_probe_remedy(trial, "Landlock tells of its denials from Linux 6.15 on");
+		return;
+	} else {
 		rf_probe_granted(trial);
+	}
 	if (trial->result->state == RF_PROBE_ABSENT && !trial->report->is_root)
 		rf_probe_remedy(trial,
-				"run as root; or ask `ringfort policy explain` what a box may "
-				"do");
+				"run as root; or ask `ringfort policy why` what a box may do");
 }
 
 /* ------------------------------------------------------------- a whole box */

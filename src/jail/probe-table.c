@@ -143,7 +143,7 @@ const struct rf_probe_check rf_probe_checks[] = {
 	  "uids for boxes", "Each of root's boxes has a uid that nobody else has.",
 	  "run ringfort as an ordinary user, or map these uids into this container's user namespace" },
 	{ "audit", RF_PROBE_MACHINE, WANTED, HERE, 0, NULL, NULL, rf_probe_host_audit,
-	  "audit log", "Without it denials by Landlock and the filter are not listed in results.",
+	  "audit log", "With it, results list what Landlock and the filter refused a box.",
 	  CONFIG("CONFIG_AUDIT, and CAP_AUDIT_READ") },
 	{ "box", RF_PROBE_MACHINE, REQUIRED, BUILDING, CLONE_NEWNS, NULL, "mntns", rf_probe_host_box,
 	  "a whole box", "All of it together: a default box made, walled, proven from inside, run, removed.",

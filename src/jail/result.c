@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -62,6 +63,7 @@ void rf_result_done(struct rf_result *result)
 		rf_buf_done(&result->output[i]);
 	rf_hidden_done(&result->hidden);
 	rf_planted_done(&result->planted);
+	free(result->denials);
 }
 
 void rf_result_warn(struct rf_result *result, const char *fmt, ...)
@@ -226,6 +228,26 @@ static void put_error(struct rf_json *json, const struct rf_err *error)
 	rf_json_close_object(json);
 }
 
+static void put_denials(struct rf_json *json, const struct rf_result *result)
+{
+	rf_json_open_array(json, "denials");
+	for (size_t i = 0; result->denials && i < result->denials->count; i++) {
+		const struct rf_denial *denial = &result->denials->rows[i];
+
+		rf_json_open_object(json, NULL);
+		rf_json_string(json, "kind", denial->kind);
+		rf_json_string(json, "what", denial->what);
+		rf_json_string(json, "rule", denial->rule);
+		if (denial->remedy[0])
+			rf_json_string(json, "remedy", denial->remedy);
+		else
+			rf_json_null(json, "remedy");
+		rf_json_close_object(json);
+	}
+	rf_json_close_array(json);
+	rf_json_bool(json, "denials_seen", result->has_seen_denials);
+}
+
 static void put_lists(struct rf_json *json, const struct rf_result *result)
 {
 	rf_json_open_array(json, "limits_hit");
@@ -260,9 +282,7 @@ static void put_lists(struct rf_json *json, const struct rf_result *result)
 	rf_json_close_array(json);
 	rf_json_bool(json, "planted_complete",
 		     !result->planted.is_partial && !result->planted.more);
-	rf_json_open_array(json, "denials");
-	rf_json_close_array(json);
-	rf_json_bool(json, "denials_seen", false);
+	put_denials(json, result);
 }
 
 void rf_result_json(const struct rf_result *result, bool is_pretty, struct rf_buf *out)
@@ -355,5 +375,11 @@ void rf_result_stats(const struct rf_result *result, struct rf_style style, stru
 	for (uint32_t i = 0; i < result->walls.missing_count; i++) {
 		put_stat(style, "missing", out);
 		rf_buf_printf(out, "%s\n", result->walls.missing[i]);
+	}
+	for (size_t i = 0; result->denials && i < result->denials->count; i++) {
+		const struct rf_denial *denial = &result->denials->rows[i];
+
+		put_stat(style, "refused", out);
+		rf_buf_printf(out, "%s %s (%s)\n", denial->kind, denial->what, denial->rule);
 	}
 }

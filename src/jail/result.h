@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/style.h"
 #include "jail/box.h"
+#include "jail/denial.h"
 #include "jail/planted.h"
 
 enum rf_status {
@@ -56,6 +57,8 @@ struct rf_result {
 	size_t warning_count;
 	struct rf_planted_list planted; /* what it left that acts later */
 	struct rf_hidden_list hidden;   /* what it was kept from seeing of the shown trees */
+	struct rf_denials *denials;     /* what the kernel refused it; NULL: nobody looked */
+	bool has_seen_denials;          /* all of them that the kernel tells */
 	struct rf_err error;            /* code 0: none */
 };
 

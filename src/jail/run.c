@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "base/loop.h"
 #include "jail/deputy.h"
+#include "jail/ear.h"
 #include "jail/guard.h"
 #include "jail/janitor.h"
 #include "jail/lesser.h"
@@ -26,6 +27,7 @@
 #include "jail/record.h"
 #include "jail/ruleset.h"
 #include "jail/sample.h"
+#include "jail/seccomp.h"
 #include "jail/terminal.h"
 #include "jail/verdict.h"
 
@@ -55,6 +57,8 @@ struct run {
 	uint64_t leave_ns[LEAVE_TIMES]; /* when that key was last pressed */
 	uint64_t end_again;             /* how long until the end of input is told again */
 	bool is_line_open;              /* the last byte of input was no newline */
+	struct rf_ear ear;              /* hears what the kernel refuses */
+	struct rf_event *ear_event;
 	struct rf_event *exit_event, *channel_event, *cpu_timer, *end_timer, *request_event;
 	struct rf_janitor janitor;
 	struct rusage rusage;
@@ -618,6 +622,50 @@ static void warn_of_profiles(struct run *run)
 	}
 }
 
+static void on_refusal(void *data, int what)
+{
+	struct run *run = data;
+
+	(void)what;
+	if (!rf_ear_hear(&run->ear))
+		rf_event_cancel(run->ear_event);
+}
+
+/* Refusals are told from others' by the box's uid: it must have one of its own. */
+static int start_listening(struct run *run, struct rf_err *err)
+{
+	struct rf_denials *denials;
+
+	if (run->ear.fd < 0 || run->box.has_owner_uid || run->box.is_lesser)
+		return 0;
+	denials = calloc(1, sizeof(*denials));
+	if (!denials)
+		return rf_fail(err, -ENOMEM, "a list of denials");
+	denials->uid = run->box.host_uid;
+	denials->calls = rf_seccomp_options(&run->box);
+	denials->has_commands = run->box.programs != NULL;
+	run->result->denials = run->ear.denials = denials;
+	return rf_loop_watch(run->loop, run->ear.fd, RF_LOOP_READ, on_refusal, run, &run->ear_event,
+			     err);
+}
+
+static void end_listening(struct run *run)
+{
+	const struct rf_denials *denials = run->ear.denials;
+
+	if (!denials)
+		return;
+	rf_ear_hear_last(&run->ear);
+	/* Older kernels tell what the filter refuses, and nothing of Landlock. */
+	run->result->has_seen_denials = denials->domain != 0 && !run->ear.has_lost;
+	if (denials->more)
+		rf_result_warn(run->result, "%llu more refusals are not listed in denials",
+			       (unsigned long long)denials->more);
+	if (run->ear.has_lost)
+		rf_result_warn(run->result, "the kernel refused more than could be read: "
+					    "denials lists a part of it");
+}
+
 static int supervise(struct run *run, struct rf_err *err)
 {
 	struct rf_box *box = &run->box;
@@ -625,7 +673,10 @@ static int supervise(struct run *run, struct rf_err *err)
 	if (rf_loop_new(&run->loop, err) < 0 || start_signals(run, err) < 0)
 		return err->code;
 	run->began_ns = rf_loop_now();
-	if (start_box(run, err) < 0)
+	if (run->options->wants_denials && box->is_root)
+		rf_ear_open(&run->ear);
+	box->is_heard = run->ear.fd >= 0;
+	if (start_box(run, err) < 0 || start_listening(run, err) < 0)
 		return err->code;
 	memcpy(run->result->grades, box->grades, sizeof(box->grades));
 	warn_of_profiles(run);
@@ -642,6 +693,7 @@ static int supervise(struct run *run, struct rf_err *err)
 	if (rf_loop_run(run->loop, err) < 0)
 		return err->code;
 	on_channel(run, 0); /* last words */
+	end_listening(run);
 	return 0;
 }
 
@@ -691,6 +743,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	run->ending.killed_for = RF_LIMIT_COUNT;
 	for (int i = 0; i < 3; i++)
 		run->pumps[i].own_to = run->pumps[i].own_from = -1;
+	run->ear = RF_EAR_DEAF;
 	rf_box_init(&run->box, plan);
 	planted = rf_planted_begin(plan);
 
@@ -717,5 +770,6 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	rf_janitor_stop(&run->janitor);
 	rf_record_sweep(&run->box);
 	rf_loop_free(run->loop);
+	rf_ear_done(&run->ear);
 	free(run);
 }

@@ -18,6 +18,7 @@ struct rf_run_options {
 	const char *init_path;   /* the program ringfort-init */
 	const char *caller_path; /* the caller's PATH, to explain a program that is not found */
 	bool is_captured;        /* keep the output in the result instead of passing it on */
+	bool wants_denials;      /* listen to what the kernel refuses, where it can be heard */
 	bool is_plain;           /* text only: no escape sequence, no control character */
 };
 

@@ -25,7 +25,7 @@
 #include "jail/ruleset.h"
 
 /* What the filter of this box depends on. */
-static struct rf_call_options options_of(const struct rf_box *box)
+struct rf_call_options rf_seccomp_options(const struct rf_box *box)
 {
 	const struct rf_plan *plan = box->plan;
 
@@ -49,7 +49,7 @@ static int build(const struct rf_box *box, const struct rf_call_options *options
 
 static int read_profiles(struct rf_box *box, struct rf_err *err)
 {
-	const struct rf_call_options options = options_of(box);
+	const struct rf_call_options options = rf_seccomp_options(box);
 	char *const *paths = box->plan->seccomp;
 	struct rf_filter filter;
 	size_t count = 0;
@@ -137,7 +137,7 @@ static int seal_memfds(struct rf_err *err)
 
 int rf_seccomp_raise(struct rf_box *box, struct rf_err *err)
 {
-	struct rf_call_options options = options_of(box);
+	struct rf_call_options options = rf_seccomp_options(box);
 
 	if (box->programs && !box->seals_memfds && seal_memfds(err) < 0)
 		return err->code;
@@ -151,7 +151,7 @@ int rf_seccomp_raise(struct rf_box *box, struct rf_err *err)
 		}
 		options.has_deputy = false;
 	}
-	if (load(box, &options, 0, err) < 0)
+	if (load(box, &options, box->is_heard ? SECCOMP_FILTER_FLAG_LOG : 0, err) < 0)
 		return rf_fail_hint(err, "the kernel needs CONFIG_SECCOMP_FILTER");
 	return 0;
 }

@@ -4,6 +4,10 @@
 
 #include "base/err.h"
 #include "jail/box.h"
+#include "jail/calls.h"
+
+/* What the filter of this box is built of, besides its profiles. */
+struct rf_call_options rf_seccomp_options(const struct rf_box *box);
 
 /* Reads the plan's profiles, as the caller; a bad one is found before anything is started. */
 int rf_seccomp_prepare(struct rf_box *box, struct rf_err *err);

@@ -211,6 +211,30 @@ RF_TEST(a_fresh_result_knows_nothing_and_says_null)
 	rf_result_done(&result);
 }
 
+RF_TEST(what_was_refused_is_listed)
+{
+	static const char unshare[] = "{\"kind\": \"syscall\", \"what\": \"unshare\", "
+				      "\"rule\": \"seccomp\", \"remedy\": null}";
+	RF_AUTO_BUF struct rf_buf out, stats;
+	struct rf_result result;
+
+	rf_buf_init(&out, ROOM);
+	rf_buf_init(&stats, ROOM);
+	rf_result_init(&result, NULL);
+	result.denials = calloc(1, sizeof(*result.denials));
+	RF_REQUIRE(result.denials, "no memory");
+	result.denials->count = 1;
+	result.denials->rows[0] =
+		(struct rf_denial){ .kind = "syscall", .what = "unshare", .rule = "seccomp" };
+	result.has_seen_denials = true;
+	json_of(&result, &out);
+	check_has(out.data, unshare);
+	check_has(out.data, "\"denials_seen\": true");
+	rf_result_stats(&result, (struct rf_style){ 0 }, &stats);
+	check_has(stats.data, "syscall unshare (seccomp)");
+	rf_result_done(&result);
+}
+
 RF_TEST(zero_is_a_figure_and_not_the_same_as_unknown)
 {
 	/* clang-format off */
