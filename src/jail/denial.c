@@ -265,7 +265,8 @@ static bool find_address(struct slice fields, char what[RF_DENIAL_WHAT])
 	for (size_t i = 0; i < RF_LEN(ends); i++) {
 		struct slice address = { "", 0 };
 		uint64_t port = 0;
-		bool has_address = find(fields, ends[i][0], &address) && address.len < 64;
+		bool has_address =
+			find(fields, ends[i][0], &address) && address.len > 0 && address.len < 64;
 		bool has_port = find_number(fields, ends[i][1], 10, &port) && port < 65536;
 		bool is_6;
 

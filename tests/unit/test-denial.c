@@ -60,6 +60,7 @@ RF_TEST(what_landlock_refuses_is_told_with_its_remedy)
 		  "file", "/proc/sys/x", "landlock: fs.write_file", "ringfort policy why write /proc/sys/x" },
 		{ "net.connect_tcp daddr=127.0.0.1 dest=80",
 		  "network", "127.0.0.1:80", "landlock: net.connect_tcp", "ringfort policy why connect 127.0.0.1:80" },
+		{ "net.connect_tcp daddr= dest=x", "network", "unknown", "landlock: net.connect_tcp", "" },
 		{ "net.bind_tcp saddr=::1 src=443", "network", "[::1]:443", "landlock: net.bind_tcp", "" },
 		{ "net.bind_tcp src=443", "network", ":443", "landlock: net.bind_tcp", "" },
 		{ "scope.signal opid=1 ocomm=\"systemd\"", "signal", "systemd", "landlock: scope.signal", "" },
