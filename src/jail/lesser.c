@@ -329,10 +329,6 @@ static void list_missing(struct rf_box *box, struct rf_err *err)
 		: plan->has_loopback ? "a loopback interface of its own: no network sockets at all"
 				     : NULL,
 		"a host name of its own: it is the host's",
-		plan->commands
-			? "hidden programs (commands): others can't be executed, but the loader "
-			  "can read them"
-			: NULL,
 		"limits on disk and inodes: each file's size is limited, not their sum",
 		box->landlock_abi < RF_LESSER_ABI_SCOPE
 			? "signals kept inside (Landlock ABI 6): it can end your other processes"
