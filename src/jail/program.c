@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "jail/head.h"
 #include "jail/helper.h"
+#include "policy/view.h"
 
 #define LINKS_MAX 40 /* on one way, as the kernel has it */
 #define DEPTH_MAX 5  /* a script of a script of a script ... */
@@ -119,22 +120,10 @@ void rf_program_free(struct rf_program_set *set)
 
 /* ------------------------------------------------------------- names as the box sees them */
 
-/* The place that governs `path`, or NULL. */
-static const struct rf_place *governing(const struct rf_plan *plan, const char *path)
-{
-	const struct rf_place *best = NULL;
-
-	for (size_t i = 0; i < plan->place_count; i++)
-		if (rf_path_is_beneath(path, plan->places[i].path) &&
-		    (!best || strlen(plan->places[i].path) >= strlen(best->path)))
-			best = &plan->places[i];
-	return best;
-}
-
 /* Writes where on the host a path of the box lies.  False where it is not the host's at all. */
 static bool host_path(const struct rf_plan *plan, const char *path, char host[PATH_MAX])
 {
-	const struct rf_place *place = governing(plan, path);
+	const struct rf_place *place = rf_view_place(plan, path);
 
 	if (!place || (place->kind != RF_PLACE_HOST && place->kind != RF_PLACE_SYSTEM))
 		return false;
@@ -145,7 +134,7 @@ static bool host_path(const struct rf_plan *plan, const char *path, char host[PA
 /* Reads the link at `path` of the box.  Returns its length, or 0 if there is none. */
 static size_t read_link(const struct rf_plan *plan, const char *path, char target[PATH_MAX])
 {
-	const struct rf_place *place = governing(plan, path);
+	const struct rf_place *place = rf_view_place(plan, path);
 	char host[PATH_MAX];
 	ssize_t len;
 
