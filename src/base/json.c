@@ -90,6 +90,8 @@ static void quote(struct rf_buf *out, const char *data, size_t len)
 			rf_buf_printf(out, "\\%c", escapes[c]);
 		else if (c < 0x20 || c == 0x7f)
 			rf_buf_printf(out, "\\u%04x", c);
+		else if (c == 0xc2 && (unsigned char)data[i + 1] < 0xa0) /* C1: 0x9b is ESC [ */
+			rf_buf_printf(out, "\\u%04x", (unsigned char)data[i + 1]);
 		else
 			rf_buf_add(out, data + i, n);
 		i += n ? n : 1;

@@ -27,6 +27,7 @@ RF_TEST(strings_are_escaped_and_bad_bytes_replaced_one_by_one)
 		{ BYTES("\b\f\n\r\t"),           "\"\\b\\f\\n\\r\\t\"" },
 		{ BYTES("\0\x01\x1f\x7f"),       "\"\\u0000\\u0001\\u001f\\u007f\"" },
 		{ BYTES("\x1b[31m"),             "\"\\u001b[31m\"" }, /* nothing reaches a terminal */
+		{ BYTES("\xc2\x9b" "31m\xc2\xa0"), "\"\\u009b31m\xc2\xa0\"" },
 		{ BYTES("gr\xc3\xbc\xc3\x9f"),   "\"gr\xc3\xbc\xc3\x9f\"" },
 		{ BYTES("\xf0\x9f\x8f\xb0"),     "\"\xf0\x9f\x8f\xb0\"" },
 		{ BYTES("a\xff" "b"),            "\"a\\ufffdb\"" },
