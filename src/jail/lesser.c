@@ -114,23 +114,29 @@ int rf_lesser_try_full(struct rf_err *err)
 	if (pid < 0)
 		return rf_fail(err, -errno, "make namespaces");
 	if (rf_fd_read(said, err, sizeof(*err)) != (ssize_t)sizeof(*err))
-		rf_fail_say(err, -EPERM, "the try to build a box was ended");
+		rf_fail_say(err, -EINTR, "the try to build a box was ended");
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	return err->code;
 }
 
-bool rf_lesser_is_due(const struct rf_plan *plan, struct rf_err *err, struct rf_err *ret_why)
+/* What a kernel says that does not give namespaces or mounts; not what one says that is busy. */
+static bool is_refusal(int code)
 {
-	/* What a kernel says that does not give namespaces or mounts. */
 	static const int codes[] = { -EPERM, -EACCES, -ENOSPC, -EUSERS, -ENOSYS, -EINVAL };
-	const char *remedy;
-	bool is_likely = false;
 
 	for (size_t i = 0; i < RF_LEN(codes); i++)
-		is_likely |= err->code == codes[i];
+		if (code == codes[i])
+			return true;
+	return false;
+}
+
+bool rf_lesser_is_due(const struct rf_plan *plan, struct rf_err *err, struct rf_err *ret_why)
+{
+	const char *remedy;
+
 	*ret_why = RF_ERR_INIT;
-	if (!is_likely || rf_lesser_try_full(ret_why) == 0)
+	if (!is_refusal(err->code) || !is_refusal(rf_lesser_try_full(ret_why)))
 		return false;
 	if (plan->may_be_weaker)
 		return true;
