@@ -2,9 +2,12 @@
 #include "jail/terminal.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/fd.h"
 
 #define SETTLE_MS     100 /* of silence, after which no answer is expected any more */
 #define SETTLE_ROUNDS 10
@@ -23,6 +26,32 @@ static bool is_ours(void)
 	return group < 0 || group == getpgrp(); /* less than 0: not the one that controls us */
 }
 
+/* The one that is raw right now, for a signal that ends us on the spot. */
+static const struct rf_terminal *taken;
+
+static void on_fatal(int signal)
+{
+	const struct rf_terminal *terminal = taken;
+
+	if (terminal && is_ours())
+		tcsetattr(STDIN_FILENO, TCSANOW, &terminal->saved);
+	raise(signal); /* which does now what it would have done */
+}
+
+/* A fault of our own, or what somebody sends that is not passed on. */
+static void expect_the_worst(void)
+{
+	static const int fatal[] = { SIGABRT, SIGBUS,  SIGFPE,  SIGILL,    SIGSEGV,
+				     SIGSYS,  SIGTRAP, SIGALRM, SIGVTALRM, SIGPROF,
+				     SIGXCPU, SIGXFSZ, SIGIO,   SIGPWR,    SIGSTKFLT };
+	struct sigaction now,
+		action = { .sa_handler = on_fatal, .sa_flags = (int)SA_RESETHAND | SA_NODEFER };
+
+	for (size_t i = 0; i < RF_LEN(fatal); i++)
+		if (sigaction(fatal[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+			sigaction(fatal[i], &action, NULL);
+}
+
 void rf_terminal_enter(struct rf_terminal *terminal)
 {
 	struct termios raw = terminal->saved;
@@ -37,6 +66,8 @@ void rf_terminal_enter(struct rf_terminal *terminal)
 	raw.c_cflag |= CS8;
 	raw.c_cc[VMIN] = 1;
 	raw.c_cc[VTIME] = 0;
+	taken = terminal;
+	expect_the_worst();
 	terminal->is_raw = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
 }
 
@@ -55,12 +86,13 @@ void rf_terminal_leave(struct rf_terminal *terminal, bool is_noisy)
 	if (!terminal->is_raw)
 		return;
 	terminal->is_raw = false;
-	if (!is_ours())
-		return;
-	if (is_noisy)
-		settle();
-	/* At once: to wait for output to drain would hang where nobody takes it. */
-	tcsetattr(STDIN_FILENO, TCSANOW, &terminal->saved);
+	if (is_ours()) {
+		if (is_noisy)
+			settle();
+		/* At once: to wait for output to drain would hang where nobody takes it. */
+		tcsetattr(STDIN_FILENO, TCSANOW, &terminal->saved);
+	}
+	taken = NULL;
 }
 
 void rf_terminal_dress(const struct rf_terminal *terminal, int master)

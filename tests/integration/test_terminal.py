@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 
 import pytest
@@ -228,6 +229,21 @@ def talk(words, environment, workdir, stdin=None, until=10):
             out += got
         os.close(master)
         return process.wait(5), out
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGALRM", "SIGXCPU"])
+def test_a_signal_that_ends_us_on_the_spot_gives_the_terminal_back(name, command, environment, workdir):
+    master, slave = pty.openpty()
+    before = termios.tcgetattr(slave)
+    with subprocess.Popen(command("run", "-t", "--", "sleep", "60"), stdin=slave, stdout=slave,
+                          stderr=slave, cwd=workdir, env={**environment, "TERM": "xterm"},
+                          start_new_session=True) as process:
+        assert eventually(lambda: termios.tcgetattr(slave) != before, 5)
+        process.send_signal(getattr(signal, name))
+        assert process.wait(5) == -getattr(signal, name)
+    assert termios.tcgetattr(slave) == before
+    os.close(master)
+    os.close(slave)
 
 
 SAMPLE = "\\033[31mred\\033[0m\\033]52;c;QQ==\\a\\033[6n.\\n"
