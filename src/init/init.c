@@ -230,12 +230,16 @@ static int keep_kin(const struct rf_orders *orders)
 		       : -EPERM;
 }
 
-/* The launcher is gone, or wants the end. */
+/*
+ * The launcher is gone, or wants the end.  One that was killed before it had read what we reported
+ * leaves ECONNRESET instead of an end, and there is no second signal.
+ */
 static bool is_over(void)
 {
 	char extra;
+	long got = SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0);
 
-	return SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) == 0;
+	return got == 0 || got == -ECONNRESET;
 }
 
 /* ------------------------------------------------------------- the watch */

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from helpers import eventually, processes_with
+from helpers import children_of, eventually, processes_with
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1] / "lesser/forbid.c"
 WAYS = ["eperm", "enospc", "docker", "mounts"]
@@ -275,6 +275,23 @@ def test_a_fork_bomb_dies_with_it(as_who, box):
     result = box("python3", "-c", bomb, token, options=["--time", "500ms", "--pids", "40"])
     assert result["status"] in ("timeout", "pids"), result
     assert not processes_with(token)
+
+
+def test_a_launcher_killed_before_it_heard_of_the_start_leaves_nothing(as_who, words, environment,
+                                                                       workdir):
+    """What pid 1 reported lies unread in the socket, and the end of it is an error there."""
+    for _ in range(6):  # whether it is stopped in time is a matter of luck
+        token = f"rf-lesser-{os.urandom(6).hex()}"
+        process = subprocess.Popen(words("--weaker", "allow", "--", "sh", "-c",
+                                         f"sleep 1000 # {token}"),
+                                   cwd=workdir, env=environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        assert eventually(lambda: any(map(children_of, children_of(process.pid))), step=0)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.05)
+        process.kill()
+        process.wait()
+        assert eventually(lambda: not processes_with(token)), processes_with(token)
 
 
 @pytest.mark.parametrize("after_s", [0.01, 0.3])
