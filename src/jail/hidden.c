@@ -358,6 +358,9 @@ static int tell(const struct finder *f, int code, size_t max)
 	const char *pattern = (f->last ? f->last : f->patterns[0])->text;
 
 	rf_fail(f->err, code, "files.deny: %.80s: look through %.80s", pattern, f->place->source);
+	if (code == -ENAMETOOLONG)
+		return rf_fail_hint(f->err, "folders are nested there deeper than a path can say: "
+					    "remove them, or deny the folder that holds them");
 	if (code != -E2BIG)
 		return f->err->code;
 	if (f->box->hidden.count == RF_MAX_HIDDEN) {

@@ -21,6 +21,8 @@
 #define START  "start-up entry"
 #define TOOL   "tool settings"
 
+#define NAMES 32 /* at the end of a path; a row that is to match begins among them, or at the top */
+
 /*
  * `*` stands for a part of one name and `**` for any names.  Rows of one folder stand together, so that
  * the names at the top are told apart by looking at the row before.
@@ -200,10 +202,27 @@ static enum relation compare(const char *row, const char *path)
 	}
 }
 
-/* The first row that stands so to `path`, from its top or from one of its folders on. */
+/* Where the last NAMES names of a path begin. */
+static const char *last_names(const char *path)
+{
+	size_t left = NAMES;
+
+	for (const char *at = path + strlen(path); at > path; at--)
+		if (at[-1] == '/' && --left == 0)
+			return at;
+	return path;
+}
+
+/*
+ * The first row that stands so to `path`, from its top or from one of its last folders on.  From all
+ * of them would take time with the square of the depth, and the box chooses how deep a path is.
+ */
 static const char *find(const char *path, enum relation relation)
 {
-	for (const char *from = path; from; from = strchr(from, '/'), from += from != NULL)
+	const char *last = last_names(path);
+
+	for (const char *from = path; from;
+	     from = from < last ? last : strchr(from, '/'), from += from && *from == '/')
 		for (size_t i = 0; i < RF_LEN(rows); i++)
 			if (rows[i].path[0] == from[0] || rows[i].path[0] == '*')
 				if ((from == path || !rows[i].is_top) &&

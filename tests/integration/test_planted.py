@@ -119,6 +119,15 @@ def test_a_hook_is_found_beside_thousands_of_other_files(run_json, project):
     assert [row["path"] for row in result["planted"]] == [f"{project}/.git/modules/x/hooks/pre-push"], result
 
 
+def test_folders_in_folders_without_end_hold_nobody_up(run_json, project):
+    (project / "deep.py").write_text("import os\nfor i in range(280):\n for n in ('.git', 'modules'):\n"
+                                     "  os.makedirs(n, exist_ok=True); os.chdir(n)\n"
+                                     "for i in range(2000): open(str(i), 'w').close()\n")
+    started = time.monotonic()
+    result = run_json("--write", "p", "--", "sh", "-c", f"cd {project} && python3 deep.py")
+    assert result["status"] == "ok" and time.monotonic() - started < 15
+
+
 def test_the_report_comes_after_a_time_out_too(run_json, project):
     result = run_json("--write", "p", "--time", "1s", "--", "sh", "-c",
                       f"echo x > {project}/.git/hooks/post-merge; sleep 9")

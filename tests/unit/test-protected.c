@@ -1,6 +1,7 @@
 /* Protected names: src/policy/protected.c. */
 #include "policy/protected.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -73,6 +74,23 @@ RF_TEST(a_folder_that_leads_to_what_acts_is_known)
 		RF_CHECK(rf_protected_beneath(lead[i]), "%s", lead[i]);
 	for (size_t i = 0; i < RF_LEN(none); i++)
 		RF_CHECK(!rf_protected_beneath(none[i]), "%s", none[i]);
+}
+
+RF_TEST(a_deep_path_takes_no_longer_than_its_end)
+{
+	char path[4096] = "";
+	size_t len = 0;
+
+	while (len + 32 < sizeof(path))
+		len += (size_t)snprintf(path + len, sizeof(path) - len, ".git/modules/");
+	snprintf(path + len, sizeof(path) - len, "x");
+	for (size_t i = 0; i < 2000; i++) /* half a minute, if all folders were tried */
+		RF_REQUIRE(!rf_protected_what(path), "%zu", i);
+	snprintf(path + len, sizeof(path) - len, "hooks/x");
+	RF_CHECK(rf_protected_what(path), "from the top");
+	path[0] = 'g';
+	snprintf(path + len, sizeof(path) - len, ".vscode/a.json");
+	RF_CHECK(rf_protected_what(path), "at the end");
 }
 
 RF_TEST(each_name_at_the_top_comes_once_and_begins_something)
