@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -48,6 +49,14 @@ static char *folder_of(const char *path)
 	return folder;
 }
 
+/* An empty file is an empty policy; an empty pipe is a program's that failed to write one. */
+static bool is_pipe(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
 /* Reads the file at `path`, known as `name`; one that is read unasked must be the caller's own. */
 static int load_path(const char *path, const char *name, bool is_own,
 		     struct rf_chain_text *ret_text, struct rf_err *err)
@@ -59,6 +68,10 @@ static int load_path(const char *path, const char *name, bool is_own,
 
 	if (code < 0)
 		return code;
+	if (buf.len == 0 && is_pipe(path)) {
+		rf_fail_say(err, -ENODATA, "nothing came through this pipe");
+		return rf_fail_hint(err, "did what should write the policy fail, or start late?");
+	}
 	text = (struct rf_chain_text){
 		.name = strdup(name),
 		.path = strdup(path),

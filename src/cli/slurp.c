@@ -38,5 +38,6 @@ int rf_slurp(const char *path, size_t max, struct rf_buf *text, struct rf_err *e
 					  "current directory");
 		return err->code;
 	}
+	fcntl(fd, F_SETFL, 0); /* opening a pipe waits for nobody, but its writer may take time */
 	return rf_slurp_fd(fd, max, text, err);
 }
