@@ -46,6 +46,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.record = -1,
 		.proc_sys = -1,
 		.facts = rf_wall_facts(),
+		.scratch_lock = -1,
 		.listener = -1,
 		.rulesets = { -1, -1 },
 	};
@@ -435,6 +436,7 @@ void rf_box_done(struct rf_box *box)
 	free(box->trees);
 	box->trees = NULL;
 	rf_lesser_done(box);
+	rf_fd_done(&box->scratch_lock);
 	rf_fd_done(&box->listener);
 	for (int i = 0; i < 2; i++)
 		rf_fd_done(&box->rulesets[i]);

@@ -88,6 +88,7 @@ struct rf_box {
 	bool is_lesser;
 	bool has_bounding;        /* capabilities stay in the bounding set */
 	int landlock_abi;         /* known before the walls go up */
+	int scratch_lock;         /* says that the scratch folder is in use, or -1 */
 	int listener;             /* gives the calls that the deputy answers, or -1 */
 	int rulesets[2];          /* Landlock's for pid 1, and for the program */
 	int held[RF_BOX_HELD];    /* what rulesets name in /proc, kept in the kernel's memory */

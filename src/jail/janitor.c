@@ -49,7 +49,7 @@ static _Noreturn void wait_and_clean(const struct rf_box *launchers, int life)
 	setsid();
 	prctl(PR_SET_NAME, "ringfort-clean", 0, 0, 0);
 	/* Holds nothing of the caller's: a reader of its output must see the end. */
-	keep_only((int[]){ life, box.pidfd, box.record, box.uid_lock }, 4);
+	keep_only((int[]){ life, box.pidfd, box.record, box.uid_lock, box.scratch_lock }, 5);
 	while (read(life, &none, 1) < 0 && errno == EINTR)
 		;
 	if (box.is_lesser) /* whose pid 1 has seen it too, and is ending its kin */

@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -15,6 +17,9 @@
 #define PARENT "/tmp/"
 #define PREFIX "ringfort-"
 #define DEPTH  24 /* folders deeper than this are moved up before they are emptied */
+
+#define NEW_FOR                                                                                    \
+	10 /* seconds, in which a folder may have no lock yet, or a box that is being ended */
 
 static const char *const rooms[] = { "home", "tmp" };
 
@@ -32,11 +37,49 @@ static int make_rooms(const struct rf_box *box, int folder)
 	return sentinel < 0 || fchmod(sentinel, 0444) < 0 ? -errno : 0;
 }
 
+/* True if it is a name that rf_scratch_make() gives. */
+static bool is_ours(const char *path)
+{
+	static const char start[] = PARENT PREFIX;
+	const size_t len = strlen(start), id = sizeof(((struct rf_box *)0)->id) - 1;
+
+	return strncmp(path, start, len) == 0 && strlen(path) == len + id &&
+	       strspn(path + len, "0123456789abcdef") == id;
+}
+
+/* True if the folder is ours, and whoever made it is gone. */
+static bool is_left(const char *path)
+{
+	RF_AUTO_FD int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	return folder >= 0 && fstat(folder, &st) == 0 && st.st_uid == geteuid() &&
+	       time(NULL) - st.st_ctime >= NEW_FOR && flock(folder, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* Removes what launchers left that were killed before they had a janitor. */
+static void sweep(void)
+{
+	DIR *dir = opendir(PARENT);
+	struct dirent *entry;
+	char path[sizeof(PARENT) + sizeof(entry->d_name)];
+
+	while (dir && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), PARENT "%s", entry->d_name);
+		if (is_ours(path) && is_left(path))
+			rf_scratch_remove(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 int rf_scratch_make(struct rf_box *box, struct rf_err *err)
 {
 	RF_AUTO_FD int folder = -1;
 	int code;
 
+	if (box->record < 0)
+		sweep();
 	snprintf(box->scratch, sizeof(box->scratch), PARENT PREFIX "%s", box->id);
 	if (rf_record_scratch(box, box->scratch) < 0)
 		return rf_fail_say(err, -EIO, "the scratch folder can't be recorded");
@@ -46,11 +89,15 @@ int rf_scratch_make(struct rf_box *box, struct rf_err *err)
 		return code;
 	}
 	folder = open(box->scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	code = folder < 0 ? -errno : make_rooms(box, folder);
+	code = folder < 0 || flock(folder, LOCK_EX | LOCK_NB) < 0 ? -errno
+								  : make_rooms(box, folder);
 	/* As root, the box has another uid and must get through. */
 	if (code == 0 && box->is_root && fchmod(folder, 0711) < 0)
 		code = -errno;
-	return code < 0 ? rf_fail(err, code, "make %s", box->scratch) : 0;
+	if (code < 0)
+		return rf_fail(err, code, "make %s", box->scratch);
+	box->scratch_lock = rf_fd_take(&folder);
+	return 0;
 }
 
 int rf_scratch_open(const struct rf_box *box, const char *name)
@@ -124,14 +171,6 @@ static void empty(int top, int folder,
 		unlinkat(folder, name, AT_REMOVEDIR);
 	}
 	closedir(dir);
-}
-
-static bool is_ours(const char *path)
-{
-	static const char start[] = PARENT PREFIX;
-
-	return strncmp(path, start, strlen(start)) == 0 && !strchr(path + strlen(start), '/') &&
-	       strlen(path) == strlen(start) + sizeof(((struct rf_box *)0)->id) - 1;
 }
 
 void rf_scratch_remove(const char *path)

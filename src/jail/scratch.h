@@ -4,7 +4,8 @@
  * A box with mounts has a file system of its own for these.  A lesser one gets a fresh folder
  * /tmp/ringfort-ID, of which the program is granted `home` and `tmp`; beside them lies the sentinel
  * of the Landlock wall.  The box's record names the folder, so that it goes also when the launcher
- * was killed.
+ * was killed; where there are no records, its lock says whether it is in use, and whoever makes the
+ * next one removes it.
  */
 #ifndef RF_JAIL_SCRATCH_H
 #define RF_JAIL_SCRATCH_H

@@ -252,6 +252,26 @@ def test_memory_is_counted_of_the_last_of_many_children(as_who, box):
     assert result["limits_hit"] == ["memory"] and result["stdout"] == "", result
 
 
+def test_what_a_killed_launcher_left_goes_with_the_next_start_without_records_too(
+        as_who, words, environment, workdir):
+    if as_who == "root":
+        pytest.skip("root's boxes have records always")
+    env = {**environment, "XDG_RUNTIME_DIR": "/nonexistent"}
+    left = pathlib.Path(f"/tmp/ringfort-{os.urandom(8).hex()}")
+    (left / "home").mkdir(parents=True)
+    for path in (left, left / "home"):
+        os.chown(path, *(2 * [os.stat(workdir).st_uid]))
+    with subprocess.Popen(words("--weaker", "allow", "--", "sh", "-c", "echo $HOME; sleep 30"), cwd=workdir,
+                          env=env, stdout=subprocess.PIPE, text=True) as alive:
+        home = alive.stdout.readline().strip()
+        time.sleep(10.5)  # a folder that is younger may be one in the making
+        done = subprocess.run(words("--weaker", "allow", "--", "true"), cwd=workdir, env=env,
+                              capture_output=True, check=False)
+        assert done.returncode == 0 and not left.exists(), done
+        assert alive.poll() is None and os.path.isdir(home)
+        alive.terminate()
+
+
 KIN = ("(setsid sh -c 'trap \"\" TERM HUP INT; while :; do sleep 1; done' {0} &); "
        "(sleep 1000 {0} 2>/dev/null; sh -c 'kill -STOP $$' {0} &); "
        "i=0; while [ $i -lt 8 ]; do (setsid sh -c 'while :; do sleep 1; done' {0} &); "
