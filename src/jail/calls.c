@@ -94,7 +94,7 @@ static const struct rf_call now_and_then[] = {
 	CALL(pkey_alloc), CALL(pkey_free), CALL(times), CALL(getpriority), 
 	CALL(sched_getparam), CALL(sched_getattr), CALL(pidfd_open), CALL(pidfd_send_signal),
 	CALL(rt_sigpending), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo), CALL(timer_gettime),
-	CALL(timer_getoverrun), CALL(connect), CALL(bind), CALL(listen), CALL(accept4),
+	CALL(timer_getoverrun), CALL(connect), CALL(listen), CALL(accept4),
 	CALL(getpeername), CALL(timerfd_gettime), CALL(msync),
 	CALL_AT(mseal, 462), CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455),
 	CALL_AT(futex_requeue, 456),
@@ -130,6 +130,9 @@ static const struct rf_call ioprios[] = {
 };
 static const struct rf_call priorities[] = {
 	CALL(setpriority),
+};
+static const struct rf_call names[] = {
+	CALL(bind),
 };
 static const struct rf_call rulesets[] = {
 	CALL_AT(landlock_restrict_self, 446),
@@ -275,6 +278,7 @@ const struct rf_call_group rf_call_groups[] = {
 	LESS("where the box's processes run",           YES, YES, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PID, affinities),
 	LESS("priorities of the box's processes",       YES, OLD, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PRIORITY, ioprios),
 	LESS("priorities of the box's processes",       YES, OLD, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PRIORITY, priorities),
+	LESS("names of sockets, which are the host's",  YES, OLD, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_NAME, names),
 	{ "restrict oneself further",                   YES, OLD, YES, YES, RF_CHECK_NONE, rulesets, RF_LEN(rulesets), YES,
 	  RF_CHECK_NONE, true },
 	ROW("memory without a name, which only a cgroup sees", YES, YES, OLD, YES, RF_CHECK_NONE, memfds),

@@ -33,6 +33,7 @@ enum rf_call_check {
 	/* In a lesser box, which shares its uid and pids with others: */
 	RF_CHECK_OWN_PID,      /* argument 0 is 0, the caller */
 	RF_CHECK_OWN_PRIORITY, /* setpriority, ioprio_set: of the caller or its group */
+	RF_CHECK_NAME,         /* bind: only where a socket may have a name that is no path */
 };
 
 enum rf_call_verdict {

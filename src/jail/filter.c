@@ -287,6 +287,12 @@ static void check_own_priority(struct writer *w, int nr)
 	ret(w, REFUSE);
 }
 
+/* A unix socket's name without a path is its network's, and that is the host's. */
+static void check_name(struct writer *w)
+{
+	ret(w, w->options->has_inet ? ALLOW : REFUSE);
+}
+
 /* The table's own verdict. */
 static void put_verdict(struct writer *w, const struct leaf *leaf)
 {
@@ -344,6 +350,9 @@ static void put_verdict(struct writer *w, const struct leaf *leaf)
 		break;
 	case RF_CHECK_OWN_PRIORITY:
 		check_own_priority(w, leaf->nr);
+		break;
+	case RF_CHECK_NAME:
+		check_name(w);
 		break;
 	}
 }

@@ -272,6 +272,11 @@ def test_what_a_killed_launcher_left_goes_with_the_next_start_without_records_to
         alive.terminate()
 
 
+def test_no_name_of_the_hosts_sockets_is_taken(as_who, box):
+    result = box("python3", "-c", "import socket\nsocket.socketpair()[0].bind('\\0ringfort-test')")
+    assert "Operation not permitted" in result["stderr"], result
+
+
 KIN = ("(setsid sh -c 'trap \"\" TERM HUP INT; while :; do sleep 1; done' {0} &); "
        "(sleep 1000 {0} 2>/dev/null; sh -c 'kill -STOP $$' {0} &); "
        "i=0; while [ $i -lt 8 ]; do (setsid sh -c 'while :; do sleep 1; done' {0} &); "

@@ -196,6 +196,7 @@ static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_ca
 		return opinion_on_limit((uint32_t)args[1], args[2] != 0);
 	case RF_CHECK_OWN_PID: /* in a lesser box only */
 	case RF_CHECK_OWN_PRIORITY:
+	case RF_CHECK_NAME:
 		break;
 	}
 	return KILL;
@@ -237,6 +238,8 @@ uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_
 	switch (verdict) {
 	case RF_CALL_ALLOW:
 		if (options->is_lesser && opinion_on_others(data) != ALLOW)
+			return REFUSE;
+		if (options->is_lesser && data->nr == __NR_bind && !options->has_inet)
 			return REFUSE;
 		return opinion_on_arguments(data, group->check, options);
 	case RF_CALL_FAKE:
