@@ -551,8 +551,13 @@ int rf_hidden_find(struct rf_box *box, struct rf_err *err)
 	const struct rf_plan *plan = box->plan;
 	const struct rf_pattern **patterns = calloc(plan->deny_count + 1, sizeof(void *));
 	uint64_t *states = calloc(plan->deny_count + 1, sizeof(*states));
-	int code = patterns && states ? 0 : rf_fail(err, -ENOMEM, "hide files");
+	int code = 0;
 
+	if (!patterns || !states) {
+		free(patterns);
+		free(states);
+		return rf_fail(err, -ENOMEM, "hide files");
+	}
 	for (size_t i = 0; i < plan->deny_count && code == 0; i++)
 		code = check_way(plan, &plan->deny[i], err);
 	for (size_t i = 0; i < plan->place_count && code == 0; i++) {
