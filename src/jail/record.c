@@ -58,7 +58,8 @@ static int open_run(const char *folder)
 	if (!folder)
 		return rf_fd_take(&run);
 	dir = openat(run, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0 && errno == ENOENT && mkdirat(run, folder, 0700) == 0)
+	/* Another launcher may have been as far: then it is there as well. */
+	if (dir < 0 && errno == ENOENT && (mkdirat(run, folder, 0700) == 0 || errno == EEXIST))
 		dir = openat(run, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return dir < 0 ? -errno : dir;
 }

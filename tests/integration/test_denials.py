@@ -10,7 +10,6 @@ import os
 import socket
 import struct
 import subprocess
-import tempfile
 import time
 
 import pytest
@@ -64,8 +63,7 @@ def auditing(value):
     reason = why_not()
     if reason:
         pytest.skip(reason)
-    with open(os.path.join(tempfile.gettempdir(), "ringfort-tests-audit"), "w",
-              encoding="ascii") as lock:
+    with open(__file__, encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         before = enabled()
         try:

@@ -343,7 +343,7 @@ def test_a_killed_launcher_leaves_nothing(as_who, words, environment, workdir, a
 
 
 def test_a_child_that_the_caller_had_before_is_left_alone(as_who, words, environment, workdir):
-    script = 'sleep 30 & echo $!; exec "$@"'
+    script = 'sleep 30 >/dev/null & echo $!; exec "$@"'
     done = subprocess.run(["sh", "-c", script, "sh", *words("--weaker", "allow", "--", "true")],
                           cwd=workdir, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)

@@ -235,12 +235,15 @@ def test_what_cannot_be_extended_is_an_error_at_its_place(run_box, call, put, fi
             assert word.encode() in done.err, done.err
 
 
-def test_a_pipe_and_an_empty_file_can_be_extended_without_waiting(run_box, put, workdir):
+def test_an_empty_file_can_be_extended_and_a_pipe_without_a_word_can_not(run_box, put, workdir):
     os.mkfifo(workdir / "pipe.yaml")
     (workdir / "pipe.yaml").chmod(0o644)
     put("empty.yaml", "")
-    policy = put("p.yaml", "extends: [./empty.yaml, ./pipe.yaml, ./empty.yaml]\nhostname: x")
+    policy = put("p.yaml", "extends: [./empty.yaml, ./empty.yaml]\nhostname: x")
     assert run_box("--policy", policy, "--", "uname", "-n", timeout=5).out == b"x\n"
+    policy = put("p.yaml", "extends: [./pipe.yaml]\nhostname: x")
+    done = run_box("--policy", policy, "--", "uname", "-n", timeout=5)
+    assert done.code == 125 and done.out == b"" and b"pipe.yaml" in done.err, done
 
 
 # ------------------------------------------------------------- profiles of one's own
