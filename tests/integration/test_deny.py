@@ -436,3 +436,15 @@ def test_a_host_process_still_has_its_files_while_a_box_runs(start, tree):
     assert process.stdout.readline() == b"up\n"
     assert (tree / "a/.env").read_text() == SECRET
     assert eventually(lambda: process.poll() == 0)
+
+
+@pytest.mark.parametrize("count", [0, 5, 2000])
+def test_credentials_are_found_among_few_names_and_among_many(run_json, as_who, workdir, count):
+    for i in range(count):
+        (workdir / f"a-file-among-many-{i}").touch()
+    (workdir / ".env").write_text("secret")
+    (workdir / ".docker").mkdir()
+    (workdir / ".docker/config.json").write_text("secret")
+    result = run_json("--", "sh", "-c", "cat .env .docker/config.json; true")
+    assert "secret" not in result["stdout"], result
+    assert len(result["masked"]) == 2, result["masked"]
