@@ -198,12 +198,15 @@ static void kill_children(void)
 /*
  * Kills until nobody is left.  Where Landlock keeps our signals inside, "everyone" is the box, and one
  * call reaches all of it at once, also what forks meanwhile.  Whether that is so is asked of the
- * kernel each time: a scope that did not hold would end the user's session.
+ * kernel each time: a scope that did not hold would end the user's session.  That our parent can't be
+ * signalled is no answer by itself: it may be another's, or the host's own pid 1 by now.  The sentinel
+ * is kept from us by the very ruleset that has the scope.
  */
 static void end_kin(const struct rf_orders *orders)
 {
 	do {
-		if (orders->lesser.is_scoped && SYS2(__NR_kill, SYS0(__NR_getppid), 0) == -EPERM)
+		if (orders->lesser.is_scoped && proof_landlock(orders) &&
+		    SYS2(__NR_kill, SYS0(__NR_getppid), 0) == -EPERM)
 			SYS2(__NR_kill, -1, SIGKILL);
 		else
 			kill_children();

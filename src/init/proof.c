@@ -152,7 +152,7 @@ static bool namespaces(const struct rf_orders *orders, struct rf_report *report)
 	return true;
 }
 
-static bool landlock(const struct rf_orders *orders)
+bool proof_landlock(const struct rf_orders *orders)
 {
 	int fd =
 		open_at(orders->lesser.is_lesser ? orders->lesser.sentinel : RF_SENTINEL, O_RDONLY);
@@ -214,7 +214,7 @@ static bool holds(enum rf_proof fact, const struct rf_orders *orders, struct rf_
 	case RF_PROOF_NAMESPACES:
 		return namespaces(orders, report);
 	case RF_PROOF_LANDLOCK:
-		return landlock(orders);
+		return proof_landlock(orders);
 	case RF_PROOF_SECCOMP:
 		return SYS0(orders->seccomp_nr) == -(long)orders->seccomp_errno;
 	case RF_PROOF_SESSION:
@@ -256,7 +256,7 @@ int proof_enter_inner(const struct rf_orders *orders)
 	fd = open_at("/proc/self/status", O_RDONLY);
 	if (fd >= 0)
 		SYS1(__NR_close, fd);
-	if (fd != -EACCES || !landlock(orders))
+	if (fd != -EACCES || !proof_landlock(orders))
 		return -EPERM;
 	return orders->lesser.is_scoped && SYS2(__NR_kill, pid1, 0) != -EPERM ? -EPERM : 0;
 }

@@ -2,6 +2,8 @@
 #ifndef RF_INIT_PROOF_H
 #define RF_INIT_PROOF_H
 
+#include <stdbool.h>
+
 #include "init/orders.h"
 
 /*
@@ -9,6 +11,9 @@
  * what was found.  Returns 0 if all held; otherwise report->fact is the first that did not.
  */
 int proof_check(const struct rf_orders *orders, struct rf_report *report);
+
+/* True if Landlock keeps the caller from the sentinel. */
+bool proof_landlock(const struct rf_orders *orders);
 
 /*
  * In a lesser box, after the proof: enters the domain of RF_RULESET_FD and shows that it holds.

@@ -531,17 +531,24 @@ static void on_character(struct rf_guard *guard, unsigned char c, struct sink *s
 		release(guard, sink);
 }
 
-static void on_escape(struct rf_guard *guard, unsigned char c, struct sink *sink)
+/* Holds the next byte of a sequence.  True if it is its last one: `least` or more. */
+static bool ends_with(struct rf_guard *guard, unsigned char c, unsigned char least,
+		      struct sink *sink)
 {
 	if (c < 0x20 || c == DEL)
-		return;
+		return false;
 	if (c >= 0x80) {
 		guard->state = GROUND;
 		on_ground(guard, c, sink);
-		return;
+		return false;
 	}
 	hold(guard, c);
-	if (c < 0x30)
+	return c >= least;
+}
+
+static void on_escape(struct rf_guard *guard, unsigned char c, struct sink *sink)
+{
+	if (!ends_with(guard, c, 0x30, sink))
 		return;
 	guard->state = GROUND;
 	if (guard->held_len == 2 && c == '[')
@@ -556,15 +563,7 @@ static void on_escape(struct rf_guard *guard, unsigned char c, struct sink *sink
 
 static void on_control(struct rf_guard *guard, unsigned char c, struct sink *sink)
 {
-	if (c < 0x20 || c == DEL)
-		return;
-	if (c >= 0x80) {
-		guard->state = GROUND;
-		on_ground(guard, c, sink);
-		return;
-	}
-	hold(guard, c);
-	if (c < 0x40)
+	if (!ends_with(guard, c, 0x40, sink))
 		return;
 	guard->state = GROUND;
 	if (may_control(guard))

@@ -342,6 +342,33 @@ def test_a_killed_launcher_leaves_nothing(as_who, words, environment, workdir, a
     assert eventually(lambda: not new()), new()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user")
+def test_without_a_scope_nobody_but_the_boxs_own_is_killed(forbid, ringfort, public):
+    """Pid 1 must not take "can't signal my parent" for a scope: that may be the host's pid 1."""
+    other = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "--"]
+    token = f"rf-lesser-{os.urandom(6).hex()}"
+    bystander = subprocess.Popen([*other, "sleep", "100"])
+    process = subprocess.Popen(
+        [*other, forbid, "eperm", f"{ringfort}-unwalled", "run", "--weaker", "allow", "--", "sh", "-c",
+         f": {token}; sleep 1000"], cwd=public, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        env={"PATH": os.environ["PATH"], "RINGFORT_TEST_WITHOUT": "landlock",
+             "RINGFORT_TEST_UNPROVEN": "1"})
+    try:
+        # The launcher, pid 1 and the program.
+        assert eventually(lambda: len(processes_with(token)) > 2), "the box did not start"
+        time.sleep(0.3)
+        process.kill()
+        process.wait()
+        assert eventually(lambda: not processes_with(token)), processes_with(token)
+        time.sleep(0.3)
+        assert bystander.poll() is None, "a process of the user's was killed with the box"
+    finally:
+        process.kill()
+        bystander.kill()
+        process.wait()
+        bystander.wait()
+
+
 def test_a_child_that_the_caller_had_before_is_left_alone(as_who, words, environment, workdir):
     script = 'sleep 30 >/dev/null & echo $!; exec "$@"'
     done = subprocess.run(["sh", "-c", script, "sh", *words("--weaker", "allow", "--", "true")],
