@@ -21,30 +21,6 @@ _ringfort_program() {
 }
 
 @FUNCTIONS@
-_ringfort() {
-	local context state state_descr line
-	local -A opt_args
-	local words_of_ringfort=$words[1]
-	_arguments -C \
-		'(- : *)'{-h,--help}'[tell about the commands]' \
-		'(- : *)--version[print the version]' \
-		'1:command:->command' \
-		'*::arguments:->arguments'
-	case $state in
-	command)
-		local -a list=(
-@COMMANDS@
-		)
-		_describe -t commands command list
-		;;
-	arguments)
-		case $line[1] in
-@CALLS@
-		esac
-		;;
-	esac
-}
-
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
 	_ringfort "$@"
 else
@@ -52,11 +28,12 @@ else
 fi
 '''
 
+# A command that holds others: ringfort itself, and `policy`.
 HOLDER = r'''@NAME@() {
 	local context state state_descr line
-	local -A opt_args
+	local -A opt_args@LOCALS@
 	_arguments -C \
-		'(- : *)'{-h,--help}'[tell about the commands]' \
+		'(- : *)'{-h,--help}'[tell about the commands]' \@OPTIONS@
 		'1:command:->command' \
 		'*::arguments:->arguments'
 	case $state in
@@ -74,6 +51,8 @@ HOLDER = r'''@NAME@() {
 	esac
 }
 '''
+OWN_LOCALS = "\n\tlocal words_of_ringfort=$words[1]"
+OWN_OPTIONS = "\n\t\t'(- : *)--version[print the version]' \\"
 
 
 def quoted(text):
@@ -139,20 +118,23 @@ def last_word(command):
     return command.words[-1]
 
 
+def holder(name, parts, own_locals="", own_options=""):
+    return (HOLDER.replace("@NAME@", name).replace("@LOCALS@", own_locals)
+            .replace("@OPTIONS@", own_options).replace("@COMMANDS@", describe(parts, last_word))
+            .replace("@CALLS@", calls(parts, last_word)))
+
+
 def make(reference):
     functions = []
     for command in reference.commands:
         parts = commands.beneath(reference, command) if command.holds_others else []
         if parts:
-            functions.append(HOLDER.replace("@NAME@", function_of(command))
-                             .replace("@COMMANDS@", describe(parts, last_word))
-                             .replace("@CALLS@", calls(parts, last_word)))
+            functions.append(holder(function_of(command), parts))
             continue
         specs = [*(option_spec(option) for option in command.options), *operand_specs(command)]
         functions.append(f"{function_of(command)}() {{\n\t_arguments -s -S : \\\n\t\t" +
                          " \\\n\t\t".join(specs) + "\n}\n")
     functions.append("_ringfort_topics() {\n\tlocal -a list=(\n" + describe(commands.top(reference), last_word) +
                      "\n\t)\n\t_describe -t commands command list\n}\n")
-    return (SCRIPT.replace("@FUNCTIONS@", "\n".join(functions))
-            .replace("@COMMANDS@", describe(commands.top(reference), last_word))
-            .replace("@CALLS@", calls(commands.top(reference), last_word)))
+    functions.append(holder("_ringfort", commands.top(reference), OWN_LOCALS, OWN_OPTIONS))
+    return SCRIPT.replace("@FUNCTIONS@", "\n".join(functions))
