@@ -1,0 +1,469 @@
+/* A life: see life.h. */
+#include "jail/life.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "jail/deputy.h"
+#include "jail/lesser.h"
+#include "jail/record.h"
+#include "jail/ruleset.h"
+#include "jail/seccomp.h"
+
+#define MS 1000000ull /* nanoseconds */
+
+#define SAMPLE_EVERY  (10 * MS)
+#define JANITOR_AFTER (20 * MS) /* shorter runs do without; the next start cleans up */
+
+/* ------------------------------------------------------------- ends */
+
+static void note_peak(struct rf_life *life, const struct rf_sample *sample)
+{
+	if (sample->memory_bytes > life->peak.memory_bytes)
+		life->peak.memory_bytes = sample->memory_bytes;
+	if (sample->pids > life->peak.pids)
+		life->peak.pids = sample->pids;
+	if (sample->cpu_ns > life->peak.cpu_ns)
+		life->peak.cpu_ns = sample->cpu_ns;
+}
+
+/* What only the sampler knows is looked at first: afterwards nobody is there. */
+void rf_life_end(struct rf_life *life)
+{
+	struct rf_sample sample;
+
+	if (life->has_exited)
+		return;
+	if (!life->box.cgroup.has_cputime || !life->box.cgroup.has_memory) {
+		rf_sample_take(life->box.pid, !life->box.is_lesser, UINT64_MAX, &sample);
+		note_peak(life, &sample);
+	}
+	rf_box_kill(&life->box);
+}
+
+void rf_life_end_for(struct rf_life *life, enum rf_limit limit)
+{
+	if (life->ending.killed_for != RF_LIMIT_COUNT || life->has_exited)
+		return;
+	life->ending.killed_for = limit;
+	rf_life_end(life);
+}
+
+void rf_life_signal(struct rf_life *life, int signal)
+{
+	if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT)
+		life->ending.forwarded = signal;
+	syscall(SYS_pidfd_send_signal, life->box.pidfd, signal, NULL, 0);
+}
+
+static void on_time(void *data, int what)
+{
+	(void)what;
+	rf_life_end_for(data, RF_LIMIT_TIME);
+}
+
+/* Everything inside is dead with pid 1. */
+static void on_exit_of_init(void *data, int what)
+{
+	struct rf_life *life = data;
+
+	(void)what;
+	if (wait4(life->box.pid, NULL, WNOHANG, &life->rusage) != life->box.pid && errno != ECHILD)
+		return;
+	life->box.pid = 0;
+	life->has_exited = true;
+	life->result->usage.wall_ns = rf_loop_now() - life->began_ns;
+	rf_event_cancel(life->exit_event);
+	life->exit_event = NULL;
+	life->on_exit(life->data);
+}
+
+/* ------------------------------------------------------------- pid 1's reports */
+
+/* What the groups counted, once. */
+static void count(struct rf_life *life)
+{
+	if (!life->has_counted)
+		rf_cgroup_usage(&life->box.cgroup, &life->ending.counts);
+	life->has_counted = true;
+}
+
+static void take_report(struct rf_life *life, const struct rf_report *report)
+{
+	switch (report->kind) {
+	case RF_REPORT_STARTED:
+		life->ending.start = *report;
+		if (life->box.facts & 1u << RF_PROOF_CGROUP && rf_cgroup_is_used(&life->box.cgroup))
+			life->ending.start.held |= 1u << RF_PROOF_CGROUP;
+		life->result->usage.start_ns = rf_loop_now() - life->began_ns;
+		rf_record_started(&life->box, report->ns);
+		rf_box_spread_out(&life->box);
+		break;
+	case RF_REPORT_REFUSED:
+		life->ending.start = *report;
+		break;
+	case RF_REPORT_NO_EXEC:
+	case RF_REPORT_ENDED:
+		/* The program's own end comes after why it did not start: the first one counts. */
+		if (!life->ending.end.kind)
+			life->ending.end = *report;
+		/* Meanwhile the kernel takes the box down, on another processor if there is one. */
+		count(life);
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_channel(void *data, int what)
+{
+	struct rf_life *life = data;
+	struct rf_report report;
+	ssize_t n;
+
+	(void)what;
+	while ((n = recv(life->box.channel[0], &report, sizeof(report), MSG_DONTWAIT)) > 0)
+		if (n == (ssize_t)sizeof(report))
+			take_report(life, &report);
+	if (n == 0 || errno != EAGAIN) {
+		rf_event_cancel(life->channel_event);
+		life->channel_event = NULL;
+	}
+}
+
+/* ------------------------------------------------------------- limits that need watching */
+
+/* When processor time can run out at the earliest: all processors busy from now on. */
+static uint64_t next_look(const struct rf_life *life, uint64_t used_ns)
+{
+	uint64_t limit = life->plan->limits[RF_LIMIT_CPU_TIME], left;
+
+	if (life->box.grades[RF_LIMIT_MEMORY] == RF_GRADE_SAMPLED)
+		return rf_loop_now() + SAMPLE_EVERY;
+	if (limit == RF_LIMIT_NONE)
+		return UINT64_MAX;
+	left = limit * MS - used_ns;
+	left /= (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	return rf_loop_now() + (left < MS ? MS : left);
+}
+
+static void on_look(void *data, int what)
+{
+	struct rf_life *life = data;
+	const uint64_t *limits = life->plan->limits;
+	uint64_t used = rf_cgroup_cpu_ns(&life->box.cgroup);
+	bool is_sampled = life->box.grades[RF_LIMIT_MEMORY] == RF_GRADE_SAMPLED;
+	struct rf_sample sample = { 0 };
+
+	(void)what;
+	if (life->has_exited)
+		return;
+	if (is_sampled || used == UINT64_MAX) {
+		rf_sample_take(life->box.pid, !life->box.is_lesser, limits[RF_LIMIT_MEMORY] / 4 * 3,
+			       &sample);
+		note_peak(life, &sample);
+		used = used == UINT64_MAX ? sample.cpu_ns : used;
+	}
+	if (is_sampled && sample.memory_bytes > limits[RF_LIMIT_MEMORY])
+		rf_life_end_for(life, RF_LIMIT_MEMORY);
+	if (limits[RF_LIMIT_CPU_TIME] != RF_LIMIT_NONE && used >= limits[RF_LIMIT_CPU_TIME] * MS)
+		rf_life_end_for(life, RF_LIMIT_CPU_TIME);
+	else
+		rf_event_again(life->look_timer, next_look(life, used));
+}
+
+static void on_janitor(void *data, int what)
+{
+	struct rf_life *life = data;
+
+	(void)what;
+	if (!life->has_exited)
+		rf_janitor_start(&life->janitor, &life->box);
+}
+
+static int start_timers(struct rf_life *life, struct rf_err *err)
+{
+	uint64_t time = life->plan->limits[RF_LIMIT_TIME];
+
+	if (time != RF_LIMIT_NONE && rf_loop_timer(life->loop, life->began_ns + time * MS, on_time,
+						   life, &life->time_timer, err) < 0)
+		return err->code;
+	if (rf_loop_timer(life->loop, next_look(life, 0), on_look, life, &life->look_timer, err) <
+	    0)
+		return err->code;
+	if (life->options->has_janitor)
+		return 0;
+	return rf_loop_timer(life->loop, life->began_ns + JANITOR_AFTER, on_janitor, life,
+			     &life->janitor_timer, err);
+}
+
+/* ------------------------------------------------------------- what the kernel refuses */
+
+static void on_refusal(void *data, int what)
+{
+	struct rf_life *life = data;
+
+	(void)what;
+	if (rf_ear_hear(&life->ear))
+		return;
+	rf_event_cancel(life->ear_event);
+	life->ear_event = NULL;
+}
+
+/* Refusals are told from others' by the box's uid: it must have one of its own. */
+static int start_listening(struct rf_life *life, struct rf_err *err)
+{
+	struct rf_denials *denials;
+
+	if (life->ear.fd < 0 || life->box.has_owner_uid || life->box.is_lesser)
+		return 0;
+	denials = calloc(1, sizeof(*denials));
+	if (!denials)
+		return rf_fail(err, -ENOMEM, "a list of denials");
+	denials->uid = life->box.host_uid;
+	denials->calls = rf_seccomp_options(&life->box);
+	denials->has_commands = life->box.programs != NULL;
+	life->result->denials = life->ear.denials = denials;
+	return rf_loop_watch(life->loop, life->ear.fd, RF_LOOP_READ, on_refusal, life,
+			     &life->ear_event, err);
+}
+
+static void end_listening(struct rf_life *life)
+{
+	const struct rf_denials *denials = life->ear.denials;
+
+	if (!denials)
+		return;
+	rf_ear_hear_last(&life->ear);
+	/* Older kernels tell what the filter refuses, and nothing of Landlock. */
+	life->result->has_seen_denials = denials->domain != 0 && !life->ear.has_lost;
+	if (denials->more)
+		rf_result_warn(life->result, "%llu more refusals are not listed in denials",
+			       (unsigned long long)denials->more);
+	if (life->ear.has_lost)
+		rf_result_warn(life->result, "the kernel refused more than could be read: "
+					     "denials lists a part of it");
+}
+
+/* ------------------------------------------------------------- what is left to say */
+
+static void note_usage(struct rf_life *life)
+{
+	struct rf_cgroup_usage *counts = &life->ending.counts;
+	struct rf_result *result = life->result;
+	const struct timeval *user = &life->rusage.ru_utime, *system = &life->rusage.ru_stime;
+
+	count(life);
+	result->usage.cpu_ns = counts->cpu_ns;
+	if (counts->cpu_ns == UINT64_MAX && life->has_exited)
+		result->usage.cpu_ns = (uint64_t)(user->tv_sec + system->tv_sec) * 1000000000u +
+				       (uint64_t)(user->tv_usec + system->tv_usec) * 1000u;
+	/* What was killed before it was waited for is not in the kernel's sum. */
+	if (counts->cpu_ns == UINT64_MAX && life->peak.cpu_ns > result->usage.cpu_ns)
+		result->usage.cpu_ns = life->peak.cpu_ns;
+	result->usage.memory_peak = counts->memory_peak;
+	if (counts->memory_peak == UINT64_MAX && life->has_exited) {
+		uint64_t largest = (uint64_t)life->rusage.ru_maxrss * 1024;
+
+		result->usage.memory_peak =
+			life->peak.memory_bytes > largest ? life->peak.memory_bytes : largest;
+	}
+	result->usage.pids_peak =
+		counts->pids_peak == UINT64_MAX ? life->peak.pids : counts->pids_peak - 1;
+	if (result->usage.pids_peak == 0)
+		result->usage.pids_peak = UINT64_MAX; /* too short to be looked at */
+	if (life->ending.end.kind == RF_REPORT_ENDED && life->ending.end.scratch_bytes)
+		result->usage.disk_bytes =
+			life->plan->limits[RF_LIMIT_DISK] - life->ending.end.scratch_free_bytes;
+}
+
+/* Finds a program on the caller's PATH, to tell why the box does not have it. */
+static bool find_outside(const char *name, const char *path, char *found, size_t size)
+{
+	while (path && *path && !strchr(name, '/')) {
+		size_t len = strcspn(path, ":");
+
+		if (len > 0 && snprintf(found, size, "%.*s/%s", (int)len, path, name) < (int)size &&
+		    access(found, X_OK) == 0)
+			return true;
+		path += len + (path[len] == ':');
+	}
+	return false;
+}
+
+void rf_life_judge(struct rf_life *life)
+{
+	const char *program = life->plan->argv[0];
+	char found[4096];
+	bool is_outside;
+
+	on_channel(life, 0); /* last words */
+	end_listening(life);
+	is_outside = life->ending.end.kind == RF_REPORT_NO_EXEC &&
+		     find_outside(program, life->options->caller_path, found, sizeof(found));
+	if (life->box.shared->has_failed)
+		life->ending.setup = life->box.shared->err;
+	note_usage(life);
+	rf_verdict_judge(&life->ending, program, is_outside ? found : NULL, life->result);
+}
+
+/* ------------------------------------------------------------- the whole */
+
+void rf_life_init(struct rf_life *life, const struct rf_plan *plan,
+		  const struct rf_life_options *options, struct rf_result *result)
+{
+	*life = (struct rf_life){
+		.plan = plan,
+		.options = options,
+		.result = result,
+		.ear = RF_EAR_DEAF,
+		.ending.killed_for = RF_LIMIT_COUNT,
+	};
+	rf_box_init(&life->box, plan);
+}
+
+void rf_life_fail(struct rf_life *life, const struct rf_err *err)
+{
+	bool is_denied = err->code == -EOPNOTSUPP;
+
+	rf_result_fail(life->result, is_denied ? RF_STATUS_DENIED : RF_STATUS_ERROR,
+		       is_denied ? 126 : 125, err);
+}
+
+/* Where the policy names programs: finds them, and refuses to run another. */
+static int find_programs(struct rf_life *life, struct rf_err *err)
+{
+	if (!life->plan->commands)
+		return 0;
+	if (rf_program_find(life->plan, &life->box.programs, err) < 0)
+		return err->code;
+	return rf_program_admit(life->box.programs, life->plan, err);
+}
+
+/* A full box; or, where the machine has no namespaces to give and the plan takes less, a lesser one. */
+static int start_box(struct rf_life *life, struct rf_err *err)
+{
+	struct rf_box *box = &life->box;
+	struct rf_err why;
+
+	if (rf_box_start(box, life->options->init_path, err) == 0)
+		return 0;
+	if (!rf_lesser_is_due(life->plan, err, &why))
+		return err->code;
+	rf_box_done(box);
+	rf_box_init(box, life->plan);
+	rf_lesser_choose(box, &why);
+	return rf_box_start(box, life->options->init_path, err);
+}
+
+static void on_request(void *data, int what)
+{
+	struct rf_life *life = data;
+
+	(void)what;
+	if (rf_deputy_serve(&life->box))
+		return;
+	rf_event_cancel(life->request_event);
+	life->request_event = NULL;
+}
+
+/* Names in a profile that no kernel has: allowing them does nothing, and may be a slip. */
+static void warn_of_profiles(struct rf_life *life)
+{
+	for (size_t i = 0; i < life->box.profile_count; i++) {
+		const struct rf_ruleset *ruleset = life->box.profiles[i];
+
+		if (ruleset->unknown_count > 0)
+			rf_result_warn(life->result,
+				       "seccomp: %.60s: %zu unknown system call%s: %.150s",
+				       ruleset->path, ruleset->unknown_count,
+				       ruleset->unknown_count == 1 ? "" : "s", ruleset->unknown);
+	}
+}
+
+/* Everything that is listened to while the box lives. */
+static int listen_to(struct rf_life *life, struct rf_err *err)
+{
+	struct rf_box *box = &life->box;
+
+	if (start_listening(life, err) < 0 || start_timers(life, err) < 0)
+		return err->code;
+	if (box->listener >= 0 && rf_loop_watch(life->loop, box->listener, RF_LOOP_READ, on_request,
+						life, &life->request_event, err) < 0)
+		return err->code;
+	if (rf_loop_watch(life->loop, box->channel[0], RF_LOOP_READ, on_channel, life,
+			  &life->channel_event, err) < 0)
+		return err->code;
+	return rf_loop_watch(life->loop, box->pidfd, RF_LOOP_READ, on_exit_of_init, life,
+			     &life->exit_event, err);
+}
+
+int rf_life_start(struct rf_life *life, struct rf_loop *loop, struct rf_err *err)
+{
+	struct rf_box *box = &life->box;
+
+	life->loop = loop;
+	life->planted = rf_planted_begin(life->plan);
+	if (find_programs(life, err) < 0) {
+		bool is_denied = err->code == -EPERM;
+
+		rf_result_fail(life->result, is_denied ? RF_STATUS_DENIED : RF_STATUS_ERROR,
+			       is_denied ? 126 : 125, err);
+		return err->code;
+	}
+	life->began_ns = rf_loop_now();
+	if (life->options->wants_denials && box->is_root)
+		rf_ear_open(&life->ear);
+	box->is_heard = life->ear.fd >= 0;
+	if (start_box(life, err) < 0) {
+		rf_life_fail(life, err);
+		return err->code;
+	}
+	memcpy(life->result->grades, box->grades, sizeof(box->grades));
+	warn_of_profiles(life);
+	if (listen_to(life, err) < 0) {
+		rf_life_fail(life, err);
+		return err->code;
+	}
+	return 0;
+}
+
+static void forget_events(struct rf_life *life)
+{
+	struct rf_event **events[] = { &life->ear_event,     &life->exit_event,
+				       &life->channel_event, &life->request_event,
+				       &life->look_timer,    &life->time_timer,
+				       &life->janitor_timer };
+
+	for (size_t i = 0; i < RF_LEN(events); i++) {
+		rf_event_cancel(*events[i]);
+		*events[i] = NULL;
+	}
+}
+
+void rf_life_done(struct rf_life *life)
+{
+	struct rf_result *result = life->result;
+	struct rf_box *box = &life->box;
+
+	forget_events(life);
+	memcpy(result->id, box->id, sizeof(result->id));
+	if (box->shared)
+		result->walls = *box->shared;
+	rf_result_take_hidden(result, &box->hidden);
+	memcpy(result->outside_ns, box->outside_ns, sizeof(result->outside_ns));
+	rf_box_done(box);
+	rf_planted_end(life->planted, &result->planted); /* nothing of the box runs any more */
+	life->planted = NULL;
+	rf_janitor_stop(&life->janitor);
+	rf_record_sweep(box);
+	rf_ear_done(&life->ear);
+}
