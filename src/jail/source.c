@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -127,7 +128,8 @@ static int clone_tree(const struct rf_place *place, struct stat *ret_st, struct 
 
 int rf_source_open(const struct rf_place *place, struct rf_err *err)
 {
-	struct rf_kernel_mount_attr attr = { .attr_set = attrs_of(place) };
+	struct rf_kernel_mount_attr attr = { .attr_set = attrs_of(place),
+					     .propagation = MS_PRIVATE };
 	struct stat st;
 	RF_AUTO_FD int mnt = clone_tree(place, &st, err);
 
@@ -193,7 +195,12 @@ static int take_owner(struct rf_box *box, const struct rf_place *place, const st
 static int open_owned(struct rf_box *box, size_t index, struct owners *owners, struct rf_err *err)
 {
 	const struct rf_place *place = &box->plan->places[index];
-	struct rf_kernel_mount_attr attr = { .attr_set = attrs_of(place) | RF_MOUNT_ATTR_IDMAP };
+	/*
+	 * Private: a clone of a shared mount is its peer, as everything is where systemd runs, and what
+	 * the box mounts on its tree (a mask, a tree within) would be mounted on the host's as well.
+	 */
+	struct rf_kernel_mount_attr attr = { .attr_set = attrs_of(place) | RF_MOUNT_ATTR_IDMAP,
+					     .propagation = MS_PRIVATE };
 	struct stat st = { 0 };
 	RF_AUTO_FD int mnt = clone_tree(place, &st, err);
 	int ns = mnt < 0 ? mnt : owner_ns(owners, box, &st, err);

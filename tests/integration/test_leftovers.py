@@ -178,3 +178,20 @@ def test_uids_of_boxes_are_given_back(start, as_who):
     inode = os.stat("/run/ringfort/uids").st_ino
     mine = [line for line in locks.splitlines() if f":{inode} " in line and "OFDLCK" in line]
     assert eventually(lambda: not [u for u in uids if any(f" {u - FIRST_BOX_UID} " in m for m in mine)], 1)
+
+
+def test_a_host_that_shares_its_mounts_gets_none_of_a_boxs(command, environment, workdir, as_who):
+    """systemd shares every mount: what a box mounts on a shown tree must not be mounted on the host's, too."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    for name in ("shown", "own"):
+        (workdir / name).mkdir()
+        os.chown(workdir / name, workdir.stat().st_uid, workdir.stat().st_gid)
+    (workdir / "shown/.env").write_text("SECRET=1\n", encoding="ascii")
+    run = command("run", "--read", str(workdir / "shown"), "--write", str(workdir / "own"), "--", "ls")
+    script = ('mount --make-rslave / && mount --make-rshared / && cut -d" " -f5 /proc/self/mountinfo >before &&'
+              ' "$@" >listed && cut -d" " -f5 /proc/self/mountinfo | diff before - && cat listed; rm -f before listed')
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *run], capture_output=True, text=True,
+                          cwd=workdir, env={**environment, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, timeout=20,
+                          check=False)
+    assert "own" in done.stdout and not any(line[:1] in "<>" for line in done.stdout.splitlines()), done
