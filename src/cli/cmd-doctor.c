@@ -18,7 +18,6 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "jail/probe.h"
-#include "jail/result.h"
 
 #define EXIT_UNWALLED 1 /* a required wall can't be raised */
 #define MAX_OUTPUT    (256 * 1024)

@@ -35,12 +35,12 @@ static void remark_hidden(const struct rf_result *result)
 	size_t count = 0;
 
 	rf_buf_init(&names, 4096);
-	for (size_t i = 0; i < result->hidden.count; i++) {
-		const struct rf_hidden *item = &result->hidden.items[i];
+	for (size_t i = 0; i < result->masked_count; i++) {
+		const struct rf_result_masked *item = &result->masked[i];
 
 		if (strcmp(item->rule, "files.credentials") == 0 && count++ < 8)
 			rf_buf_printf(&names, "%s%s", count > 1 ? ", " : "",
-				      item->source + item->rest);
+				      item->path + item->rest);
 	}
 	if (count > 8)
 		rf_buf_printf(&names, " and %zu more", count - 8);
@@ -52,12 +52,11 @@ static void remark_hidden(const struct rf_result *result)
 /* A line for each thing that acts by itself, one for all executables. */
 static void remark_planted(const struct rf_result *result)
 {
-	const struct rf_planted_list *planted = &result->planted;
 	const char *first = NULL;
 	size_t programs = 0, others = 0;
 
-	for (size_t i = 0; i < planted->count; i++) {
-		const struct rf_planted_item *item = &planted->items[i];
+	for (size_t i = 0; i < result->planted_count; i++) {
+		const struct rf_result_planted *item = &result->planted[i];
 
 		if (strcmp(item->what, "executable") == 0) {
 			first = programs++ ? first : item->path;

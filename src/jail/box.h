@@ -22,20 +22,13 @@
 #include "jail/hidden.h"
 #include "jail/program.h"
 #include "policy/plan.h"
+#include "result/result.h"
 
 struct rf_ruleset;
 
 #define RF_BOX_MISSING_MAX 16
 #define RF_BOX_WALLS_MAX   12
 #define RF_BOX_HELD        8
-
-/* How well a limit is kept. */
-enum rf_grade {
-	RF_GRADE_NONE,    /* not at all */
-	RF_GRADE_RLIMIT,  /* by an rlimit that stands in for it */
-	RF_GRADE_SAMPLED, /* by looking every few milliseconds */
-	RF_GRADE_HARD,    /* exactly */
-};
 
 /* Written by the child that raises the walls, read by the launcher. */
 struct rf_box_shared {

@@ -13,6 +13,7 @@
 #include <linux/audit.h>
 #include <linux/netlink.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -130,4 +131,6 @@ void rf_ear_hear_last(struct rf_ear *ear)
 void rf_ear_done(struct rf_ear *ear)
 {
 	rf_fd_done(&ear->fd);
+	free(ear->denials);
+	ear->denials = NULL;
 }

@@ -11,7 +11,7 @@
 
 struct rf_ear {
 	int fd;                     /* or -1: nothing is heard */
-	struct rf_denials *denials; /* borrowed, once the box is known */
+	struct rf_denials *denials; /* owned, once the box is known */
 	uint64_t heard;             /* records, others' among them */
 	bool has_lost;              /* not all was heard: records came too fast, or too many */
 };

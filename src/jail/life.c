@@ -17,6 +17,7 @@
 #include "jail/record.h"
 #include "jail/ruleset.h"
 #include "jail/seccomp.h"
+#include "jail/tell.h"
 
 #define MS 1000000ull /* nanoseconds */
 
@@ -231,7 +232,7 @@ static int start_listening(struct rf_life *life, struct rf_err *err)
 	denials->uid = life->box.host_uid;
 	denials->calls = rf_seccomp_options(&life->box);
 	denials->has_commands = life->box.programs != NULL;
-	life->result->denials = life->ear.denials = denials;
+	life->ear.denials = denials;
 	return rf_loop_watch(life->loop, life->ear.fd, RF_LOOP_READ, on_refusal, life,
 			     &life->ear_event, err);
 }
@@ -455,13 +456,10 @@ void rf_life_done(struct rf_life *life)
 	struct rf_box *box = &life->box;
 
 	forget_events(life);
-	memcpy(result->id, box->id, sizeof(result->id));
-	if (box->shared)
-		result->walls = *box->shared;
-	rf_result_take_hidden(result, &box->hidden);
-	memcpy(result->outside_ns, box->outside_ns, sizeof(result->outside_ns));
+	rf_tell_box(box, result);
+	rf_tell_denials(life->ear.denials, result);
 	rf_box_done(box);
-	rf_planted_end(life->planted, &result->planted); /* nothing of the box runs any more */
+	rf_planted_end(life->planted, result); /* nothing of the box runs any more */
 	life->planted = NULL;
 	rf_janitor_stop(&life->janitor);
 	rf_record_sweep(box);

@@ -56,14 +56,6 @@ struct tag {
 	bool has_begun; /* a name above begins a protected path */
 };
 
-void rf_planted_done(struct rf_planted_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		free(list->items[i].path);
-	free(list->items);
-	*list = (struct rf_planted_list){ 0 };
-}
-
 /* ------------------------------------------------------------- looking */
 
 static int add(struct tree *tree, const char *path, const char *what, const struct stat *st)
@@ -273,28 +265,19 @@ static bool is_same(const struct stat *a, const struct stat *b)
 }
 
 static void report(const struct tree *tree, const struct seen *now, bool is_new,
-		   struct rf_planted_list *list)
+		   struct rf_result *result)
 {
-	struct rf_planted_item *item;
+	char *path = NULL;
 
-	if (!list->items)
-		list->items = calloc(LISTED, sizeof(*list->items));
-	if (!list->items || list->count == LISTED) {
-		list->more++;
-		return;
-	}
-	item = &list->items[list->count];
-	*item = (struct rf_planted_item){ .what = now->what, .is_new = is_new };
-	if (asprintf(&item->path, "%s%s%s", tree->place->source, *now->path ? "/" : "", now->path) <
-	    0) {
-		list->more++;
-		return;
-	}
-	list->count++;
+	if (result->planted_count == LISTED ||
+	    asprintf(&path, "%s%s%s", tree->place->source, *now->path ? "/" : "", now->path) < 0 ||
+	    !rf_result_add_planted(result, path, now->what, is_new))
+		result->planted_more++;
+	free(path);
 }
 
 static void compare(const struct tree *before, const struct tree *after,
-		    const struct timespec *began, struct rf_planted_list *list)
+		    const struct timespec *began, struct rf_result *result)
 {
 	for (size_t i = 0; i < after->count; i++) {
 		const struct seen *now = &after->seen[i], *then = NULL;
@@ -312,11 +295,11 @@ static void compare(const struct tree *before, const struct tree *after,
 		 */
 		if (!then && is_partial && is_before(&now->st.st_ctim, began))
 			continue;
-		report(before, now, !then, list);
+		report(before, now, !then, result);
 	}
 }
 
-void rf_planted_end(struct rf_planted *planted, struct rf_planted_list *ret_list)
+void rf_planted_end(struct rf_planted *planted, struct rf_result *result)
 {
 	size_t left = WIDE;
 
@@ -325,8 +308,8 @@ void rf_planted_end(struct rf_planted *planted, struct rf_planted_list *ret_list
 		struct tree after = { .place = before->place, .top = before->top };
 
 		look(&after, &left);
-		compare(before, &after, &planted->began, ret_list);
-		ret_list->is_partial |= before->is_partial || after.is_partial;
+		compare(before, &after, &planted->began, result);
+		result->is_planted_partial |= before->is_partial || after.is_partial;
 		forget(&after);
 		forget(before);
 		rf_fd_done(&before->top);

@@ -9,25 +9,8 @@
 #ifndef RF_JAIL_PLANTED_H
 #define RF_JAIL_PLANTED_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "policy/plan.h"
-
-struct rf_planted_item {
-	char *path;       /* on the host */
-	const char *what; /* "git hook", "executable" ... */
-	bool is_new;      /* or else changed */
-};
-
-struct rf_planted_list {
-	struct rf_planted_item *items;
-	size_t count;
-	size_t more;     /* how many were found besides */
-	bool is_partial; /* not all of the folders was looked at */
-};
-
-void rf_planted_done(struct rf_planted_list *list);
+#include "result/result.h"
 
 /* The state of the written folders at one time. */
 struct rf_planted;
@@ -35,7 +18,7 @@ struct rf_planted;
 /* Takes note of the folders that the plan lets a box write.  NULL if there are none, or no memory. */
 struct rf_planted *rf_planted_begin(const struct rf_plan *plan);
 
-/* Looks again and frees it (takes; may be NULL).  Fills the list, which begins empty. */
-void rf_planted_end(struct rf_planted *planted, struct rf_planted_list *ret_list);
+/* Looks again and frees it (takes; may be NULL).  Writes what it finds into the result. */
+void rf_planted_end(struct rf_planted *planted, struct rf_result *result);
 
 #endif

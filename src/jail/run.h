@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "jail/result.h"
 #include "policy/plan.h"
+#include "result/result.h"
 
 struct rf_run_options {
 	const char *init_path;   /* the program ringfort-init */

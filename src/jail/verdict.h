@@ -11,7 +11,7 @@
 
 #include "init/orders.h"
 #include "jail/cgroup.h"
-#include "jail/result.h"
+#include "result/result.h"
 
 /* What was seen of a run that is over. */
 struct rf_ending {

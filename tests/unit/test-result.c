@@ -1,4 +1,4 @@
-/* The result of a run: src/jail/result.c. */
+/* The result of a run: src/result/. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +6,7 @@
 
 #include "base/fd.h"
 #include "harness.h"
-#include "jail/result.h"
-#include "jail/wall.h"
+#include "result/result.h"
 
 #define ROOM (16 * 1024 * 1024)
 
@@ -206,8 +205,8 @@ RF_TEST(a_fresh_result_knows_nothing_and_says_null)
 	json_of(&result, &out);
 	for (size_t i = 0; i < RF_LEN(parts); i++)
 		check_has(out.data, parts[i]);
-	for (size_t i = 0; rf_wall_name(false, i); i++)
-		check_has(out.data, rf_wall_name(false, i));
+	for (size_t i = 0; rf_result_wall(false, i); i++)
+		check_has(out.data, rf_result_wall(false, i));
 	rf_result_done(&result);
 }
 
@@ -221,11 +220,7 @@ RF_TEST(what_was_refused_is_listed)
 	rf_buf_init(&out, ROOM);
 	rf_buf_init(&stats, ROOM);
 	rf_result_init(&result, NULL);
-	result.denials = calloc(1, sizeof(*result.denials));
-	RF_REQUIRE(result.denials, "no memory");
-	result.denials->count = 1;
-	result.denials->rows[0] =
-		(struct rf_denial){ .kind = "syscall", .what = "unshare", .rule = "seccomp" };
+	RF_REQUIRE(rf_result_add_denial(&result, "syscall", "unshare", "seccomp", ""), "no memory");
 	result.has_seen_denials = true;
 	json_of(&result, &out);
 	check_has(out.data, unshare);
@@ -357,11 +352,11 @@ static void fill(struct rf_result *result)
 	for (int i = 0; i < RF_LIMIT_COUNT; i++)
 		result->grades[i] = (enum rf_grade)(i % (RF_GRADE_HARD + 1));
 	result->walls.landlock_abi = 6;
-	result->walls.missing_count = RF_BOX_MISSING_MAX;
-	for (int i = 0; i < RF_BOX_MISSING_MAX; i++)
+	result->walls.missing_count = RF_RESULT_MISSING;
+	for (int i = 0; i < RF_RESULT_MISSING; i++)
 		memset(result->walls.missing[i], '"', sizeof(result->walls.missing[i]) - 1);
-	for (int i = 0; i < RF_BOX_WALLS_MAX; i++)
-		result->walls.wall_ns[i] = result->outside_ns[i] = 1500;
+	for (int i = 0; i < RF_RESULT_WALLS; i++)
+		result->walls.wall_ns[i] = 3000;
 	for (int i = 0; i < RF_RESULT_WARNINGS + 5; i++)
 		rf_result_warn(result, "warning %d\t%0400d", i, 0);
 	result->usage.wall_ns = 1234567890;
@@ -491,4 +486,109 @@ RF_TEST(stats_name_each_time_only_if_it_is_known)
 		RF_CHECK(strcmp(out.data, cases[i].want) == 0, "case %zu: %s", i, out.data);
 		rf_result_done(&result);
 	}
+}
+
+/* ------------------------------------------------------------- over a socket */
+
+/* Lists of every kind, so long that they grow a few times. */
+static void fill_lists(struct rf_result *result)
+{
+	char path[64];
+
+	for (int i = 0; i < 100; i++) {
+		snprintf(path, sizeof(path), "/srv/tree/file %d\n\xff", i);
+		RF_REQUIRE(rf_result_add_masked(result, path, 10, i % 2 ? "files.deny" : "") &&
+				   rf_result_add_planted(result, path, "git hook", i % 3 == 0) &&
+				   rf_result_add_denial(result, "file", path, "landlock", ""),
+			   "no memory");
+	}
+	result->planted_more = 5;
+	result->is_planted_partial = result->has_seen_denials = true;
+	result->is_truncated[1] = true;
+	result->limits_hit = (1u << RF_LIMIT_COUNT) - 1;
+	result->status = RF_STATUS_ERROR;
+	result->code = 125;
+	rf_fail_at(&result->error, 3, 7, "a story");
+	rf_fail_hint(&result->error, "a remedy");
+}
+
+RF_TEST(a_result_that_was_packed_is_the_same_afterwards)
+{
+	RF_AUTO_BUF struct rf_buf packed, before, after;
+	struct rf_err err = RF_ERR_INIT;
+
+	rf_buf_init(&packed, ROOM);
+	rf_buf_init(&before, ROOM);
+	rf_buf_init(&after, ROOM);
+	for (int how_full = 0; how_full < 4; how_full++) {
+		struct rf_result result, copy;
+
+		rf_buf_clear(&packed);
+		rf_result_init(&result, NULL);
+		rf_result_init(&copy, NULL);
+		if (how_full & 1)
+			fill(&result);
+		if (how_full & 2)
+			fill_lists(&result);
+		rf_result_pack(&result, &packed);
+		RF_REQUIRE(!packed.has_failed, "no room");
+		RF_CHECK(rf_result_unpack(&copy, packed.data, packed.len, &err) == 0, "%s",
+			 err.msg);
+		RF_CHECK(strcmp(json_of(&result, &before), json_of(&copy, &after)) == 0, "%s\n%s",
+			 before.data, after.data);
+		RF_CHECK(copy.code == result.code && copy.planted_more == result.planted_more &&
+				 copy.masked_count == result.masked_count,
+			 "what JSON does not tell");
+		for (size_t i = 0; i < copy.masked_count; i++)
+			RF_CHECK(copy.masked[i].rest == 10, "row %zu", i);
+		rf_result_done(&copy);
+		rf_result_done(&result);
+	}
+}
+
+RF_TEST(a_packed_result_that_was_cut_or_made_longer_is_refused)
+{
+	RF_AUTO_BUF struct rf_buf packed;
+	struct rf_result result;
+
+	rf_buf_init(&packed, ROOM);
+	rf_result_init(&result, NULL);
+	fill(&result);
+	fill_lists(&result);
+	rf_result_pack(&result, &packed);
+	rf_result_done(&result);
+	rf_buf_add(&packed, "", 1);
+	for (size_t len = 0; len <= packed.len; len++) {
+		struct rf_err err = RF_ERR_INIT;
+		bool is_right = len == packed.len - 1;
+
+		rf_result_init(&result, NULL);
+		RF_CHECK((rf_result_unpack(&result, packed.data, len, &err) == 0) == is_right,
+			 "%zu of %zu bytes", len, packed.len - 1);
+		RF_CHECK(is_right || err.code == -EBADMSG, "%s", err.msg);
+		rf_result_done(&result);
+	}
+}
+
+RF_TEST(more_hidden_files_than_a_message_holds_are_counted)
+{
+	static char path[5000];
+	RF_AUTO_BUF struct rf_buf packed;
+	struct rf_result result, copy;
+	struct rf_err err = RF_ERR_INIT;
+
+	memset(path, 'x', sizeof(path) - 1);
+	rf_buf_init(&packed, 4 << 20);
+	rf_result_init(&result, NULL);
+	rf_result_init(&copy, NULL);
+	for (int i = 0; i < 4000; i++)
+		RF_REQUIRE(rf_result_add_masked(&result, path, 0, "files.deny"), "no memory");
+	rf_result_pack(&result, &packed);
+	RF_REQUIRE(!packed.has_failed, "no room");
+	RF_REQUIRE(rf_result_unpack(&copy, packed.data, packed.len, &err) == 0, "%s", err.msg);
+	RF_CHECK(copy.masked_count > 100 && copy.masked_count < 4000, "%zu", copy.masked_count);
+	RF_CHECK(copy.warning_count == 1 && strstr(copy.warnings[0], "more hidden files"), "%s",
+		 copy.warnings[0]);
+	rf_result_done(&copy);
+	rf_result_done(&result);
 }

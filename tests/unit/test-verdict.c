@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "harness.h"
+#include "jail/wall.h"
 
 #define EXITED(code)   ((code) << 8)
 #define SIGNALED(sign) (sign)
@@ -202,4 +203,17 @@ RF_TEST(output_that_was_lost_is_no_success)
 	rf_fail(&result.error, -ENOSPC, "write standard output");
 	rf_verdict_judge(&ending, "prog", NULL, &result);
 	RF_CHECK(result.status == RF_STATUS_ERROR && result.code == 125, "%d", result.code);
+}
+
+/* A result names walls without knowing them: both tables must say the same. */
+RF_TEST(a_result_names_the_walls_in_the_order_in_which_they_go_up)
+{
+	for (int is_lesser = 0; is_lesser < 2; is_lesser++)
+		for (size_t i = 0; i <= RF_RESULT_WALLS; i++) {
+			const char *name = rf_wall_name(is_lesser, i);
+			const char *told = rf_result_wall(is_lesser, i);
+
+			RF_CHECK(!name == !told && (!name || strcmp(name, told) == 0),
+				 "wall %zu: %s, %s", i, name ? name : "none", told ? told : "none");
+		}
 }
