@@ -113,8 +113,11 @@ static const struct rf_call owners[] = {
 };
 static const struct rf_call queues[] = {
 	CALL(mq_open), CALL(mq_unlink), CALL(mq_timedsend), CALL(mq_timedreceive),
-	CALL(mq_notify), CALL(mq_getsetattr), CALL(semget), CALL(semop), CALL(semctl),
-	CALL(semtimedop), CALL(msgget), CALL(msgsnd), CALL(msgrcv), CALL(msgctl),
+	CALL(mq_notify), CALL(mq_getsetattr),
+};
+static const struct rf_call sysv_queues[] = {
+	CALL(semget), CALL(semop), CALL(semctl), CALL(semtimedop), CALL(msgget), CALL(msgsnd),
+	CALL(msgrcv), CALL(msgctl),
 };
 static const struct rf_call watches[] = {
 	CALL(inotify_init1), CALL(inotify_add_watch), CALL(inotify_rm_watch),
@@ -272,7 +275,9 @@ const struct rf_call_group rf_call_groups[] = {
 	LESS("attributes of files",                     YES, OLD, YES, YES, RF_CALL_LACKING, RF_CHECK_NONE, RF_CHECK_NONE,
 	     xattrs),
 	LESS("owners of files",                         YES, OLD, YES, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, owners),
-	LESS("queues and semaphores",                   YES, OLD, YES, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, queues),
+	LESS("message queues",                          YES, OLD, YES, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, queues),
+	LESS("System V queues and semaphores, which only a cgroup sees", YES, OLD, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE,
+	     sysv_queues),
 	LESS("news of files",                           YES, OLD, YES, YES, OLD, RF_CHECK_NONE, RF_CHECK_NONE, watches),
 	LESS("how the box's processes are scheduled",   YES, OLD, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PID, schedulers),
 	LESS("where the box's processes run",           YES, YES, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_OWN_PID, affinities),

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -45,7 +46,7 @@ static const char *const controllers[RF_GROUP_COUNT] = {
 
 void rf_cgroup_init(struct rf_cgroup *cgroup)
 {
-	*cgroup = (struct rf_cgroup){ 0 };
+	*cgroup = (struct rf_cgroup){ .oom = -1 };
 	for (int i = 0; i < RF_GROUP_COUNT; i++)
 		cgroup->dirs[i] = -1;
 }
@@ -399,6 +400,29 @@ void rf_cgroup_usage(const struct rf_cgroup *cgroup, struct rf_cgroup_usage *ret
 	ret_usage->pids_refused = read_field(pids, "pids.events", "max");
 }
 
+int rf_cgroup_watch_oom(struct rf_cgroup *cgroup)
+{
+	int memory = cgroup->dirs[RF_GROUP_MEMORY];
+	RF_AUTO_FD int event = -1, control = -1;
+	char order[32];
+	uint64_t kills;
+
+	if (memory < 0 || cgroup->oom >= 0)
+		return cgroup->oom;
+	event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	control = openat(memory, "memory.oom_control", O_RDONLY | O_CLOEXEC);
+	if (event < 0 || control < 0)
+		return -1;
+	snprintf(order, sizeof(order), "%d %d", event, control);
+	if (rf_fd_write_text(memory, "cgroup.event_control", order) < 0)
+		return -1;
+	kills = read_field(memory, "memory.oom_control", "oom_kill"); /* before we listened */
+	if (kills > 0 && kills != UINT64_MAX && eventfd_write(event, 1) < 0)
+		return -1;
+	cgroup->oom = rf_fd_take(&event);
+	return cgroup->oom;
+}
+
 /* A group whose last process is just dying is busy for a moment. */
 static void remove_soon(const char *path)
 {
@@ -408,6 +432,7 @@ static void remove_soon(const char *path)
 
 void rf_cgroup_done(struct rf_cgroup *cgroup)
 {
+	rf_fd_done(&cgroup->oom);
 	for (int i = 0; i < RF_GROUP_COUNT; i++) {
 		rf_fd_done(&cgroup->dirs[i]);
 		if (cgroup->paths[i][0])

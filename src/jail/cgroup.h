@@ -28,6 +28,7 @@ enum rf_group {
 struct rf_cgroup {
 	int dirs[RF_GROUP_COUNT];        /* the box's group, or -1 */
 	char paths[RF_GROUP_COUNT][256]; /* its absolute path, or "" */
+	int oom;                         /* see rf_cgroup_watch_oom(), or -1 */
 	bool has_memory, has_pids, has_cpu, has_cputime;
 };
 
@@ -53,6 +54,12 @@ void rf_cgroup_usage(const struct rf_cgroup *cgroup, struct rf_cgroup_usage *ret
 
 /* Processor time so far, or UINT64_MAX where no group counts it. */
 uint64_t rf_cgroup_cpu_ns(const struct rf_cgroup *cgroup);
+
+/*
+ * Version 1 kills one process when memory runs out; version 2 can be told to kill all of them.  Gives a
+ * descriptor (the group keeps it) that can be read once one was killed, or -1: there is nothing to do.
+ */
+int rf_cgroup_watch_oom(struct rf_cgroup *cgroup);
 
 /* Removes the groups; their processes are dead, but the kernel may need a moment. */
 void rf_cgroup_done(struct rf_cgroup *cgroup);

@@ -22,7 +22,7 @@
 #define MS 1000000ull /* nanoseconds */
 
 #define SAMPLE_EVERY  (10 * MS)
-#define JANITOR_AFTER (20 * MS) /* shorter runs do without; the next start cleans up */
+#define SETTLED_AFTER (20 * MS) /* shorter runs do without a janitor; the next start cleans up */
 
 /* ------------------------------------------------------------- ends */
 
@@ -181,12 +181,31 @@ static void on_look(void *data, int what)
 		rf_event_again(life->look_timer, next_look(life, used));
 }
 
-static void on_janitor(void *data, int what)
+/* Whichever process the kernel chose: the limit is the box's, and the others go with it. */
+static void on_oom(void *data, int what)
 {
 	struct rf_life *life = data;
 
 	(void)what;
-	if (!life->has_exited)
+	rf_life_end_for(life, RF_LIMIT_MEMORY);
+	rf_event_cancel(life->oom_event);
+	life->oom_event = NULL;
+}
+
+/* What only a box that lives for a while needs. */
+static void on_settled(void *data, int what)
+{
+	struct rf_life *life = data;
+	struct rf_err err;
+	int oom;
+
+	(void)what;
+	if (life->has_exited)
+		return;
+	oom = rf_cgroup_watch_oom(&life->box.cgroup);
+	if (oom >= 0)
+		rf_loop_watch(life->loop, oom, RF_LOOP_READ, on_oom, life, &life->oom_event, &err);
+	if (!life->options->has_janitor)
 		rf_janitor_start(&life->janitor, &life->box);
 }
 
@@ -200,10 +219,8 @@ static int start_timers(struct rf_life *life, struct rf_err *err)
 	if (rf_loop_timer(life->loop, next_look(life, 0), on_look, life, &life->look_timer, err) <
 	    0)
 		return err->code;
-	if (life->options->has_janitor)
-		return 0;
-	return rf_loop_timer(life->loop, life->began_ns + JANITOR_AFTER, on_janitor, life,
-			     &life->janitor_timer, err);
+	return rf_loop_timer(life->loop, life->began_ns + SETTLED_AFTER, on_settled, life,
+			     &life->settled_timer, err);
 }
 
 /* ------------------------------------------------------------- what the kernel refuses */
@@ -442,7 +459,7 @@ static void forget_events(struct rf_life *life)
 	struct rf_event **events[] = { &life->ear_event,     &life->exit_event,
 				       &life->channel_event, &life->request_event,
 				       &life->look_timer,    &life->time_timer,
-				       &life->janitor_timer };
+				       &life->settled_timer, &life->oom_event };
 
 	for (size_t i = 0; i < RF_LEN(events); i++) {
 		rf_event_cancel(*events[i]);

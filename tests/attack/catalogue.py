@@ -345,9 +345,9 @@ for call, what in (("daemon", "a daemon in a session of its own"),
 # What processes share
 add("sysv-memory", "read the host's System V shared memory", "ipc namespace",
     "refused EINVAL|refused EPERM", HOST, None, lambda s: [s.sysv_memory()], stolen)
-add("sysv-semaphore", "read the host's System V semaphore", "ipc namespace", "refused EINVAL",
+add("sysv-semaphore", "read the host's System V semaphore", "ipc namespace", "refused EINVAL|refused ENOSYS",
     HOST, None, lambda s: [s.sysv_semaphore()])
-add("sysv-message", "take a message out of the host's queue", "ipc namespace", "refused EINVAL",
+add("sysv-message", "take a message out of the host's queue", "ipc namespace", "refused EINVAL|refused ENOSYS",
     HOST, None, lambda s: [s.sysv_message()], stolen)
 add("posix-queue", "open the host's POSIX message queue", "ipc namespace", "refused ENOENT", HOST,
     None, lambda s: [s.posix_queue()])

@@ -79,6 +79,13 @@ def test_a_child_killed_for_memory_is_named_when_the_program_ends_well(run_json)
         assert verdict(result) == ("memory", None, 9, ["memory"])  # the box as a whole
 
 
+def test_a_program_that_starts_again_what_memory_killed_is_ended(run_json):
+    result = run_json("--memory", "64M", "--time", "10s", "--", "sh", "-c",
+                      "while :; do python3 -c 'bytearray(10**9)'; done")
+    assert verdict(result) == ("memory", None, 9, ["memory"])
+    assert result["usage"]["wall_ms"] < 3000
+
+
 # ------------------------------------------------------------- time
 
 def test_time_on_the_clock_ends_the_run(run_box):

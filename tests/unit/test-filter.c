@@ -158,6 +158,10 @@ RF_TEST(well_known_calls_are_answered_as_programs_expect)
 		{ "shmget",         __NR_shmget,         DEFAULT, ALLOW },
 		{ "shmget",         __NR_shmget,         SAMPLED, REFUSE }, /* no sampler sees it */
 		{ "shmget",         __NR_shmget,         STRICT,  REFUSE },
+		{ "semget",         __NR_semget,         DEFAULT, ALLOW },
+		{ "semget",         __NR_semget,         SAMPLED, ABSENT }, /* nor the kernel's memory */
+		{ "msgget",         __NR_msgget,         SAMPLED, ABSENT },
+		{ "mq_open",        __NR_mq_open,        SAMPLED, ALLOW }, /* RLIMIT_MSGQUEUE holds it */
 		{ "inotify_init1",  __NR_inotify_init1,  DEFAULT, ALLOW },
 		{ "inotify_init1",  __NR_inotify_init1,  STRICT,  ABSENT },
 		{ "memfd_create",   __NR_memfd_create,   DEFAULT, ALLOW },
