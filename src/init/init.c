@@ -2,7 +2,7 @@
  * ringfort-init: pid 1 of a box.
  *
  * Started by the launcher after all walls are up, with the program's arguments and environment as
- * its own and the orders socket as descriptor 3.  It starts the program behind the one choke point
+ * its own (or, built ahead, none yet) and the orders socket as descriptor 3.  It starts the program behind the one choke point
  * (the proof, then exec), reaps what the box leaves, passes on the signals that the launcher sends,
  * and reports how the program ended.  When it exits, the kernel ends everything else in the box; in
  * a lesser one, which has no pid namespace, it ends everything itself before it exits.
@@ -170,6 +170,70 @@ static void report_end(int status, const struct rf_orders *orders)
 	send_report(&report);
 }
 
+/* ------------------------------------------------------------- built ahead */
+
+/* Puts the three descriptors of a message in the place of 0, 1 and 2. */
+static int take_streams(const struct msghdr *message)
+{
+	const struct cmsghdr *head = CMSG_FIRSTHDR(message);
+	int streams[3];
+
+	if (message->msg_flags & (MSG_CTRUNC | MSG_TRUNC) || !head ||
+	    head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
+	    head->cmsg_len != CMSG_LEN(sizeof(streams)))
+		return -EINVAL;
+	memcpy(streams, CMSG_DATA(head), sizeof(streams));
+	for (int i = 0; i < 3; i++)
+		if (SYS3(__NR_dup3, streams[i], i, 0) != i || SYS1(__NR_close, streams[i]) != 0)
+			return -EBADF;
+	return 0;
+}
+
+/* Lays `count` pointers to the strings from `at` on, and a NULL.  NULL if the text ends before. */
+static char *lay_words(char **pointers, uint32_t count, char *at, const char *end)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		pointers[i] = at;
+		while (at < end && *at)
+			at++;
+		if (at++ >= end)
+			return 0;
+	}
+	pointers[count] = 0;
+	return at;
+}
+
+/* Waits for what to run, in a box that stood ready before anybody asked for one. */
+static int take_words(struct start *start)
+{
+	static struct rf_words words;
+	static char *argv[RF_WORDS_COUNT + 1], *env[RF_WORDS_COUNT + 1], *workdir[2];
+	static char control[CMSG_SPACE(3 * sizeof(int))] __attribute__((aligned(8)));
+	struct iovec part = { .iov_base = &words, .iov_len = sizeof(words) };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	long len = SYS3(__NR_recvmsg, RF_ORDERS_FD, &message, MSG_CMSG_CLOEXEC);
+	const char *end = words.text + words.len;
+	char *at = words.text;
+
+	if (len < (long)offsetof(struct rf_words, text) || words.len > RF_WORDS_BYTES ||
+	    len != (long)offsetof(struct rf_words, text) + words.len || words.argc == 0 ||
+	    words.argc > RF_WORDS_COUNT || words.envc > RF_WORDS_COUNT ||
+	    take_streams(&message) < 0)
+		return -EINVAL;
+	at = lay_words(workdir, 1, at, end);
+	at = at ? lay_words(argv, words.argc, at, end) : 0;
+	at = at ? lay_words(env, words.envc, at, end) : 0;
+	if (at != end)
+		return -EINVAL;
+	SYS1(__NR_umask, words.umask);
+	start->argv = argv;
+	start->env = env;
+	return (int)SYS1(__NR_chdir, workdir[0]);
+}
+
 /* ------------------------------------------------------------- the end of a lesser box */
 
 /* Without a scope only the children are safe to name; theirs become ours when they are dead. */
@@ -292,14 +356,17 @@ void start(long *stack)
 	/* A launcher that died has closed its end, before its orders or behind them: no start. */
 	if (SYS(__NR_recvfrom, RF_ORDERS_FD, &what.orders, sizeof(what.orders), 0, 0, 0) !=
 		    (long)sizeof(what.orders) ||
-	    what.orders.magic != RF_ORDERS_MAGIC || argc < 2 ||
-	    SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) != -EAGAIN)
+	    what.orders.magic != RF_ORDERS_MAGIC)
+		leave(125);
+	what.argv = (char *const *)(stack + 2);
+	what.env = (char *const *)(stack + argc + 2);
+	if (argc < 2 && take_words(&what) < 0)
+		leave(125);
+	if (SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) != -EAGAIN)
 		leave(125);
 
 	if (keep_kin(&what.orders) < 0)
 		leave(125);
-	what.argv = (char *const *)(stack + 2);
-	what.env = (char *const *)(stack + argc + 2);
 	program = sys_vfork(become_program, &what, program_stack + sizeof(program_stack));
 	if (program < 0)
 		leave(125);

@@ -58,6 +58,12 @@
 	CALL(ioctl)                                                                                \
 	CALL(sendmsg)
 
+/* Besides, in a box that was built ahead of its program.  None of those has a profile of its own. */
+#define RF_NEEDS_AHEAD(CALL, CALL_WITH)                                                            \
+	CALL_WITH(recvmsg, RF_ORDERS_FD)                                                           \
+	CALL(dup3)                                                                                 \
+	CALL(umask)
+
 /* Besides, in a lesser box, whose pid 1 raises the last wall itself. */
 #define RF_NEEDS_LESSER(CALL, CALL_WITH)                                                           \
 	CALL(read)                                                                                 \

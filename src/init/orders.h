@@ -6,16 +6,21 @@
  * before exec, or why the program was not started, and at the end how it ended.  Fixed sizes, one
  * message a packet.  Written by nobody inside the box but pid 1: it is not dumpable, and the
  * program's own copy of the descriptor is gone with exec.
+ *
+ * Mostly pid 1 has the program's arguments and environment as its own.  One that was built ahead of
+ * any request has none: `struct rf_words` follows its orders, and the standard streams with it.
  */
 #ifndef RF_INIT_ORDERS_H
 #define RF_INIT_ORDERS_H
 
 #include <stdint.h>
 
-#define RF_ORDERS_MAGIC 0x52460002u
+#define RF_ORDERS_MAGIC 0x52460003u
 #define RF_ORDERS_CPUS  16 /* words: 1024 processors */
 #define RF_ORDERS_FD    3
 #define RF_RULESET_FD   4 /* a lesser box: the program's own Landlock ruleset */
+#define RF_WORDS_BYTES  61440
+#define RF_WORDS_COUNT  2048
 
 /* The namespaces that a proof looks at, by their names in /proc/PID/ns. */
 enum rf_ns {
@@ -85,6 +90,14 @@ struct rf_orders {
 	uint64_t terminal_rdev;                /* ...with this number */
 	uint64_t host_root_dev, host_root_ino; /* the launcher's root directory */
 	struct rf_lesser_orders lesser;
+};
+
+/* What a box that was built ahead is to run.  Descriptors 0 to 2 come along as SCM_RIGHTS. */
+struct rf_words {
+	uint32_t argc, envc; /* at most RF_WORDS_COUNT together */
+	uint32_t umask;
+	uint32_t len;              /* of the text that is used */
+	char text[RF_WORDS_BYTES]; /* working directory, arguments, environment; each ends with NUL */
 };
 
 enum rf_report_kind {

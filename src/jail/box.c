@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@
 #include "jail/userns.h"
 #include "jail/wall.h"
 
+#define PIPEFS      0x50495045   /* the file system that anonymous pipes are on */
 #define CHILD_STACK (256 * 1024) /* of the child that raises the walls; touched as far as used */
 
 void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
@@ -104,14 +106,42 @@ static int grade(struct rf_box *box, struct rf_err *err)
 
 /* ------------------------------------------------------------- before the child */
 
+/* So that the program can open /dev/stdout again. */
+static int own_pipe(const struct rf_box *box, int pipe, struct rf_err *err)
+{
+	if (box->is_root && fchown(pipe, box->host_uid, box->host_gid) < 0)
+		return rf_fail(err, -errno, "own a pipe");
+	return 0;
+}
+
+/* Only a pipe of nobody's can become the box's: what has a name on the host has an owner there. */
+static int take_streams(struct rf_box *box, struct rf_err *err)
+{
+	for (int i = 0; i < 3; i++) {
+		int stream = box->stdio[i][i > 0];
+		struct statfs fs;
+
+		if (fstatfs(stream, &fs) < 0)
+			return rf_fail(err, -errno, "look at a standard stream");
+		if (fs.f_type != PIPEFS) {
+			rf_fail_say(err, -EINVAL, "a standard stream is not a pipe");
+			return rf_fail_hint(err, "make three pipes and pass their ends");
+		}
+		if (own_pipe(box, stream, err) < 0)
+			return err->code;
+	}
+	return 0;
+}
+
 static int make_pipes(struct rf_box *box, struct rf_err *err)
 {
+	if (box->stdio[0][0] >= 0)
+		return take_streams(box, err);
 	for (int i = 0; i < 3; i++) {
 		if (pipe2(box->stdio[i], O_CLOEXEC) < 0)
 			return rf_fail(err, -errno, "make a pipe");
-		/* So that the program can open /dev/stdout again. */
-		if (box->is_root && fchown(box->stdio[i][0], box->host_uid, box->host_gid) < 0)
-			return rf_fail(err, -errno, "own a pipe");
+		if (own_pipe(box, box->stdio[i][0], err) < 0)
+			return err->code;
 	}
 	return 0;
 }
@@ -138,7 +168,7 @@ static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err
 		return err->code;
 	if (rf_wall_raise_outside(box, err) < 0 || grade(box, err) < 0)
 		return err->code;
-	return box->plan->has_terminal ? 0 : make_pipes(box, err);
+	return box->plan->has_terminal || box->is_ahead ? 0 : make_pipes(box, err);
 }
 
 /* ------------------------------------------------------------- in the child */
@@ -146,10 +176,13 @@ static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err
 /* Descriptors 0, 1, 2, the channel and perhaps a ruleset; every other one is gone with exec. */
 static int take_descriptors(struct rf_box *box, struct rf_err *err)
 {
-	const int from[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1], box->channel[1],
-			     box->rulesets[1] };
+	int from[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1], box->channel[1],
+		       box->rulesets[1] };
 	size_t count = box->is_lesser ? RF_LEN(from) : RF_LEN(from) - 1;
 	int high[RF_LEN(from)];
+
+	for (int i = 0; box->is_ahead && i < 3; i++)
+		from[i] = box->init; /* until there are streams; it can do nothing with it */
 
 	/* First out of the way of 0 to 4, so that none is overwritten before it is copied. */
 	for (size_t i = 0; i < count; i++)
@@ -190,6 +223,16 @@ static int become_init(struct rf_box *box, struct rf_err *err)
 	return rf_fail(err, -errno, "start pid 1");
 }
 
+/* It has its own name as its only word, and learns the others when it is woken. */
+static int become_waiting_init(struct rf_box *box, struct rf_err *err)
+{
+	char name[] = "ringfort-init", *argv[] = { name, NULL }, *env[] = { NULL };
+
+	box->shared->ready_ns = rf_loop_now();
+	syscall(SYS_execveat, box->init, "", argv, env, AT_EMPTY_PATH);
+	return rf_fail(err, -errno, "start pid 1");
+}
+
 /*
  * The child that becomes pid 1.  It shares the launcher's memory, and the launcher waits until it
  * is gone: nothing is copied for it, which is worth a third of a millisecond.  Descriptors are its
@@ -204,8 +247,12 @@ static void raise_walls(void *data)
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (rf_wall_raise_inside(&box, err) == 0 &&
 	    (!box.plan->has_terminal || rf_pty_open(&box, err) == 0) &&
-	    take_descriptors(&box, err) == 0 && rf_rlimit_files(&box, err) == 0)
-		become_init(&box, err);
+	    take_descriptors(&box, err) == 0 && rf_rlimit_files(&box, err) == 0) {
+		if (box.is_ahead)
+			become_waiting_init(&box, err);
+		else
+			become_init(&box, err);
+	}
 	box.shared->has_failed = true;
 	_exit(125);
 }
@@ -358,10 +405,42 @@ static long make_lesser_child(struct rf_box *box)
 	return pid < 0 ? -errno : pid;
 }
 
+/* From a prepared box to its pid 1. */
+static int make_init(struct rf_box *box, struct rf_err *err)
+{
+	long pid;
+
+	box->started_ns = rf_loop_now();
+	pid = box->is_lesser ? make_lesser_child(box) : make_child(box);
+	if (pid < 0) {
+		box->pidfd = -1;
+		rf_fail(err, (int)pid, "make the box's %s",
+			box->is_lesser ? "first process" : "namespaces");
+		return rf_fail_hint(err, "`ringfort doctor` says what this machine allows");
+	}
+	box->pid = (pid_t)pid;
+	rf_fd_done(&box->channel[1]);
+	/* The child's change of identity took our /proc/self away, which the pumps need. */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	rf_userns_reap(box);
+	if (box->shared->has_failed) {
+		*err = box->shared->err;
+		return err->code;
+	}
+	return 0;
+}
+
+/* The ends of the streams that are the box's alone. */
+static void close_inner_ends(struct rf_box *box)
+{
+	rf_fd_done(&box->stdio[0][0]);
+	rf_fd_done(&box->stdio[1][1]);
+	rf_fd_done(&box->stdio[2][1]);
+}
+
 int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 {
 	bool is_late;
-	long pid;
 
 	stay_here(box);
 	if (prepare(box, init_path, err) < 0)
@@ -374,29 +453,105 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 	is_late = (box->has_neighbours && !box->is_lesser) || box->plan->has_terminal;
 	if (!is_late && send_orders(box, err) < 0)
 		return err->code;
-	box->started_ns = rf_loop_now();
-	pid = box->is_lesser ? make_lesser_child(box) : make_child(box);
-	if (pid < 0) {
-		box->pidfd = -1;
-		rf_fail(err, (int)pid, "make the box's %s",
-			box->is_lesser ? "first process" : "namespaces");
-		return rf_fail_hint(err, "`ringfort doctor` says what this machine allows");
-	}
-	box->pid = (pid_t)pid;
-	/* The child's change of identity took our /proc/self away, which the pumps need. */
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	if (box->shared->has_failed) {
-		*err = box->shared->err;
+	if (make_init(box, err) < 0)
 		return err->code;
-	}
 	if (box->shared->has_deputy && rf_deputy_take(box, err) < 0)
 		return err->code;
 	if (is_late && look_at_child(box, err) < 0)
 		return err->code;
-	rf_fd_done(&box->channel[1]);
-	rf_fd_done(&box->stdio[0][0]);
-	rf_fd_done(&box->stdio[1][1]);
-	rf_fd_done(&box->stdio[2][1]);
+	close_inner_ends(box);
+	return 0;
+}
+
+/* ------------------------------------------------------------- built ahead */
+
+int rf_box_build(struct rf_box *box, const char *init_path, struct rf_err *err)
+{
+	box->is_ahead = true;
+	if (prepare(box, init_path, err) < 0 || make_init(box, err) < 0)
+		return err->code;
+	return box->has_neighbours ? meet_neighbours(box, err) : 0;
+}
+
+static size_t words_len(char *const *words, size_t *count)
+{
+	size_t len = 0;
+
+	for (; *words; words++, ++*count)
+		len += strlen(*words) + 1;
+	return len;
+}
+
+bool rf_box_can_wait(const struct rf_plan *plan)
+{
+	size_t argc = 0, envc = 0, len;
+
+	if (plan->has_terminal || (plan->seccomp && plan->seccomp[0]))
+		return false;
+	len = strlen(plan->workdir) + 1 + words_len(plan->argv, &argc) +
+	      words_len(plan->env, &envc);
+
+	return len <= RF_WORDS_BYTES && argc <= RF_WORDS_COUNT && envc <= RF_WORDS_COUNT;
+}
+
+void rf_box_give_streams(struct rf_box *box, const int streams[3])
+{
+	for (int i = 0; i < 3; i++)
+		box->stdio[i][i > 0] = streams[i];
+}
+
+void rf_box_take_streams(struct rf_box *box, int streams[3])
+{
+	for (int i = 0; i < 3; i++)
+		streams[i] = rf_fd_take(&box->stdio[i][i > 0]);
+}
+
+static char *put_word(char *at, const char *word)
+{
+	size_t len = strlen(word) + 1;
+
+	memcpy(at, word, len);
+	return at + len;
+}
+
+static int send_words(struct rf_box *box, unsigned mask, struct rf_err *err)
+{
+	static struct rf_words words;
+	const int streams[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
+	char control[CMSG_SPACE(sizeof(streams))] __attribute__((aligned(8))) = { 0 };
+	const struct rf_plan *plan = box->plan;
+	struct iovec part = { .iov_base = &words };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	char *at = put_word(words.text, plan->workdir);
+
+	words.argc = words.envc = 0;
+	words.umask = mask;
+	for (char *const *word = plan->argv; *word; word++, words.argc++)
+		at = put_word(at, *word);
+	for (char *const *word = plan->env; *word; word++, words.envc++)
+		at = put_word(at, *word);
+	words.len = (uint32_t)(at - words.text);
+	part.iov_len = (size_t)(at - (char *)&words);
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(streams));
+	memcpy(CMSG_DATA(head), streams, sizeof(streams));
+	if (sendmsg(box->channel[0], &message, MSG_NOSIGNAL) != (ssize_t)part.iov_len)
+		return rf_fail(err, -errno, "tell pid 1 what to run");
+	return 0;
+}
+
+int rf_box_wake(struct rf_box *box, const struct rf_plan *plan, unsigned mask, struct rf_err *err)
+{
+	box->plan = plan;
+	if (take_streams(box, err) < 0 || send_orders(box, err) < 0 ||
+	    send_words(box, mask, err) < 0)
+		return err->code;
+	close_inner_ends(box);
 	return 0;
 }
 
@@ -409,19 +564,22 @@ void rf_box_kill(const struct rf_box *box)
 		syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0);
 }
 
+void rf_box_stop(struct rf_box *box)
+{
+	if (box->pid <= 0)
+		return;
+	rf_box_kill(box);
+	rf_lesser_await(box);
+	while (waitpid(box->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	box->pid = 0;
+}
+
 void rf_box_done(struct rf_box *box)
 {
 	rf_box_spread_out(box);
-	if (box->pid > 0) {
-		rf_box_kill(box);
-		rf_lesser_await(box);
-		while (waitpid(box->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		box->pid = 0;
-	}
-	/* And the short-lived helpers that held namespaces (userns.c), dead since the start. */
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
+	rf_box_stop(box);
+	rf_userns_reap(box);
 	rf_fd_done(&box->pidfd);
 	for (int i = 0; i < 3; i++) {
 		rf_fd_done(&box->stdio[i][0]);

@@ -1,7 +1,9 @@
 /*
  * A box: one plan being carried out by the kernel.
  *
- * Life cycle: rf_box_init() → rf_box_start() → the program runs → rf_box_done().  Once started, a
+ * Life cycle: rf_box_init() → rf_box_start() → the program runs → rf_box_done().  A box can also be
+ * built before anybody wants one: rf_box_build() leaves pid 1 waiting, and rf_box_wake() tells it what
+ * to run.  Once started, a
  * box is pid 1 of its own pid namespace; when that dies, all of it is dead.  rf_box_done() ends
  * whatever is left and takes everything away again, at any point of the way.
  *
@@ -29,6 +31,7 @@ struct rf_ruleset;
 #define RF_BOX_MISSING_MAX 16
 #define RF_BOX_WALLS_MAX   12
 #define RF_BOX_HELD        8
+#define RF_BOX_HOLDERS     20 /* namespaces that one box may need: owners of trees, and the last */
 
 /* Written by the child that raises the walls, read by the launcher. */
 struct rf_box_shared {
@@ -55,6 +58,8 @@ struct rf_box {
 	int stdio[3][2];                 /* pipes: [0] the read end, [1] the write end */
 	int pty[2];                      /* instead, where the plan has a terminal: master, slave */
 	int init;                        /* the program ringfort-init */
+	pid_t group_of;                  /* whose groups the box's lie beneath; 0: ours */
+	bool is_ahead;                   /* built before it is known what it will run */
 	int seal;                        /* as root: the last user namespace */
 	int uid_lock;                    /* holds host_uid */
 	bool has_neighbours;             /* other boxes of this owner live */
@@ -71,9 +76,11 @@ struct rf_box {
 	int *trees;                    /* detached mounts by index into plan->places, or -1 */
 	struct rf_hidden_list hidden;  /* what the box must not see of them */
 	bool has_owner_uid;            /* host_uid is that of a tree which can't be mapped */
-	uint64_t cpus[RF_ORDERS_CPUS]; /* the caller's processors, while we stay on one */
-	uint32_t cpus_bytes;           /* 0: we do not */
-	uint32_t facts;                /* enum rf_proof bits that must be proven */
+	pid_t holders[RF_BOX_HOLDERS]; /* that held namespaces for us, dead and not yet reaped */
+	size_t holder_count;
+	uint64_t cpus[RF_ORDERS_CPUS];        /* the caller's processors, while we stay on one */
+	uint32_t cpus_bytes;                  /* 0: we do not */
+	uint32_t facts;                       /* enum rf_proof bits that must be proven */
 	enum rf_grade grades[RF_LIMIT_COUNT]; /* what is kept, and how well */
 	uint64_t outside_ns[RF_BOX_WALLS_MAX];
 	uint64_t started_ns;
@@ -102,13 +109,35 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan);
  */
 int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err);
 
+/*
+ * The same, but pid 1 is left waiting for orders.  Standard streams are nobody's yet.  Not for a plan
+ * with a terminal, nor for a lesser box.
+ */
+int rf_box_build(struct rf_box *box, const char *init_path, struct rf_err *err);
+
+/*
+ * Sends a box that was built ahead its orders: to run what `plan` (borrows) says, a plan of the same
+ * shape as the one that it was built for, with the streams that it was given.
+ */
+int rf_box_wake(struct rf_box *box, const struct rf_plan *plan, unsigned umask, struct rf_err *err);
+
+/* False for a plan whose box can't be built ahead: a terminal, profiles, too many words. */
+bool rf_box_can_wait(const struct rf_plan *plan);
+
+/* Gives the box its ends of somebody's pipes (takes), instead of pipes of our own; and back. */
+void rf_box_give_streams(struct rf_box *box, const int streams[3]);
+void rf_box_take_streams(struct rf_box *box, int streams[3]);
+
 /* Gives the launcher its processors back once the program has started. */
 void rf_box_spread_out(struct rf_box *box);
 
 /* Kills everything in the box.  Returns at once. */
 void rf_box_kill(const struct rf_box *box);
 
-/* Ends what runs, waits for it, and takes away all that was made. */
+/* Ends what runs and waits for it. */
+void rf_box_stop(struct rf_box *box);
+
+/* The same, and takes away all that was made. */
 void rf_box_done(struct rf_box *box);
 
 /*

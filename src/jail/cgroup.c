@@ -284,10 +284,12 @@ static bool shares_directory(const char *group, const char *parent)
 int rf_cgroup_raise(struct rf_box *box, struct rf_err *err)
 {
 	struct rf_cgroup *cgroup = &box->cgroup;
-	char text[4096], path[256];
+	char text[4096], path[256], whose[32] = "/proc/self/cgroup";
 
 	(void)err; /* what can't be had here is graded, and the plan decides on the grades */
-	if (rf_fd_read_text(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) < 0)
+	if (box->group_of)
+		snprintf(whose, sizeof(whose), "/proc/%d/cgroup", (int)box->group_of);
+	if (rf_fd_read_text(AT_FDCWD, whose, text, sizeof(text)) < 0)
 		return 0;
 	if (own_path(text, RF_GROUP_UNIFIED, path, sizeof(path)) && find_unified(path) &&
 	    make_group(box, RF_GROUP_UNIFIED, path) == 0) {

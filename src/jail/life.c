@@ -317,6 +317,21 @@ static bool find_outside(const char *name, const char *path, char *found, size_t
 	return false;
 }
 
+/* What the result says of the box itself, once; nothing of it runs any more. */
+static void tell(struct rf_life *life)
+{
+	struct rf_result *result = life->result;
+	struct rf_box *box = &life->box;
+
+	if (life->has_told)
+		return;
+	life->has_told = true;
+	rf_tell_box(box, result);
+	rf_tell_denials(life->ear.denials, result);
+	rf_planted_end(life->planted, result);
+	life->planted = NULL;
+}
+
 void rf_life_judge(struct rf_life *life)
 {
 	const char *program = life->plan->argv[0];
@@ -331,6 +346,7 @@ void rf_life_judge(struct rf_life *life)
 		life->ending.setup = life->box.shared->err;
 	note_usage(life);
 	rf_verdict_judge(&life->ending, program, is_outside ? found : NULL, life->result);
+	tell(life);
 }
 
 /* ------------------------------------------------------------- the whole */
@@ -366,18 +382,62 @@ static int find_programs(struct rf_life *life, struct rf_err *err)
 	return rf_program_admit(life->box.programs, life->plan, err);
 }
 
+/* What who asked may have is the most that the box may have. */
+static int bound(const struct rf_life *life, struct rf_err *err)
+{
+	const struct rf_life_options *options = life->options;
+
+	for (int i = 0; options->most && i < RLIM_NLIMITS; i++) {
+		const struct rlimit *most = &options->most[i];
+		struct rlimit now;
+
+		if (prlimit(life->box.pid, i, NULL, &now) < 0)
+			return rf_fail(err, -errno, "look at a limit of the box");
+		if (now.rlim_max <= most->rlim_max && now.rlim_cur <= most->rlim_max)
+			continue;
+		now.rlim_max = now.rlim_max < most->rlim_max ? now.rlim_max : most->rlim_max;
+		now.rlim_cur = now.rlim_cur < now.rlim_max ? now.rlim_cur : now.rlim_max;
+		if (prlimit(life->box.pid, i, &now, NULL) < 0)
+			return rf_fail(err, -errno, "pass the caller's limits on");
+	}
+	if (options->nice && setpriority(PRIO_PROCESS, (id_t)life->box.pid, options->nice) < 0)
+		return rf_fail(err, -errno, "pass the caller's priority on");
+	return 0;
+}
+
+/* Wakes a box that stands ready, or else builds one first. */
+static int start_served(struct rf_life *life, struct rf_err *err)
+{
+	struct rf_box *box = &life->box;
+
+	if (!rf_box_can_wait(life->plan))
+		return rf_box_start(box, life->options->init_path, err);
+	if (!box->is_ahead && rf_box_build(box, life->options->init_path, err) < 0)
+		return err->code;
+	if (bound(life, err) < 0)
+		return err->code;
+	return rf_box_wake(box, life->plan, life->options->umask, err);
+}
+
 /* A full box; or, where the machine has no namespaces to give and the plan takes less, a lesser one. */
 static int start_box(struct rf_life *life, struct rf_err *err)
 {
 	struct rf_box *box = &life->box;
+	pid_t group_of = box->group_of;
 	struct rf_err why;
+	int streams[3];
 
-	if (rf_box_start(box, life->options->init_path, err) == 0)
+	if ((life->options->is_served ? start_served(life, err)
+				      : rf_box_start(box, life->options->init_path, err)) == 0)
 		return 0;
 	if (!rf_lesser_is_due(life->plan, err, &why))
 		return err->code;
+	rf_box_take_streams(box, streams);
 	rf_box_done(box);
 	rf_box_init(box, life->plan);
+	box->group_of = group_of;
+	if (life->options->is_served)
+		rf_box_give_streams(box, streams);
 	rf_lesser_choose(box, &why);
 	return rf_box_start(box, life->options->init_path, err);
 }
@@ -469,15 +529,13 @@ static void forget_events(struct rf_life *life)
 
 void rf_life_done(struct rf_life *life)
 {
-	struct rf_result *result = life->result;
 	struct rf_box *box = &life->box;
 
 	forget_events(life);
-	rf_tell_box(box, result);
-	rf_tell_denials(life->ear.denials, result);
+	if (box->pid > 0)
+		rf_box_stop(box);
+	tell(life);
 	rf_box_done(box);
-	rf_planted_end(life->planted, result); /* nothing of the box runs any more */
-	life->planted = NULL;
 	rf_janitor_stop(&life->janitor);
 	rf_record_sweep(box);
 	rf_ear_done(&life->ear);

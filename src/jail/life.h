@@ -29,6 +29,11 @@ struct rf_life_options {
 	const char *caller_path; /* the caller's PATH, to explain a program that is not found */
 	bool wants_denials;      /* listen to what the kernel refuses, where it can be heard */
 	bool has_janitor;        /* somebody else cleans up after us if we are killed */
+	/* The streams are given, and the box may have been built before anybody asked for it: */
+	bool is_served;
+	unsigned umask;            /* of who asked */
+	const struct rlimit *most; /* RLIM_NLIMITS of them: theirs; or NULL: as ours */
+	int nice;                  /* to be added to ours */
 };
 
 struct rf_life {
@@ -48,13 +53,15 @@ struct rf_life {
 	struct rf_sample peak;
 	struct rusage rusage;
 	uint64_t began_ns;
-	bool has_exited, has_counted;
+	bool has_exited, has_counted, has_told;
 };
 
 void rf_life_init(struct rf_life *life, const struct rf_plan *plan,
 		  const struct rf_life_options *options, struct rf_result *result);
 
-/* Starts it on `loop`.  On failure the result says so already, and the life is only to be ended. */
+/*
+ * Starts it on `loop`.  Served (see the options), the box has its streams already, and may stand
+ * ready.  On failure the result says so already, and the life is only to be ended. */
 int rf_life_start(struct rf_life *life, struct rf_loop *loop, struct rf_err *err);
 
 /* Passes a signal on to the program; one that asks to stop is remembered for the verdict. */

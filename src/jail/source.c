@@ -151,7 +151,7 @@ struct owners {
 	int proc;
 };
 
-static int owner_ns(struct owners *owners, const struct rf_box *box, const struct stat *st,
+static int owner_ns(struct owners *owners, struct rf_box *box, const struct stat *st,
 		    struct rf_err *err)
 {
 	size_t i;

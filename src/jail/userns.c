@@ -21,11 +21,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-
-#define HOLDERS 20 /* namespaces that one box may need: owners of trees, and the last */
 
 uint64_t rf_userns_flags(const struct rf_box *box)
 {
@@ -92,20 +91,20 @@ static int hold_namespace(void *launcher)
  * A namespace needs a process to be born, and only its parent may map ids that are not the child's
  * own.  The child shares our memory and touches only its own stack, so nothing is copied for it.
  */
-int rf_userns_make(int proc, unsigned inside_uid, unsigned inside_gid, const struct rf_box *box,
+int rf_userns_make(int proc, unsigned inside_uid, unsigned inside_gid, struct rf_box *box,
 		   int *ret_ns, struct rf_err *err)
 {
-	static char stacks[HOLDERS][8192] __attribute__((aligned(16)));
+	static char stacks[RF_BOX_HOLDERS][8192] __attribute__((aligned(16)));
 	static pid_t launcher;
-	static int used;
 	char uid_map[32], gid_map[32], ns[32];
 	int code = 0;
 	pid_t pid;
 
-	if (used == HOLDERS)
-		return rf_fail_say(err, -E2BIG, "more than %d namespaces for one box", HOLDERS);
+	if (box->holder_count == RF_BOX_HOLDERS)
+		return rf_fail_say(err, -E2BIG, "more than %d namespaces for one box",
+				   RF_BOX_HOLDERS);
 	launcher = getpid();
-	pid = clone(hold_namespace, stacks[used++] + sizeof(stacks[0]),
+	pid = clone(hold_namespace, stacks[box->holder_count] + sizeof(stacks[0]),
 		    CLONE_NEWUSER | CLONE_VM | CLONE_FILES | SIGCHLD, &launcher);
 	if (pid < 0) {
 		rf_fail(err, -errno, "a user namespace");
@@ -123,8 +122,19 @@ int rf_userns_make(int proc, unsigned inside_uid, unsigned inside_gid, const str
 		if (*ret_ns < 0)
 			code = rf_fail(err, -errno, "open %s", ns);
 	}
-	kill(pid, SIGKILL); /* reaped with everything else: see rf_box_done() */
+	kill(pid, SIGKILL); /* reaped later, when it is dead for sure and costs no waiting */
+	box->holders[box->holder_count++] = pid;
 	return code;
+}
+
+void rf_userns_reap(struct rf_box *box)
+{
+	while (box->holder_count > 0) {
+		pid_t pid = box->holders[--box->holder_count];
+
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
 }
 
 /*

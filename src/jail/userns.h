@@ -21,7 +21,10 @@ int rf_userns_seal(struct rf_box *box, struct rf_err *err);
  * Makes a user namespace that maps one id inside (or on disk, for an idmapped mount) to the box's
  * on the host.  `proc` is a procfs that shows the caller's children.
  */
-int rf_userns_make(int proc, unsigned inside_uid, unsigned inside_gid, const struct rf_box *box,
+int rf_userns_make(int proc, unsigned inside_uid, unsigned inside_gid, struct rf_box *box,
 		   int *ret_ns, struct rf_err *err);
+
+/* Reaps the processes that held those namespaces until they were taken hold of. */
+void rf_userns_reap(struct rf_box *box);
 
 #endif

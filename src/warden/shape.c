@@ -1,0 +1,42 @@
+/* The shape of a plan: see shape.h. */
+#include "warden/shape.h"
+
+#include <string.h>
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_same_place(const struct rf_place *a, const struct rf_place *b)
+{
+	return a->kind == b->kind && a->rights == b->rights && a->is_optional == b->is_optional &&
+	       is_same_text(a->path, b->path) && is_same_text(a->source, b->source) &&
+	       is_same_text(a->rule, b->rule);
+}
+
+bool rf_shape_is_common(const struct rf_plan *plan)
+{
+	return !plan->commands && plan->deny_count == 0 && !plan->has_terminal &&
+	       !(plan->seccomp && plan->seccomp[0]);
+}
+
+bool rf_shape_is_same(const struct rf_plan *a, const struct rf_plan *b)
+{
+	if (!rf_shape_is_common(a) || !rf_shape_is_common(b) || a->place_count != b->place_count ||
+	    a->hides_credentials != b->hides_credentials || a->uid != b->uid || a->gid != b->gid ||
+	    a->isolation != b->isolation || a->link != b->link ||
+	    a->has_loopback != b->has_loopback || a->has_unix != b->has_unix ||
+	    a->syscalls != b->syscalls || a->may_be_weaker != b->may_be_weaker ||
+	    a->needs_hard != b->needs_hard)
+		return false;
+	if (!is_same_text(a->hostname, b->hostname) || !is_same_text(a->user, b->user) ||
+	    !is_same_text(a->home, b->home))
+		return false;
+	if (memcmp(a->limits, b->limits, sizeof(a->limits)) != 0)
+		return false;
+	for (size_t i = 0; i < a->place_count; i++)
+		if (!is_same_place(&a->places[i], &b->places[i]))
+			return false;
+	return true;
+}
