@@ -1,63 +1,55 @@
 /*
- * bench/start: what a box costs over running the program bare, beside its peers.
+ * bench/start: how long a program takes from its start to its end, and how many of it a second end.
  *
- * Every round runs each contender once, so that noise falls on all alike; what counts is the median
- * over all rounds and the ratio within one run.  A round waits for the machine to be quiet first.
- * The box is asked for its proof before anything is measured: a missing wall ends the benchmark.
+ *     bench-start [-q SECONDS] CONTENDER...               the time that one run takes
+ *     bench-start -s SECONDS -w WORKERS CONTENDER...      runs a second, for one contender at a time
+ *     CONTENDER:  ::: [rounds=N] [hide=PATH] PROGRAM ARGUMENT...
  *
- *     bench/start [-n ROUNDS] RINGFORT
+ * Every round runs each contender once, so that noise falls on all alike; one with fewer rounds than
+ * the others has them spread over the whole.  Before every twentieth round it waits for a quiet
+ * machine, all in all no longer than -q says.  A contender with hide=PATH runs where that path's
+ * mount is not to be seen.  The first "{n}" in a word becomes the number of the worker, for tools
+ * that want a name for each box.  Prints a line of JSON for each contender, in their order.
+ *
+ * In C, and with posix_spawn() of a small process: the caller's own size would else be part of what
+ * is measured.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_ROUNDS 5000
-#define LEN(array) (sizeof(array) / sizeof((array)[0]))
+#define MAX_CONTENDERS 32
+#define MAX_ROUNDS     5000
+#define MAX_WORDS      128
+#define QUIET_EVERY    20
 
-static char ringfort[4096];
-
-/* clang-format off */
-static const char *const bare[] = { "/bin/true", NULL };
-static const char *const box[] = { ringfort, "run", "--", "/bin/true", NULL };
-static const char *const bwrap[] = {
-	"/usr/bin/bwrap", "--unshare-all", "--die-with-parent", "--new-session",
-	"--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-	"--symlink", "usr/bin", "/bin", "--symlink", "usr/sbin", "/sbin",
-	"--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache",
-	"--ro-bind-try", "/etc/ssl/certs", "/etc/ssl/certs",
-	"--ro-bind-try", "/etc/alternatives", "/etc/alternatives",
-	"--ro-bind-try", "/etc/nsswitch.conf", "/etc/nsswitch.conf",
-	"--ro-bind-try", "/etc/fonts", "/etc/fonts", "--ro-bind-try", "/etc/mime.types", "/etc/mime.types",
-	"--ro-bind", ".", "/work", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
-	"--tmpfs", "/home", "--tmpfs", "/run", "--chdir", "/work", "/bin/true", NULL,
-};
-static const char *const bwrap_least[] = {
-	"/usr/bin/bwrap", "--unshare-all", "--die-with-parent", "--new-session",
-	"--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-	"--symlink", "usr/bin", "/bin", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
-	"/bin/true", NULL,
-};
+extern char **environ;
 
 static struct contender {
-	const char *name;
-	const char *const *argv;
+	char **argv; /* points into main()'s, ends with NULL */
+	int rounds;
+	const char *hide;
 	double ms[MAX_ROUNDS];
-	bool is_absent;
-} contenders[] = {
-	{ "bare exec",                          bare },
-	{ "ringfort run, every wall",           box },
-	{ "bwrap --unshare-all, comparable",    bwrap },
-	{ "bwrap --unshare-all, fewest mounts", bwrap_least },
-};
-/* clang-format on */
+	int done, failed;
+} contenders[MAX_CONTENDERS];
+
+static size_t n_contenders;
+static posix_spawn_file_actions_t silence;
+
+/* The mount namespace that we live in, and the one in which what is to be hidden is gone. */
+static int ns_ours = -1, ns_hiding = -1;
+static char cwd[4096];
 
 static double now_ms(void)
 {
@@ -73,6 +65,8 @@ static void die(const char *what)
 	exit(1);
 }
 
+/* ------------------------------------------------------------------------- a quiet machine */
+
 /* Busy and total ticks of all processors. */
 static void ticks(unsigned long long *busy, unsigned long long *all)
 {
@@ -87,41 +81,82 @@ static void ticks(unsigned long long *busy, unsigned long long *all)
 	*all = *busy + v[3] + v[4];
 }
 
-/* Waits, at most `seconds`, for a tenth of a second in which the processors were nearly idle. */
-static void wait_quiet(double seconds)
+/*
+ * Waits for a tenth of a second in which the processors were nearly idle, and takes what it waited
+ * from `*left_ms`.  Says whether there was one.
+ */
+static bool wait_quiet(double *left_ms)
 {
-	double until = now_ms() + seconds * 1e3;
+	double began = now_ms();
+	bool is_quiet = false;
 
-	while (now_ms() < until) {
+	while (!is_quiet && now_ms() - began < *left_ms) {
 		unsigned long long b0, a0, b1, a1;
 
 		ticks(&b0, &a0);
 		usleep(100000);
 		ticks(&b1, &a1);
-		if ((b1 - b0) * 10 <= a1 - a0)
-			return;
+		is_quiet = (b1 - b0) * 10 <= a1 - a0;
 	}
+	*left_ms -= now_ms() - began;
+	return is_quiet;
 }
 
-/* posix_spawn() wants pointers to char and changes nothing. */
-static char *const *unqualified(const char *const *words)
+/* ------------------------------------------------------------------------------- hiding */
+
+static void hide(const char *path)
 {
-	return (char *const *)(uintptr_t)words;
+	if (ns_ours < 0) {
+		ns_ours = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+		if (ns_ours < 0 || unshare(CLONE_NEWNS) < 0 ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+			die("a mount can be hidden only by root");
+		ns_hiding = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	} else if (setns(ns_hiding, CLONE_NEWNS) < 0) {
+		die("setns");
+	}
+	if (umount2(path, MNT_DETACH) < 0 && errno != EINVAL && errno != ENOENT)
+		die("a mount can't be hidden");
+	if (setns(ns_ours, CLONE_NEWNS) < 0 || chdir(cwd) < 0)
+		die("no way back to our own mounts");
 }
 
-static double run_once(const char *const *argv)
+static void go(int ns)
 {
-	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
-					   NULL };
+	if (setns(ns, CLONE_NEWNS) < 0 || chdir(cwd) < 0)
+		die("setns");
+}
+
+/* -------------------------------------------------------------------------------- one run */
+
+/* Runs it to its end; gives the milliseconds that it took, or -1 when it did not end with 0. */
+static double run_once(char *const *argv)
+{
 	double began = now_ms();
 	int status;
 	pid_t pid;
 
-	if (posix_spawn(&pid, argv[0], NULL, NULL, unqualified(argv), unqualified(env)) != 0)
+	if (posix_spawn(&pid, argv[0], &silence, NULL, argv, environ) != 0)
 		return -1;
 	if (waitpid(pid, &status, 0) != pid || status != 0)
 		return -1;
 	return now_ms() - began;
+}
+
+/* The same words with the worker's number in the place of "{n}". */
+static void number_words(char **argv, int worker, char **ret_argv)
+{
+	size_t i;
+
+	for (i = 0; argv[i] && i + 1 < MAX_WORDS; i++) {
+		char *at = strstr(argv[i], "{n}");
+
+		ret_argv[i] = argv[i];
+		if (at && asprintf(&ret_argv[i], "%.*s%d%s", (int)(at - argv[i]), argv[i], worker,
+				   at + 3) < 0)
+			die("no memory");
+	}
+	ret_argv[i] = NULL;
 }
 
 static int by_value(const void *a, const void *b)
@@ -131,110 +166,173 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* ------------------------------------------------------------- what the box says of itself */
+/* -------------------------------------------------------------------------------- times */
 
-/* Runs the box with --json and gives its text. */
-static const char *ask_box(void)
+static void run_in_round(struct contender *c, int round, int rounds)
 {
-	static char text[65536];
-	char command[8192];
-	size_t len;
-	FILE *f;
+	double ms;
 
-	snprintf(command, sizeof(command), "'%s' run --json -- /bin/true", ringfort);
-	f = popen(command, "re");
-	len = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-	text[len] = '\0';
-	if (!f || pclose(f) != 0)
-		die("ringfort run --json failed");
-	return text;
+	/* Its rounds fall evenly among all. */
+	if ((long)round * c->rounds / rounds == (long)(round + 1) * c->rounds / rounds)
+		return;
+	if (c->hide)
+		go(ns_hiding);
+	ms = run_once(c->argv);
+	if (c->hide)
+		go(ns_ours);
+	if (ms < 0)
+		c->failed++;
+	else
+		c->ms[c->done++] = ms;
 }
 
-static const char *const facts[] = { "descriptors",  "directory",  "identity", "capabilities",
-				     "no_new_privs", "namespaces", "landlock", "seccomp",
-				     "session",      "limits" };
-static const char *const walls[] = { "cgroup", "namespaces", "mounts",   "network",
-				     "limits", "identity",   "landlock", "seccomp" };
-
-static void demand_every_wall(const char *text)
+static void measure_times(double quiet_ms)
 {
-	if (!strstr(text, "\"missing\": []"))
-		die("the box lacks a wall; `ringfort doctor` tells which");
-	for (size_t i = 0; i < LEN(facts); i++) {
-		char wanted[64];
+	int rounds = 0, waits = 0, quiet = 0;
 
-		snprintf(wanted, sizeof(wanted), "\"%s\": true", facts[i]);
-		if (!strstr(text, wanted)) {
-			fprintf(stderr, "bench/start: %s is not proven\n", facts[i]);
-			exit(1);
-		}
+	for (size_t i = 0; i < n_contenders; i++) {
+		char **words = calloc(MAX_WORDS, sizeof(*words));
+
+		if (!words)
+			die("no memory");
+		number_words(contenders[i].argv, 0, words);
+		contenders[i].argv = words;
+		if (contenders[i].rounds > rounds)
+			rounds = contenders[i].rounds;
 	}
-}
-
-static void print_shares(int rounds)
-{
-	static double us[LEN(walls)][MAX_ROUNDS];
-	double sum = 0;
-
 	for (int r = 0; r < rounds; r++) {
-		const char *at = strstr(ask_box(), "\"walls_us\"");
-
-		for (size_t i = 0; at && i < LEN(walls); i++) {
-			char wanted[64];
-			const char *value;
-
-			snprintf(wanted, sizeof(wanted), "\"%s\": ", walls[i]);
-			value = strstr(at, wanted);
-			us[i][r] = value ? strtod(value + strlen(wanted), NULL) : 0;
-			if (us[i][r] <= 0)
-				die("a wall took no time: it was not raised");
+		if (r % QUIET_EVERY == 0) {
+			waits++;
+			quiet += wait_quiet(&quiet_ms);
 		}
+		for (size_t i = 0; i < n_contenders; i++)
+			run_in_round(&contenders[i], r, rounds);
 	}
-	printf("\neach wall's share (median of %d, microseconds):\n", rounds);
-	for (size_t i = 0; i < LEN(walls); i++) {
-		qsort(us[i], (size_t)rounds, sizeof(double), by_value);
-		printf("  %-12s %8.0f\n", walls[i], us[i][rounds / 2]);
-		sum += us[i][rounds / 2];
+	for (size_t i = 0; i < n_contenders; i++) {
+		struct contender *c = &contenders[i];
+		size_t n = (size_t)c->done;
+
+		qsort(c->ms, n, sizeof(double), by_value);
+		printf("{\"rounds\": %d, \"failed\": %d, \"least\": %.3f, \"median\": %.3f, "
+		       "\"p99\": %.3f, \"quiet\": %.2f}\n",
+		       c->done, c->failed, n ? c->ms[0] : 0, n ? c->ms[n / 2] : 0,
+		       n ? c->ms[n * 99 / 100] : 0, (double)quiet / waits);
 	}
-	printf("  %-12s %8.0f\n", "together", sum);
+}
+
+/* ------------------------------------------------------------------------------ runs a second */
+
+struct tally {
+	unsigned long runs, failed;
+};
+
+static void work(struct contender *c, int worker, double until, struct tally *tally)
+{
+	char *words[MAX_WORDS];
+
+	number_words(c->argv, worker, words);
+	while (now_ms() < until) {
+		if (run_once(words) < 0)
+			tally->failed++;
+		else
+			tally->runs++;
+	}
+}
+
+static void measure_rate(struct contender *c, int workers, double seconds)
+{
+	struct tally *tallies = mmap(NULL, (size_t)workers * sizeof(*tallies),
+				     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	double began = now_ms(), until = began + seconds * 1e3, took;
+	struct tally sum = { 0 };
+
+	if (tallies == MAP_FAILED)
+		die("no memory");
+	for (int w = 0; w < workers; w++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			die("fork");
+		if (pid > 0)
+			continue;
+		if (c->hide)
+			go(ns_hiding);
+		work(c, w, until, &tallies[w]);
+		_exit(0);
+	}
+	while (wait(NULL) > 0 || errno == EINTR)
+		;
+	took = (now_ms() - began) / 1e3;
+	for (int w = 0; w < workers; w++) {
+		sum.runs += tallies[w].runs;
+		sum.failed += tallies[w].failed;
+	}
+	printf("{\"runs\": %lu, \"failed\": %lu, \"seconds\": %.2f, \"per_second\": %.1f}\n",
+	       sum.runs, sum.failed, took, (double)sum.runs / took);
+	munmap(tallies, (size_t)workers * sizeof(*tallies));
+}
+
+/* ------------------------------------------------------------------------------ command line */
+
+static void read_contenders(char **word)
+{
+	while (*word) {
+		struct contender *c = &contenders[n_contenders++];
+
+		if (strcmp(*word, ":::") || n_contenders > MAX_CONTENDERS)
+			die("a contender begins with \":::\", and there may be 32");
+		*word++ = NULL; /* ends the words of the one before */
+		c->rounds = 300;
+		for (; *word; word++) {
+			if (!strncmp(*word, "rounds=", 7))
+				c->rounds = atoi(*word + 7);
+			else if (!strncmp(*word, "hide=", 5))
+				c->hide = *word + 5;
+			else
+				break;
+		}
+		if (c->rounds < 1 || c->rounds > MAX_ROUNDS)
+			die("from 1 to 5000 rounds");
+		c->argv = word;
+		while (*word && strcmp(*word, ":::") != 0)
+			word++;
+		if (word == c->argv || word - c->argv >= MAX_WORDS)
+			die("a contender has from 1 to 127 words");
+		if (c->hide)
+			hide(c->hide);
+	}
 }
 
 int main(int argc, char **argv)
 {
-	int rounds = 300, option;
-	double base;
+	double quiet_s = 30, seconds = 0;
+	int workers = 2, option;
 
-	while ((option = getopt(argc, argv, "n:")) != -1)
-		rounds = option == 'n' ? atoi(optarg) : 0;
-	if (optind + 1 != argc || rounds < 3 || rounds > MAX_ROUNDS)
-		die("usage: bench/start [-n ROUNDS] RINGFORT");
-	if (!realpath(argv[optind], ringfort))
-		die("there is no such program");
-	demand_every_wall(ask_box());
-
-	for (size_t i = 0; i < LEN(contenders); i++)
-		contenders[i].is_absent = run_once(contenders[i].argv) < 0;
-	for (int r = 0; r < rounds; r++) {
-		if (r % 20 == 0)
-			wait_quiet(3);
-		for (size_t i = 0; i < LEN(contenders); i++)
-			if (!contenders[i].is_absent)
-				contenders[i].ms[r] = run_once(contenders[i].argv);
+	while ((option = getopt(argc, argv, "+q:s:w:")) != -1) {
+		if (option == 'q')
+			quiet_s = atof(optarg);
+		else if (option == 's')
+			seconds = atof(optarg);
+		else if (option == 'w')
+			workers = atoi(optarg);
+		else
+			die("usage: bench-start [-q SECONDS] [-s SECONDS -w WORKERS] ::: PROGRAM "
+			    "...");
 	}
-	printf("%-38s %8s %8s %8s %10s\n", "/bin/true, milliseconds", "least", "median", "p99",
-	       "over bare");
-	for (size_t i = 0; i < LEN(contenders); i++) {
-		double *ms = contenders[i].ms;
-
-		if (contenders[i].is_absent) {
-			printf("%-38s not on this machine\n", contenders[i].name);
-			continue;
-		}
-		qsort(ms, (size_t)rounds, sizeof(double), by_value);
-		base = contenders[0].ms[rounds / 2];
-		printf("%-38s %8.2f %8.2f %8.2f %10.2f\n", contenders[i].name, ms[0],
-		       ms[rounds / 2], ms[rounds * 99 / 100], ms[rounds / 2] - base);
+	if (!getcwd(cwd, sizeof(cwd)))
+		die("there is no current directory");
+	read_contenders(argv + optind);
+	if (!n_contenders || workers < 1 || workers > 256)
+		die("nothing to measure");
+	posix_spawn_file_actions_init(&silence);
+	posix_spawn_file_actions_addopen(&silence, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&silence, 1, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_adddup2(&silence, 1, 2);
+	if (seconds > 0) {
+		for (size_t i = 0; i < n_contenders; i++)
+			measure_rate(&contenders[i], workers, seconds);
+		return 0;
 	}
-	print_shares(rounds < 100 ? rounds : 100);
+	measure_times(quiet_s * 1e3);
 	return 0;
 }
