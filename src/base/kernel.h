@@ -63,6 +63,38 @@ struct rf_kernel_clone_args {
 	uint64_t set_tid, set_tid_size, cgroup;
 };
 
+/*
+ * A system call that leaves errno alone, for a process that shares our memory while we go on working.
+ * Returns what the kernel does: a negative errno on failure.
+ */
+static inline long rf_kernel_raw(long nr, const long args[4])
+{
+#if defined(__x86_64__)
+	register long fourth __asm__("r10") = args[3];
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(args[0]), "S"(args[1]), "d"(args[2]), "r"(fourth)
+			 : "rcx", "r11", "memory");
+	return ret;
+#elif defined(__aarch64__)
+	register long number __asm__("x8") = nr;
+	register long first __asm__("x0") = args[0];
+	register long second __asm__("x1") = args[1];
+	register long third __asm__("x2") = args[2];
+	register long fourth __asm__("x3") = args[3];
+
+	__asm__ volatile("svc 0"
+			 : "+r"(first)
+			 : "r"(number), "r"(second), "r"(third), "r"(fourth)
+			 : "memory");
+	return first;
+#else
+#error "a raw system call is not written for this architecture"
+#endif
+}
+
 static inline int rf_kernel_open_tree(int dir, const char *path, unsigned flags)
 {
 	return (int)syscall(RF_NR_OPEN_TREE, dir, path, flags);

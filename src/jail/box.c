@@ -22,6 +22,7 @@
 #include "base/loop.h"
 #include "jail/deputy.h"
 #include "jail/filter.h"
+#include "jail/hands.h"
 #include "jail/lesser.h"
 #include "jail/pty.h"
 #include "jail/record.h"
@@ -44,6 +45,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.pty = { -1, -1 },
 		.init = -1,
 		.seal = -1,
+		.hands_pidfd = -1,
 		.uid_lock = -1,
 		.record = -1,
 		.proc_sys = -1,
@@ -422,6 +424,7 @@ static int make_init(struct rf_box *box, struct rf_err *err)
 	rf_fd_done(&box->channel[1]);
 	/* The child's change of identity took our /proc/self away, which the pumps need. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	rf_hands_end(box);
 	rf_userns_reap(box);
 	if (box->shared->has_failed) {
 		*err = box->shared->err;
@@ -442,6 +445,8 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 {
 	bool is_late;
 
+	if (!box->is_lesser)
+		rf_hands_start(box);
 	stay_here(box);
 	if (prepare(box, init_path, err) < 0)
 		return err->code;
@@ -579,6 +584,7 @@ void rf_box_done(struct rf_box *box)
 {
 	rf_box_spread_out(box);
 	rf_box_stop(box);
+	rf_hands_end(box);
 	rf_userns_reap(box);
 	rf_fd_done(&box->pidfd);
 	for (int i = 0; i < 3; i++) {

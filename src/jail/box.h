@@ -61,6 +61,8 @@ struct rf_box {
 	pid_t group_of;                  /* whose groups the box's lie beneath; 0: ours */
 	bool is_ahead;                   /* built before it is known what it will run */
 	int seal;                        /* as root: the last user namespace */
+	pid_t hands;                     /* work on another processor while it is built, or 0 */
+	int hands_pidfd;                 /* theirs, or -1 */
 	int uid_lock;                    /* holds host_uid */
 	bool has_neighbours;             /* other boxes of this owner live */
 	bool has_dead_neighbours;        /* records of killed launchers were seen */

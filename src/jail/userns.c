@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/hands.h"
 
 uint64_t rf_userns_flags(const struct rf_box *box)
 {
@@ -67,6 +68,7 @@ int rf_userns_enter(struct rf_box *box, struct rf_err *err)
 
 	if (!box->is_root && map_self(plan->uid, plan->gid, box->host_uid, box->host_gid, err) < 0)
 		return err->code;
+	rf_hands_go_on(box);
 	/* Only now: the namespace's root is the group that the box has just entered. */
 	if (unshare(CLONE_NEWCGROUP) < 0)
 		return rf_fail(err, -errno, "a cgroup namespace");
@@ -104,8 +106,10 @@ int rf_userns_make(int proc, unsigned inside_uid, unsigned inside_gid, struct rf
 		return rf_fail_say(err, -E2BIG, "more than %d namespaces for one box",
 				   RF_BOX_HOLDERS);
 	launcher = getpid();
-	pid = clone(hold_namespace, stacks[box->holder_count] + sizeof(stacks[0]),
-		    CLONE_NEWUSER | CLONE_VM | CLONE_FILES | SIGCHLD, &launcher);
+	pid = rf_hands_holder(box);
+	if (pid == 0)
+		pid = clone(hold_namespace, stacks[box->holder_count] + sizeof(stacks[0]),
+			    CLONE_NEWUSER | CLONE_VM | CLONE_FILES | SIGCHLD, &launcher);
 	if (pid < 0) {
 		rf_fail(err, -errno, "a user namespace");
 		return rf_fail_hint(err,

@@ -4,6 +4,7 @@ import collections
 import fcntl
 import hashlib
 import itertools
+import json
 import os
 import re
 import signal
@@ -91,6 +92,25 @@ def test_forty_boxes_at_once_all_run(start):
             _, err = process.communicate(timeout=20)
             ends[process.returncode, re.sub(rb"[0-9a-f]{16}", b"ID", err)] += 1
     assert ends == {(0, b""): 160}
+
+
+@pytest.mark.parametrize("processors", [1, 2])
+def test_a_box_is_the_same_however_many_processors_build_it(start, processors):
+    """With a second one, another process makes the namespaces meanwhile."""
+    ours = sorted(os.sched_getaffinity(0))
+    if len(ours) < processors:
+        pytest.skip(f"this machine gives us fewer than {processors} processors")
+    script = "tail -n +3 /proc/net/dev; wc -l < /proc/self/uid_map"
+    box = start("--json", "--", "sh", "-c", script,
+                preexec_fn=lambda: os.sched_setaffinity(0, ours[:processors]))
+    out, _ = box.communicate(timeout=20)
+    result = json.loads(out)
+    assert result["status"] == "ok" and result["isolation"]["missing"] == []
+    lines = result["stdout"].splitlines()
+    assert [line.split(":")[0].strip() for line in lines if ":" in line][0] == "lo"
+    assert lines[-1] == "1"
+    net = result["isolation"]["proof"]["namespace_ids"]["net"]
+    assert net not in (0, os.stat("/proc/self/ns/net").st_ino)
 
 
 # ------------------------------------------------------------- standard input

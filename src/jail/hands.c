@@ -1,0 +1,268 @@
+/*
+ * A second pair of hands: see hands.h.
+ *
+ * The kernel needs half a millisecond for a network namespace and a tenth for each user namespace, and
+ * nothing of a box depends on them before its mounts stand.  As root, the hands make all of them at
+ * once, as the launcher would: they belong to root.  An ordinary user's network namespace must belong
+ * to the box's first user namespace, so the hands wait for the child that is born with that one, enter it
+ * through the child's pidfd, and make it there.
+ *
+ * They are a process of their own, because a network namespace is a process's, that shares the
+ * launcher's memory and descriptors, because a copy would cost more than what is gained.  The launcher
+ * goes on working meanwhile.  So nothing of libc is called here: errno is the launcher's, too.  They
+ * touch `hands`, their stack and what they make, and die with the launcher.
+ *
+ * Progress is one number, which only ever grows, and which the kernel sets to 0 when they die.
+ */
+#include "jail/hands.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/kernel.h"
+#include "jail/source.h"
+
+#define HOLDERS      2 /* user namespaces made ahead: of the working directory's owner, and the last */
+#define FUTEX_WAIT   0
+#define FUTEX_WAKE   1
+#define RAW(nr, ...) rf_kernel_raw(nr, (const long[4]){ __VA_ARGS__ })
+
+enum progress {
+	DEAD,
+	AT_WORK,
+	HOLDING,
+	NET = HOLDING + HOLDERS
+};
+
+static struct {
+	char stack[4096] __attribute__((aligned(16)));
+	char holder_stacks[HOLDERS][1024] __attribute__((aligned(16)));
+	int32_t progress;     /* enum progress, a futex; HOLDING + n: n+1 holders are there */
+	int32_t may_enter;    /* a futex: the child's user namespace has its maps */
+	const int32_t *child; /* the child's pidfd */
+	pid_t launcher;
+	pid_t holders[HOLDERS];
+	int wanted, given;       /* holders; how many of them the launcher has asked for */
+	bool taken[HOLDERS + 1]; /* a job: each holder, and the network; one of us does it */
+	bool is_root, has_loopback, has_net;
+} hands;
+
+/* ------------------------------------------------------------- of the hands alone */
+
+static _Noreturn void leave(void)
+{
+	for (;;)
+		RAW(SYS_exit, 0);
+}
+
+/* Dead with the launcher, from the first moment on. */
+static void die_with_launcher(void)
+{
+	RAW(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+	if (RAW(SYS_getppid, 0) != hands.launcher)
+		leave();
+}
+
+static _Noreturn void wait_for_death(void)
+{
+	for (;;)
+		RAW(SYS_ppoll, 0, 0, 0, 0);
+}
+
+static void step_on(int32_t to)
+{
+	__atomic_store_n(&hands.progress, to, __ATOMIC_RELEASE);
+	RAW(SYS_futex, (long)&hands.progress, FUTEX_WAKE, 1);
+}
+
+/* A namespace lives as long as somebody is in it, until the launcher has taken hold of it. */
+static void hold_namespace(void *data)
+{
+	(void)data;
+	die_with_launcher();
+	wait_for_death();
+}
+
+/* True for the first of us who wants to do a job. */
+static bool take(int job)
+{
+	return !__atomic_exchange_n(&hands.taken[job], true, __ATOMIC_ACQ_REL);
+}
+
+static void make_holder(int i)
+{
+	struct rf_kernel_clone_args args = {
+		.flags = CLONE_NEWUSER | CLONE_VM | CLONE_FILES | CLONE_PARENT,
+		.stack = (uint64_t)(uintptr_t)hands.holder_stacks[i],
+		.stack_size = sizeof(hands.holder_stacks[i]),
+	};
+	long pid = rf_kernel_clone3(&args, hold_namespace, NULL);
+
+	if (pid < 0)
+		leave();
+	hands.holders[i] = (pid_t)pid;
+	step_on(HOLDING + i);
+}
+
+static void make_net(void)
+{
+	struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	long fd;
+
+	if (RAW(SYS_unshare, CLONE_NEWNET) < 0)
+		leave();
+	if (hands.has_loopback) {
+		fd = RAW(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		if (fd < 0 || RAW(SYS_ioctl, fd, SIOCSIFFLAGS, (long)&loopback) < 0)
+			leave();
+		RAW(SYS_close, fd);
+	}
+	step_on(NET);
+}
+
+static void work(void *data)
+{
+	(void)data;
+	die_with_launcher();
+	for (int i = 0; i < hands.wanted; i++)
+		if (take(i))
+			make_holder(i);
+	if (!hands.is_root) {
+		while (__atomic_load_n(&hands.may_enter, __ATOMIC_ACQUIRE) == 0)
+			RAW(SYS_futex, (long)&hands.may_enter, FUTEX_WAIT, 0, 0);
+		if (RAW(SYS_setns, *hands.child, CLONE_NEWUSER) < 0) /* Linux 5.8 */
+			leave();
+	}
+	if (hands.has_net && take(HOLDERS))
+		make_net();
+	wait_for_death();
+}
+
+/* ------------------------------------------------------------- of those who are helped */
+
+/*
+ * Waits until they have done a job.  False if they have not begun with it, because the other processor
+ * is busy: then it is ours, and done sooner than they would be there.
+ */
+static bool wait_for(const struct rf_box *box, int job, int32_t progress)
+{
+	int32_t now;
+
+	if (box->hands <= 0 || take(job))
+		return false;
+	while ((now = __atomic_load_n(&hands.progress, __ATOMIC_ACQUIRE)) < progress && now != DEAD)
+		RAW(SYS_futex, (long)&hands.progress, FUTEX_WAIT, now, 0);
+	return now != DEAD;
+}
+
+/* On a single processor they would only be in the way. */
+static bool has_two_processors(void)
+{
+	uint64_t cpus[RF_ORDERS_CPUS] = { 0 };
+	int count = 0;
+
+	syscall(SYS_sched_getaffinity, 0, sizeof(cpus), cpus);
+	for (size_t i = 0; i < RF_LEN(cpus); i++)
+		count += __builtin_popcountll(cpus[i]);
+	return count > 1;
+}
+
+/* True if the owner of a tree that the plan names will be mapped to the box's uid. */
+static bool has_owners(const struct rf_plan *plan)
+{
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (plan->places[i].kind == RF_PLACE_HOST && rf_source_is_named(&plan->places[i]))
+			return true;
+	return false;
+}
+
+void rf_hands_start(struct rf_box *box)
+{
+	struct rf_kernel_clone_args args = {
+		.flags = CLONE_VM | CLONE_FILES | RF_CLONE_PIDFD | CLONE_CHILD_CLEARTID,
+		.pidfd = (uint64_t)(uintptr_t)&box->hands_pidfd,
+		.child_tid = (uint64_t)(uintptr_t)&hands.progress,
+		.exit_signal = SIGCHLD,
+		.stack = (uint64_t)(uintptr_t)hands.stack,
+		.stack_size = sizeof(hands.stack),
+	};
+	long pid;
+
+	if (!has_two_processors())
+		return;
+	hands.progress = AT_WORK;
+	hands.may_enter = 0;
+	hands.child = &box->pidfd;
+	hands.launcher = getpid();
+	hands.wanted = box->is_root ? 1 + has_owners(box->plan) : 0;
+	hands.given = 0;
+	memset(hands.holders, 0, sizeof(hands.holders));
+	memset(hands.taken, 0, sizeof(hands.taken));
+	hands.is_root = box->is_root;
+	hands.has_net = box->plan->link == RF_LINK_NONE;
+	hands.has_loopback = box->plan->has_loopback;
+	pid = rf_kernel_clone3(&args, work, NULL);
+	if (pid < 0)
+		box->hands_pidfd = -1;
+	else
+		box->hands = (pid_t)pid;
+}
+
+pid_t rf_hands_holder(const struct rf_box *box)
+{
+	int i = hands.given;
+
+	if (box->hands <= 0 || i == hands.wanted)
+		return 0;
+	hands.given++;
+	return wait_for(box, i, HOLDING + i) ? hands.holders[i] : 0;
+}
+
+void rf_hands_go_on(const struct rf_box *box)
+{
+	if (box->hands <= 0)
+		return;
+	__atomic_store_n(&hands.may_enter, 1, __ATOMIC_RELEASE);
+	RAW(SYS_futex, (long)&hands.may_enter, FUTEX_WAKE, 1);
+}
+
+bool rf_hands_enter_net(const struct rf_box *box)
+{
+	if (!wait_for(box, HOLDERS, NET) || setns(box->hands_pidfd, CLONE_NEWNET) < 0)
+		return false;
+	/* They hold nothing else that is needed, and have ended when the launcher looks. */
+	syscall(SYS_pidfd_send_signal, box->hands_pidfd, SIGKILL, NULL, 0);
+	return true;
+}
+
+static void await(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+void rf_hands_end(struct rf_box *box)
+{
+	if (box->hands > 0) {
+		syscall(SYS_pidfd_send_signal, box->hands_pidfd, SIGKILL, NULL, 0);
+		await(box->hands);
+		/* What nobody asked for. */
+		for (; hands.given < hands.wanted && hands.holders[hands.given]; hands.given++) {
+			kill(hands.holders[hands.given], SIGKILL);
+			await(hands.holders[hands.given]);
+		}
+	}
+	box->hands = 0;
+	rf_fd_done(&box->hands_pidfd);
+}

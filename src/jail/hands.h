@@ -1,0 +1,31 @@
+/*
+ * A second pair of hands: a process that makes, on another processor, what the kernel takes long to
+ * make, while the launcher and the child that raises the walls do everything else.
+ *
+ * Life cycle: rf_hands_start() before the box is prepared; rf_hands_end() when its pid 1 is there, or
+ * nothing came of it.  One box of a launcher has them at a time.  They only ever help: whoever asks and
+ * gets nothing makes the thing on its own, and says then why it can't be made.
+ */
+#ifndef RF_JAIL_HANDS_H
+#define RF_JAIL_HANDS_H
+
+#include "jail/box.h"
+
+/* Sets them to work on what the plan will need, if there is more than one processor to work on. */
+void rf_hands_start(struct rf_box *box);
+
+/*
+ * As root, in the launcher: gives a process that was born into a fresh user namespace, a child of ours
+ * that waits to be killed and is to be reaped.  Returns its pid, or 0 if there is none.
+ */
+pid_t rf_hands_holder(const struct rf_box *box);
+
+/* As an ordinary user, in the child: its user namespace has its maps and can be worked in. */
+void rf_hands_go_on(const struct rf_box *box);
+
+/* In the child: enters the network namespace that they made.  False if there is none. */
+bool rf_hands_enter_net(const struct rf_box *box);
+
+void rf_hands_end(struct rf_box *box);
+
+#endif
