@@ -25,10 +25,14 @@ struct attack {
 /* The families; each ends with a row without a name. */
 extern const struct attack attack_files[], attack_setid[], attack_mounts[], attack_processes[],
 	attack_ipc[], attack_network[], attack_kernel[], attack_terminal[], attack_programs[],
-	attack_alone[];
+	attack_alone[], attack_routes[], attack_hidden[], attack_reach[], attack_facts[],
+	attack_surface[];
 
 /* Who started this program. */
 extern int attack_starter;
+
+/* This program's first process; attacks run in a child of it. */
+extern int attack_main;
 
 /* Notes what was stolen; printed after the word. */
 void attack_loot(const char *text);

@@ -1,184 +1,21 @@
 """The table of attacks: what each tries, what stops it, and how its control lifts that.
 
-A row is one attack.  `expect` is the word it must say in a box, with alternatives; `judge` looks
-from outside whether the deed was done, and counts for more than the word.  `control` is the way to
-run it in which what stops it is not there: there it must say "escaped" and the judge must agree, or
-the bounce in the box would prove nothing.  Where an ordinary user and root need different controls,
-it is a pair (root's, user's).
-
-Run as a program, it prints the table of docs/attacks.md.
+What a row means is in craft.py.  The classes that came later have files of their own; all are in
+ATTACKS, in the order in which they are imported.  Run as a program, it prints the tables of
+docs/attacks.md.
 """
-import collections
 import os
-import pathlib
 import pty
 import select
 import socket
-import stat
 
-Attack = collections.namedtuple("Attack", "name tries walls expect control run args judge options")
-
-
-# --- controls ---
-
-class Without(collections.namedtuple("Without", "walls options")):
-    """The same box without these walls."""
-
-    def run(self, scene, attack, args, options):
-        return scene.without(self.walls, attack, *args, options=[*options, *self.options])
-
-    def __str__(self):
-        return "box without " + ", ".join(self.walls)
-
-
-class Host(collections.namedtuple("Host", "")):
-    """No box at all."""
-
-    def run(self, scene, attack, args, options):
-        return scene.on_host(attack, *args)
-
-    def __str__(self):
-        return "on the host"
-
-
-class Unshare(collections.namedtuple("Unshare", "flags before after")):
-    """Bare namespaces, with all capabilities over them and nothing else."""
-
-    def run(self, scene, attack, args, options):
-        before = self.before.format(**vars(scene)) if self.before else None
-        return scene.in_unshare(self.flags, before, self.after, attack, *args)
-
-    def __str__(self):
-        return "bare namespaces"
-
-
-class Open(collections.namedtuple("Open", "options")):
-    """The same box, with a policy that allows it."""
-
-    def run(self, scene, attack, args, options):
-        return scene.in_box(attack, *args, options=[*options, *self.options])
-
-    def __str__(self):
-        return "box with " + " ".join(self.options)
-
-
-class AnyProgram(collections.namedtuple("AnyProgram", "")):
-    """The same box, whose policy does not say which programs it may run."""
-
-    def run(self, scene, attack, args, options):
-        scene.commands = []
-        return scene.in_box(attack, *args, options=options)
-
-    def __str__(self):
-        return "box without --command"
-
-
-class Nobody(collections.namedtuple("Nobody", "why")):
-    """No control: the kernel refuses this user with every wall down."""
-
-    def __str__(self):
-        return "none: " + self.why
-
-
-def without(*walls, options=()):
-    return Without(walls, options)
-
-
-def unshare(*flags, before=None, after=None):
-    return Unshare(flags, before, after)
-
-
-HOST = Host()
-ANY = AnyProgram()
-KERNEL = Nobody("the kernel keeps it for root")
-
-
-# --- judges: was the deed done? ---
-
-def by_word(scene, said):
-    return said.word == "escaped"
-
-
-def stolen(scene, said):
-    return scene.secret in said.loot
-
-
-def dead(scene, said):
-    return scene.victim_is_dead()
-
-
-def heard(scene, said):
-    return scene.was_heard()
-
-
-def survives(scene, said):
-    return bool(scene.survivors())
-
-
-def made_setid(scene, said):
-    return scene.planted(lambda st: st.st_mode & (stat.S_ISUID | stat.S_ISGID))
-
-
-def made_device(scene, said):
-    return scene.planted(lambda st: stat.S_ISCHR(st.st_mode) or stat.S_ISBLK(st.st_mode))
-
-
-def made_capability(scene, said):
-    path = scene.workdir / "planted-program"
-    return path.exists() and "security.capability" in os.listxattr(path)
-
-
-def shown_changed(scene, said):
-    """What was shown read-only is not as it was."""
-    path = scene.shown / "canary"
-    return (sorted(p.name for p in scene.shown.iterdir()) != ["canary"] or
-            path.read_text() != scene.secret or path.stat().st_mode & 0o777 != 0o666 or
-            path.stat().st_nlink != 1)
-
-
-def program_changed(scene, said):
-    path = scene.workdir / "program"
-    return path.read_bytes() != b"#" * 4096 and path.stat().st_mode & stat.S_ISUID
-
-
-def output_changed(scene, said):
-    return not scene.stdout_file.read_text().startswith(scene.secret)
-
-
-def input_changed(scene, said):
-    return scene.input_file.read_text() != scene.secret
-
-
-def core_left(scene, said):
-    return by_word(scene, said) or any(p.name.startswith("core") for p in scene.workdir.iterdir())
-
-
-def host_renamed(scene, said):
-    return by_word(scene, said) or socket.gethostname() == scene.token
-
-
-# --- the table ---
-
-ATTACKS = []
-
-
-def add(name, tries, walls, expect, control, run=None, args=lambda scene: [], judge=by_word,
-        options=()):
-    ATTACKS.append(Attack(name, tries, walls, expect, control, run or name, args, judge,
-                          list(options)))
-
-
-def out(scene):
-    return [str(scene.canary)]
-
-
-def beneath(scene):
-    return os.path.relpath(scene.canary, scene.workdir)
-
-
-VIEW = without("mounts", "landlock")
+from craft import (ANY, ATTACKS, HOST, KERNEL, KINDS, Attack, Nobody, Open, VIEW, Without, add, beneath, by_word,
+                   control_for, core_left, dead, heard, host_renamed, input_changed, begin, made_capability,
+                   made_device, made_setid, out, output_changed, program_changed, shown_changed, stolen,
+                   survives, unshare, without)
 
 # Files outside
+begin("files outside")
 add("read-outside", "read a host file by its path", "mounts, landlock", "refused ENOENT", VIEW,
     "read", out, stolen)
 add("read-dotdot", "read a host file by .. from the working directory", "mounts, landlock",
@@ -203,6 +40,7 @@ add("ask-handle", "ask for a file's handle", "seccomp", "refused EPERM", without
     lambda s: ["."])
 
 # Files shown read-only
+begin("files shown read-only")
 add("create-read-only", "make a file in a directory shown read-only", "mounts, landlock",
     "refused EROFS|refused EACCES", VIEW, "create",
     lambda s: [str(s.read_only().parent / "planted")], shown_changed)
@@ -237,6 +75,7 @@ add("lease-read-only", "hold a lease on a file in a directory shown read-only", 
     "refused EPERM", without("seccomp"), "lease", lambda s: [str(s.read_only())])
 
 # What may not be planted in a writable directory of the host
+begin("files planted")
 add("device-node", "make a device node in a writable host directory",
     "seccomp, capabilities, landlock, nodev", "refused EPERM",
     (HOST, KERNEL), judge=made_device)
@@ -268,6 +107,7 @@ add("setuid-mapping", "change a setuid program that is there already through a m
     HOST, "setid-mapping", setuid_program, program_changed)
 
 # The view
+begin("the view")
 BARE = unshare("--mount")
 add("mount-tmpfs", "mount a file system", "seccomp, capabilities, landlock", "refused EPERM", BARE,
     "mount", lambda s: ["tmpfs"])
@@ -311,6 +151,7 @@ add("mountinfo", "learn the host's mounts", "mounts", "refused ENODATA", VIEW, "
     lambda s: [" - sysfs "])
 
 # Processes
+begin("processes")
 add("signal-outside", "kill a process of the host", "pid namespace", "refused ESRCH", HOST,
     "signal", lambda s: [s.victim()], dead)
 add("signal-all", "kill every process in sight", "pid namespace", "escaped",
@@ -343,6 +184,7 @@ for call, what in (("daemon", "a daemon in a session of its own"),
         lambda s: [s.token], survives)
 
 # What processes share
+begin("what processes share")
 add("sysv-memory", "read the host's System V shared memory", "ipc namespace",
     "refused EINVAL|refused EPERM", HOST, None, lambda s: [s.sysv_memory()], stolen)
 add("sysv-semaphore", "read the host's System V semaphore", "ipc namespace", "refused EINVAL|refused ENOSYS",
@@ -369,6 +211,7 @@ add("read-key", "read a key in the caller's session keyring", "seccomp, own keyr
 add("add-key", "add a key", "seccomp", "refused ENOSYS", without("seccomp"))
 
 # Network
+begin("the network")
 add("tcp", "talk to a TCP port of the host's loopback", "network namespace",
     "refused ECONNREFUSED", Open(["--net", "host"]), "talk",
     lambda s: s.inet(socket.SOCK_STREAM), heard)
@@ -403,6 +246,7 @@ for name, numbers, expect, control in (
         lambda s, numbers=numbers: [str(n) for n in numbers])
 
 # The kernel's surface
+begin("the kernel's surface")
 for call, what, expect in (
         ("perf", "watch performance counters", "refused EPERM"),
         ("userfaultfd", "stop the kernel at a page fault", "refused EPERM"),
@@ -435,6 +279,7 @@ add("read-hostname", "learn the host's name", "uts namespace", "refused ENODATA"
     lambda s: [socket.gethostname()])
 
 # The kernel's files
+begin("the kernel's files")
 for name, path, control in (
         ("core-pattern", "/proc/sys/kernel/core_pattern", (HOST, KERNEL)),
         ("max-user-namespaces", "/proc/sys/user/max_user_namespaces", unshare("--map-root-user")),
@@ -454,6 +299,7 @@ add("cgroup-files", "open a cgroup's release agent or members for writing (CVE-2
     "mounts", "refused ENOENT", (HOST, KERNEL), "open-cgroup", lambda s: ["/sys/fs/cgroup"])
 
 # The caller's streams
+begin("the caller's streams")
 
 
 def terminal(scene):
@@ -536,6 +382,7 @@ add("write-input", "write into a file that the caller gave as input", "pipes of 
 
 
 # Programs that the policy does not name
+begin("programs not named")
 
 
 def only(arguments):
@@ -577,6 +424,10 @@ add("run-memfd-open", "the same, from memory that was asked to be executable",
     only(lambda s: []))
 
 
+# The classes that came later
+import hidden  # noqa: E402,F401
+import routes  # noqa: E402,F401
+
 # Gaps that are known and documented in docs/threat-model.md: each attack gets through, and why.
 KNOWN = {
     "fifo-read-only-in-tmp": "Landlock adds up the rights of all directories above, and /tmp is "
@@ -591,21 +442,20 @@ X86_ONLY = {f"{bit}-{call}" for bit in ("setuid", "setgid")
 X86_ONLY |= {"int80", "x32", "iopl", "modify-ldt"}
 
 
-def control_for(attack, who):
-    if isinstance(attack.control, tuple) and not hasattr(attack.control, "_fields"):
-        return attack.control[0 if who == "root" else 1]
-    return attack.control
-
-
 def table():
-    """The table in docs/attacks.md."""
-    lines = ["| attack | what it tries | what stops it | says | control |", "|---|---|---|---|---|"]
-    for attack in ATTACKS:
-        root, user = control_for(attack, "root"), control_for(attack, "user")
-        control = str(root) if root == user else f"root: {root}; user: {user}"
-        says = attack.expect.replace("refused ", "").replace("|", " or ")
-        lines.append(f"| {attack.name} | {attack.tries} | {attack.walls} | {says} | {control} |")
-    return "\n".join(lines)
+    """The tables in docs/attacks.md, one for each class."""
+    lines = []
+    for name in KINDS:
+        lines += [f"### {name[0].upper() + name[1:]}", "", "| attack | what it tries | what stops it | says | control |",
+                  "|---|---|---|---|---|"]
+        for attack in ATTACKS:
+            if attack.kind == name:
+                root, user = control_for(attack, "root"), control_for(attack, "user")
+                control = str(root) if root == user else f"root: {root}; user: {user}"
+                says = attack.expect.replace("refused ", "").replace("|", " or ")
+                lines.append(f"| {attack.name} | {attack.tries} | {attack.walls} | {says} | {control} |")
+        lines.append("")
+    return "\n".join(lines).rstrip()
 
 
 if __name__ == "__main__":

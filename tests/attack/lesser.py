@@ -66,7 +66,7 @@ ALONE = []
 
 
 def add(name, tries, stops, args, judge=by_word, run=None, control=HOST, options=()):
-    ALONE.append(Attack(name, tries, stops, "", control, run or name, args, judge, list(options)))
+    ALONE.append(Attack("a lesser box alone", name, tries, stops, "", control, run or name, args, judge, list(options)))
 
 
 def out(scene):
@@ -130,11 +130,21 @@ for name in ("environ", "maps", "mem", "cmdline", "status", "root/etc/hostname",
 # What a lesser box does not promise: an attack gets through, and the words of `missing` that say so.
 NOT_PROMISED = {
     "look-outside": "hidden names",
+    "look-host": "hidden names",
+    "space-host": "hidden names",
+    "time-path": "hidden names",
     "read-hostname": "a host name of its own",
+    "kernel-setting-host": "a host name of its own",
+    "host-users": "a private /etc",
+    "open-shown-device": "namespaces of its own",
+    **{f"reach-{call}": "namespaces of its own" for call in ("pidfd", "getscheduler", "getpgid", "getsid",
+                                                             "clock")},
+    **{attack.name: "hidden credentials" for attack in ATTACKS if attack.name.startswith("credential-")},
 }
 # Where root's own directory is written, the program is root, without capabilities.
 NOT_PROMISED_TO_ROOT = {
     "be-root": "a uid of its own",
+    "run-setuid": "a uid of its own",
 }
 
 WHOLE = [*ATTACKS, *ALONE]

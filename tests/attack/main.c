@@ -8,7 +8,7 @@
 
 #include "attack.h"
 
-int attack_starter;
+int attack_starter, attack_main;
 
 static char loot[256];
 
@@ -62,6 +62,7 @@ static const struct attack *find(const char *name)
 	static const struct attack *const families[] = {
 		attack_files,   attack_setid,  attack_mounts,   attack_processes, attack_ipc,
 		attack_network, attack_kernel, attack_terminal, attack_programs,  attack_alone,
+		attack_routes,  attack_hidden, attack_reach,    attack_facts,     attack_surface,
 	};
 
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
@@ -83,6 +84,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	attack_starter = getppid();
+	attack_main = getpid();
 	pid = fork();
 	if (pid == 0) {
 		int code = attack->run(argv + 2);

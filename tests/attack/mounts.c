@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -13,11 +14,11 @@
 
 #include "attack.h"
 
-/* TYPE: a file system of this type over a directory of ours */
+/* TYPE [OPTIONS]: a file system of this type over a directory of ours */
 static int mount_type(char **args)
 {
 	mkdir("point", 0755);
-	return attack_result(mount("none", "point", args[0], 0, NULL));
+	return attack_result(mount("none", "point", args[0], 0, args[1]));
 }
 
 /* PATH */
@@ -25,6 +26,55 @@ static int mount_bind(char **args)
 {
 	mkdir("point", 0755);
 	return attack_result(mount(args[0], "point", NULL, MS_BIND, NULL));
+}
+
+/* DIRECTORY: a second, writable view of it (CVE-2023-0386 began so) */
+static int mount_overlay(char **args)
+{
+	char options[4096];
+
+	mkdir("point", 0755);
+	mkdir("up", 0755);
+	mkdir("work", 0755);
+	snprintf(options, sizeof(options), "lowerdir=%s,upperdir=up,workdir=work,userxattr",
+		 args[0]);
+	return attack_reached(mount("overlay", "point", "overlay", 0, options));
+}
+
+/* The parts of the new mount API that follow fsopen, with descriptors that are none */
+static int configure(char **args)
+{
+	(void)args;
+	return attack_reached(syscall(SYS_fsconfig, -1, 6 /* create */, NULL, NULL, 0));
+}
+
+static int make_mount(char **args)
+{
+	(void)args;
+	return attack_reached(syscall(SYS_fsmount, -1, 0, 0));
+}
+
+/* PATH: a copy of a mount with other attributes (Linux 6.15) */
+static int copy_tree_with(char **args)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	return attack_result(syscall(467 /* open_tree_attr */, AT_FDCWD, args[0],
+				     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE, &attr,
+				     sizeof(attr)));
+}
+
+/* The mounts, by number (Linux 6.8) */
+static int list_mounts(char **args)
+{
+	const struct {
+		uint32_t size, spare;
+		uint64_t mount, parameter, space;
+	} ask = { 24, 0, ~0ull /* LSMT_ROOT */, 0, 0 };
+	uint64_t found[8];
+
+	(void)args;
+	return attack_result(syscall(458 /* listmount */, &ask, found, 8, 0));
 }
 
 /* PATH: a read-only mount made writable again (CVE-2026-46695) */
@@ -160,6 +210,11 @@ static int enter_init_by_name(char **args)
 const struct attack attack_mounts[] = {
 	{ "mount", mount_type },
 	{ "mount-bind", mount_bind },
+	{ "mount-overlay", mount_overlay },
+	{ "fsconfig", configure },
+	{ "fsmount", make_mount },
+	{ "open-tree-attr", copy_tree_with },
+	{ "listmount", list_mounts },
 	{ "remount", remount },
 	{ "mount-setattr", set_attributes },
 	{ "umount", unmount },

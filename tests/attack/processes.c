@@ -196,6 +196,70 @@ static int leave_tree(char **args)
 	return 0;
 }
 
+/* Many that have ended, and one that never asks how */
+static int leave_zombies(char **args)
+{
+	(void)args;
+	if (fork() == 0) {
+		setsid();
+		ignore_everything();
+		for (int i = 0; i < 20; i++)
+			if (fork() == 0)
+				_exit(0);
+		stay();
+	}
+	usleep(20000);
+	return 0;
+}
+
+/* A parent that the kernel keeps waiting for its child */
+static int leave_vfork(char **args)
+{
+	(void)args;
+	if (fork() == 0) {
+		setsid();
+		ignore_everything();
+		for (int fd = 0; fd < 3; fd++)
+			close(fd);
+		if (vfork() == 0)
+			stay();
+		_exit(0);
+	}
+	usleep(20000);
+	return 0;
+}
+
+/* Stopped, with children that are stopped, and that nobody will ever wake */
+static int outstay_stopped(char **args)
+{
+	(void)args;
+	ignore_everything();
+	fork();
+	fork();
+	alarm(LIFE_S);
+	raise(SIGSTOP);
+	while (pause() < 0)
+		;
+	return 0;
+}
+
+/* A new child as soon as one has ended, faster than anybody can count them */
+static int outstay_forking(char **args)
+{
+	(void)args;
+	ignore_everything();
+	signal(SIGCHLD, SIG_IGN);
+	alarm(LIFE_S);
+	if (fork() == 0) {
+		alarm(LIFE_S);
+		for (;;)
+			if (fork() > 0)
+				_exit(0);
+	}
+	for (;;)
+		pause();
+}
+
 /* Never ends, whatever it is told */
 static int outstay(char **args)
 {
@@ -226,6 +290,10 @@ const struct attack attack_processes[] = {
 	{ "leave-daemon", leave_daemon },
 	{ "leave-stopped", leave_stopped },
 	{ "leave-tree", leave_tree },
+	{ "leave-zombies", leave_zombies },
+	{ "leave-vfork", leave_vfork },
+	{ "outstay-stopped", outstay_stopped },
+	{ "outstay-forking", outstay_forking },
 	{ "outstay", outstay },
 	{ NULL, NULL },
 };

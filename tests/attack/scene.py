@@ -16,6 +16,7 @@ import secrets
 import shutil
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import tempfile
@@ -59,11 +60,13 @@ class Scene:
         self.heard = []            # what came in over sockets, pipes and terminals
         self.stdin = subprocess.DEVNULL
         self.stdout_file = None    # a regular file instead of a pipe
+        self.stderr_file = None
         self.terminal = None       # the slave of a pty
         self.pass_fds = ()
         self.env = {}
         self.box_options = []
         self.commands = []         # the only programs of the box; none: all
+        self.hides = []            # options that hide something in a shown tree
         self.is_lesser, self.forbidden = False, []
         self.wrapper = []          # goes before the launcher, in every way of running
         self.outside = self.folder("outside-")
@@ -102,6 +105,33 @@ class Scene:
         self.seen_as = str(self.shown) if self.is_lesser else "/mnt/shown"
         self.box_options += ["--read", f"{self.shown}:{self.seen_as}"]
         return self.shown
+
+    def tree(self, right="--read"):
+        """A directory that the box is shown, with a folder in it."""
+        self.shown = self.folder("shown-")
+        self.box_options += [right, str(self.shown)]
+        folder = self.shown / "folder"
+        folder.mkdir()
+        os.chown(folder, self.uid, -1)
+        folder.chmod(0o777)
+        return folder
+
+    def denied(self, right="--read"):
+        """A file in such a tree that the policy denies."""
+        path = self.file(self.tree(right) / "private", self.secret)
+        self.hides = ["--deny", str(path)]
+        return path
+
+    def credential(self, name):
+        """A file of a well-known name in a tree that is shown."""
+        self.tree()
+        path = self.shown / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (path.parent, *path.parent.parents):
+            if folder == self.shown.parent:
+                break
+            os.chown(folder, self.uid, -1)
+        return self.file(path, self.secret)
 
     def only(self, *programs):
         """From now on boxes may run the attack itself, a shell and these."""
@@ -239,6 +269,95 @@ class Scene:
         self.pass_fds = (fd,)
         return "canary"
 
+    def leaked_socket(self):
+        """One end of a pair, which the launcher inherits; the other one hears."""
+        ours, theirs = socket.socketpair()
+        self.serve_pair(ours)
+        self.stack.callback(theirs.close)
+        self.pass_fds = (theirs.fileno(),)
+        return []
+
+    def serve_pair(self, sock):
+        sock.setblocking(False)
+        self.stack.callback(sock.close)
+        self.reader = sock.fileno()
+
+    def giver(self, path):
+        """A socket of the host that hands the directory outside to whoever connects."""
+        sock = socket.socket(socket.AF_UNIX)
+        sock.bind(str(path))
+        os.chown(path, self.uid, -1)
+        os.chmod(path, 0o777)
+        sock.settimeout(TIMEOUT_S)
+        sock.listen()
+        self.stack.callback(sock.close)
+        held = os.open(self.outside, os.O_RDONLY | os.O_DIRECTORY)
+        self.stack.callback(os.close, held)
+
+        def give():
+            with contextlib.suppress(OSError):
+                peer, _ = sock.accept()
+                with peer:
+                    socket.send_fds(peer, [b"x"], [held])
+
+        threading.Thread(target=give, daemon=True).start()
+        return [str(path), self.canary.name]
+
+    def datagrams(self, path):
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        sock.bind(str(path))
+        os.chown(path, self.uid, -1)
+        os.chmod(path, 0o777)
+        self.serve_pair(sock)
+        return str(path)
+
+    def shown_device(self):
+        """A device node in a tree that the box is shown: the one that gives zeros."""
+        if os.geteuid():
+            pytest.skip("needs root, who makes the device")
+        path = self.tree() / "device"
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 5))
+        path.chmod(0o666)
+        return str(path)
+
+    def privileged(self, how):
+        """A copy of the attacks in a shown tree, setuid root or with a capability."""
+        if os.geteuid():
+            pytest.skip("needs root, who gives the privilege")
+        path = self.tree() / "privileged"
+        shutil.copy(self.program, path)
+        if how == "setuid":
+            path.chmod(0o4755)
+        else:
+            path.chmod(0o755)
+            os.setxattr(path, "security.capability", struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0))
+        return str(path)
+
+    def own_launcher(self):
+        """A copy of the programs in a directory that anybody can write."""
+        where = self.folder("launcher-")
+        for program in pathlib.Path(self.ringfort).parent.glob("ringfort*"):
+            shutil.copy(program, where)
+        self.ringfort = str(where / pathlib.Path(self.ringfort).name)
+        return self.ringfort
+
+    def deep(self, depth=60):
+        """Two paths of equal length: one leads down to a file of the host, the other nowhere at all."""
+        path = self.outside
+        for _ in range(depth):
+            path /= "d"
+            path.mkdir()
+            path.chmod(0o755)
+        self.file(path / "x", "")
+        there = str(path / "x")
+        name = self.outside.name
+        return [there, there.replace(name, name.replace("outside", "absent!"), 1)]
+
+    def raised(self):
+        """The secret, which is in the caller's environment, spelt so that searching finds no copy of itself."""
+        self.env["RF_CANARY"] = self.secret
+        return ["".join(chr(ord(c) + 1) for c in self.secret)]
+
     def tty(self):
         """From now on, runs have a controlling terminal: a pty of ours."""
         master, self.terminal = pty.openpty()
@@ -253,6 +372,9 @@ class Scene:
 
     def regular_output(self):
         self.stdout_file = self.file(self.outside / "output", self.secret + "\n")
+
+    def regular_errors(self):
+        self.stderr_file = self.file(self.outside / "errors", self.secret + "\n")
 
     def regular_input(self):
         path = self.file(self.outside / "input", self.secret)
@@ -269,7 +391,8 @@ class Scene:
 
     def launch(self, command, env=None, timeout=TIMEOUT_S):
         stdout = open(self.stdout_file, "ab") if self.stdout_file else subprocess.PIPE
-        options = dict(stdin=self.stdin, stdout=stdout, stderr=subprocess.PIPE)
+        stderr = open(self.stderr_file, "ab") if self.stderr_file else subprocess.PIPE
+        options = dict(stdin=self.stdin, stdout=stdout, stderr=stderr)
         if self.terminal is not None:
             options = dict(stdin=self.terminal, stdout=subprocess.PIPE, stderr=self.terminal)
 
@@ -287,6 +410,8 @@ class Scene:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise
+        if self.stderr_file:
+            stderr.close()
         if self.stdout_file:
             stdout.close()
             out = self.stdout_file.read_bytes()
@@ -297,7 +422,7 @@ class Scene:
         only = ["--command", ",".join(self.commands)] if self.commands else []
         weaker = ["--weaker", "allow"] if self.is_lesser else []
         return [*self.forbidden, str(launcher), "run", "--read", os.path.dirname(self.program),
-                "--write", str(self.workdir), *only, *weaker, *self.box_options, *options, "--"]
+                "--write", str(self.workdir), *only, *weaker, *self.box_options, *self.hides, *options, "--"]
 
     def has_cgroups(self):
         """Whether a box of this caller gets cgroups of its own on this machine."""

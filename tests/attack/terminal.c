@@ -55,6 +55,14 @@ static int paste(char **args)
 	return attack_reached(syscall(SYS_ioctl, find_terminal(), TIOCLINUX, &subcode));
 }
 
+static int paste_high(char **args)
+{
+	char subcode = 3;
+
+	(void)args;
+	return attack_reached(syscall(SYS_ioctl, find_terminal(), HIGH | TIOCLINUX, &subcode));
+}
+
 /* The discipline that it has already */
 static int set_discipline(char **args)
 {
@@ -144,6 +152,15 @@ static int read_output(char **args)
 	return fd < 0 ? fd : attack_read(fd);
 }
 
+/* The same of the error output, which is a stream of its own */
+static int read_errors(char **args)
+{
+	int fd = reopen(2);
+
+	(void)args;
+	return fd < 0 ? fd : attack_read(fd);
+}
+
 static int cut_output(char **args)
 {
 	int fd = reopen(1);
@@ -165,6 +182,7 @@ const struct attack attack_terminal[] = {
 	{ "tiocsti", type_bytes },
 	{ "tiocsti-high", type_bytes_high },
 	{ "tioclinux", paste },
+	{ "tioclinux-high", paste_high },
 	{ "tiocsetd", set_discipline },
 	{ "open-tty", open_terminal },
 	{ "tioccons", console },
@@ -173,6 +191,7 @@ const struct attack attack_terminal[] = {
 	{ "steal-terminal", steal_terminal },
 	{ "host-terminal", host_terminal },
 	{ "read-output", read_output },
+	{ "read-errors", read_errors },
 	{ "truncate-output", cut_output },
 	{ "write-input", write_input },
 	{ NULL, NULL },

@@ -82,9 +82,10 @@ def test_a_box_can_not_signal_another(scene):
         assert set(there) <= set(inside())  # the launcher may have got a janitor meanwhile
 
 
-def test_time_out_ends_what_ignores_signals(scene):
+@pytest.mark.parametrize("how", ["outstay", "outstay-stopped", "outstay-forking"])
+def test_time_out_ends_what_ignores_signals(scene, how):
     began = time.monotonic()
-    said = scene.in_box("outstay", scene.token, options=["--time", "300ms"])
+    said = scene.in_box(how, scene.token, options=["--time", "300ms"])
     assert said.code == 124, said
     assert not scene.survivors()
     assert time.monotonic() - began < 2
@@ -115,6 +116,34 @@ def test_a_planted_link_does_not_widen_the_next_run(scene):
     said = scene.in_box("read", "/mnt/canary")
     assert scene.secret not in said.out, "the host's side followed the link"
     assert said.code in (125, 126), said
+
+
+def test_a_link_that_comes_and_goes_does_not_widen_a_run(scene):
+    """A directory that a box may write is swapped for a link while the launcher opens what lies beneath."""
+    inner, link = scene.workdir / "data", scene.workdir / "link"
+    inner.mkdir()
+    scene.file(inner / "canary", "mine")
+    os.chown(inner, scene.uid, -1)
+    inner.chmod(0o777)
+    link.symlink_to(scene.outside)
+    os.lchown(link, scene.uid, -1)
+    swapper = subprocess.Popen([*scene.as_user(), scene.program, "swap", str(inner), str(link)],
+                               start_new_session=True)
+    try:
+        assert until(lambda: scene.secret in (inner / "canary").read_text()), "the race itself is none"
+        assert until(lambda: "mine" in (inner / "canary").read_text())
+        scene.box_options = ["--read", f"{inner}:/mnt/data"]
+        command = scene.box_command()
+        command = [word for i, word in enumerate(command) if "--write" not in command[max(0, i - 1):i + 1]]
+        words = []
+        for _ in range(40):
+            said = scene.launch([*command, scene.program, "read", "/mnt/data/canary"])
+            assert scene.secret not in said.out, "the host's side followed the link"
+            words.append(said.loot or said.code)
+        assert "mine" in words and {125, 126} & set(words), f"the race was never close: {words}"
+    finally:
+        os.killpg(swapper.pid, signal.SIGKILL)
+        swapper.wait()
 
 
 @pytest.mark.parametrize("place", ["/proc/sys/kernel", "/sys/kernel", "/dev/shm"])
