@@ -34,8 +34,6 @@
 #define MAX_WORDS      128
 #define QUIET_EVERY    20
 
-extern char **environ;
-
 static struct contender {
 	char **argv; /* points into main()'s, ends with NULL */
 	int rounds;
@@ -279,7 +277,7 @@ static void read_contenders(char **word)
 	while (*word) {
 		struct contender *c = &contenders[n_contenders++];
 
-		if (strcmp(*word, ":::") || n_contenders > MAX_CONTENDERS)
+		if (strcmp(*word, ":::") != 0 || n_contenders > MAX_CONTENDERS)
 			die("a contender begins with \":::\", and there may be 32");
 		*word++ = NULL; /* ends the words of the one before */
 		c->rounds = 300;
