@@ -1,0 +1,68 @@
+"""Nothing of one box is visible to the next, whatever it left behind.
+
+A program leaves traces wherever a program can (traces.py): ports, counters, files, memory, shared
+memory, processes that ignore every signal.  What a program finds in a box afterwards is what one found
+before, and what should be different in every box is.
+"""
+import json
+import pathlib
+
+import pytest
+
+TRACES = (pathlib.Path(__file__).parent / "traces.py").read_text()
+LIMITS = ("--memory", "200M", "--pids", "64")
+
+
+@pytest.fixture
+def python(need):
+    need("/usr/bin/python3")
+    return ["--", "/usr/bin/python3", "-c", TRACES]
+
+
+def find(run_box, python, *options):
+    code, out, err = run_box(*options, *python, "look", stdin=b"this box's own")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def leave(run_box, python, *options):
+    """A box that ends in disorder, with input that it never read."""
+    code, out, err = run_box(*options, *python, "leave", stdin=b"the box before's" * 100000)
+    assert code == 137 and out == b"16 64\n", (code, out, err)
+
+
+def differences(one, other):
+    return {key: (one[key], other[key]) for key in one if one[key] != other[key]}
+
+
+def test_a_box_finds_nothing_of_those_before_it(run_box, as_who, python):
+    first = find(run_box, python, *LIMITS)
+    assert first["same"]["held ports"] == [] and first["same"]["new memory"] == 0
+    assert first["same"]["shared memory"][0] == -1 and first["same"]["standard input"] == (
+        "this box's own")
+    for _ in range(3):
+        leave(run_box, python, *LIMITS)
+        later = find(run_box, python, *LIMITS)
+        assert differences(first["same"], later["same"]) == {}
+
+
+def test_what_should_be_of_one_box_alone_is(run_box, as_who, python):
+    found = [find(run_box, python)["unlike"] for _ in range(5)]
+    for key in found[0]:
+        values = {each[key] for each in found}
+        assert len(values) == len(found), f"{key}: {values}"
+
+
+def test_what_one_box_used_is_not_counted_for_the_next(run_json, as_who, python):
+    assert run_json(*LIMITS, *python, "leave")["usage"]["memory_peak"] > 64 * 2**20
+    usage = run_json(*LIMITS, "--", "/bin/true")["usage"]
+    assert usage["memory_peak"] < 16 * 2**20 and usage["disk"] == 0 and (usage["pids_peak"] or 0) <= 3
+
+
+def test_the_probe_sees_traces_where_they_are_handed_on(run_box, as_who, python):
+    """The control: boxes that share a network, the host's, do find each other's traces there."""
+    shared = ("--net", "host", *LIMITS)
+    first = find(run_box, python, *shared)
+    assert run_box(*shared, *python, "leave").code == 137
+    assert {"interfaces", "network"} <= set(
+        differences(first["same"], find(run_box, python, *shared)["same"]))
