@@ -61,6 +61,17 @@ void rf_buf_add(struct rf_buf *buf, const void *data, size_t len)
 	buf->data[buf->len] = '\0';
 }
 
+char *rf_buf_reserve(struct rf_buf *buf, size_t len)
+{
+	return reserve(buf, len) ? buf->data + buf->len : NULL;
+}
+
+void rf_buf_grew(struct rf_buf *buf, size_t len)
+{
+	buf->len += len;
+	buf->data[buf->len] = '\0';
+}
+
 void rf_buf_puts(struct rf_buf *buf, const char *text)
 {
 	rf_buf_add(buf, text, strlen(text));

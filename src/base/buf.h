@@ -29,6 +29,13 @@ void rf_buf_add(struct rf_buf *buf, const void *data, size_t len);
 void rf_buf_puts(struct rf_buf *buf, const char *text);
 void rf_buf_printf(struct rf_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * Makes room for `len` more bytes, and gives the place behind the last one to write them to;
+ * rf_buf_grew() then says how many it were.  NULL, and failed, if there is no room.
+ */
+char *rf_buf_reserve(struct rf_buf *buf, size_t len);
+void rf_buf_grew(struct rf_buf *buf, size_t len);
+
 /* Gives the bytes, to be freed with free(), and leaves the buffer empty.  NULL if it failed. */
 char *rf_buf_take(struct rf_buf *buf);
 

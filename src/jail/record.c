@@ -14,47 +14,19 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/rundir.h"
 #include "jail/scratch.h"
 
 #define STATE_OF_ROOT "/var/lib/ringfort"
-#define RUN_OF_ROOT   "/run/ringfort"
-
-/* The path of $RUN, or false where an ordinary user has no runtime directory. */
-static bool run_path(char *path, size_t size)
-{
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	char usual[32];
-	struct stat st;
-
-	if (geteuid() == 0)
-		return snprintf(path, size, RUN_OF_ROOT) > 0;
-	/* Not set by su, cron and services, though the directory is mostly there. */
-	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)geteuid());
-	if (!runtime)
-		runtime = usual;
-	if (runtime[0] != '/' || lstat(runtime, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    st.st_uid != geteuid() || st.st_mode & 077)
-		return false;
-	return snprintf(path, size, "%s/ringfort", runtime) < (int)size;
-}
 
 /* Opens $RUN, or a folder in it, making it if need be.  Returns a descriptor or a negative errno. */
 static int open_run(const char *folder)
 {
-	char path[4096];
-	RF_AUTO_FD int run = -1;
-	struct stat st;
+	RF_AUTO_FD int run = rf_rundir_open(true);
 	int dir;
 
-	if (!run_path(path, sizeof(path)))
-		return -ENOENT;
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	run = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (run < 0 || fstat(run, &st) < 0)
-		return -errno;
-	if (st.st_uid != geteuid() || st.st_mode & 077)
-		return -EPERM;
+	if (run < 0)
+		return run;
 	if (!folder)
 		return rf_fd_take(&run);
 	dir = openat(run, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -66,7 +38,8 @@ static int open_run(const char *folder)
 
 static int fail_run(struct rf_err *err, int code)
 {
-	rf_fail(err, code, "open %s", geteuid() == 0 ? RUN_OF_ROOT : "$XDG_RUNTIME_DIR/ringfort");
+	rf_fail(err, code, "open %s",
+		geteuid() == 0 ? RF_RUNDIR_OF_ROOT : "$XDG_RUNTIME_DIR/ringfort");
 	return rf_fail_hint(err, "it must be a directory of yours with mode 0700");
 }
 
@@ -311,10 +284,10 @@ bool rf_record_is_ours(int fd)
 	path[len] = '\0';
 	if (state && state[0] == '/')
 		snprintf(users, sizeof(users), "%s/ringfort", state);
-	if (!run_path(run, sizeof(run)))
+	if (!rf_rundir_path(run, sizeof(run)))
 		run[0] = '\0';
 	for (const char *const *ours =
-		     (const char *const[]){ RUN_OF_ROOT, STATE_OF_ROOT, run, users, NULL };
+		     (const char *const[]){ RF_RUNDIR_OF_ROOT, STATE_OF_ROOT, run, users, NULL };
 	     *ours; ours++)
 		if (**ours && access(*ours, F_OK) == 0 &&
 		    (rf_path_is_beneath(path, *ours) || rf_path_is_beneath(*ours, path)))

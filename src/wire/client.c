@@ -1,0 +1,263 @@
+/*
+ * The client's side: see client.h.
+ *
+ * A private warden is started by a grandchild, which the child does not wait for: so the warden belongs
+ * to the system's pid 1, and a program that counts its children, or waits for any of them, never
+ * meets one of ours.  Both are made with CLONE_VM and CLONE_VFORK on a stack of their own, with all
+ * signals blocked, as posix_spawn(3) does it: no copy of the caller's memory, no handler of the caller's
+ * that runs in them, and no lock that a thread could have left behind.
+ */
+#include "wire/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/kernel.h"
+#include "base/rundir.h"
+
+#define STACK      (32 * 1024) /* of the child, and as much of the grandchild */
+#define WARDEN_FD  3
+#define ABOVE      10 /* descriptors from here on are not in the way of 0 to 3 */
+#define MANY_FILES 65536
+
+/* ------------------------------------------------------------- a warden that there is */
+
+static int check_socket(int run, struct rf_err *err)
+{
+	struct stat st;
+
+	if (fstatat(run, RF_CLIENT_SOCKET, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return rf_fail(err, -errno, "the warden's socket");
+	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
+		return rf_fail_say(err, -EPERM, "the warden's socket is not a socket of yours");
+	return 0;
+}
+
+static int check_peer(int fd, struct rf_err *err)
+{
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return rf_fail(err, -errno, "look who the warden is");
+	if (peer.uid != geteuid())
+		return rf_fail_say(err, -EPERM, "the warden belongs to user %u, and not to you",
+				   (unsigned)peer.uid);
+	return 0;
+}
+
+int rf_client_connect(int *ret_fd, struct rf_err *err)
+{
+	RF_AUTO_FD int run = rf_rundir_open(false);
+	RF_AUTO_FD int fd = -1;
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int code;
+
+	if (run < 0)
+		return rf_fail(err, run, "the folder of the warden's socket");
+	if (check_socket(run, err) < 0)
+		return err->code;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return rf_fail(err, -errno, "a socket");
+	/* By the open folder: a path of any length, and nobody can put another one in its place. */
+	snprintf(name.sun_path, sizeof(name.sun_path), "/proc/self/fd/%d/" RF_CLIENT_SOCKET, run);
+	do
+		code = connect(fd, (struct sockaddr *)&name, sizeof(name));
+	while (code < 0 && errno == EINTR);
+	if (code < 0)
+		return rf_fail(err, -errno, "connect to the warden");
+	if (check_peer(fd, err) < 0)
+		return err->code;
+	*ret_fd = rf_fd_take(&fd);
+	return 0;
+}
+
+/* ------------------------------------------------------------- a warden of one's own */
+
+/* What the child and the grandchild, which share our memory, are given and give back. */
+struct birth {
+	const char *program;
+	int fd;
+	char *stack;      /* of the grandchild: its end */
+	int code;         /* negative errno, or 0 */
+	const char *what; /* failed */
+};
+
+static int fail_birth(struct birth *birth, const char *what)
+{
+	birth->code = -errno;
+	birth->what = what;
+	return 127;
+}
+
+static void close_the_rest(void)
+{
+	if (rf_kernel_close_range(WARDEN_FD + 1, ~0u, 0) == 0)
+		return;
+	for (int fd = WARDEN_FD + 1; fd < MANY_FILES; fd++) /* before Linux 5.9 */
+		close(fd);
+}
+
+/* The caller's ignored signals would stay ignored; its handlers end with exec, and can't run before. */
+static void forget_signals(void)
+{
+	struct sigaction usual = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, &usual, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int become_warden(void *data)
+{
+	struct birth *birth = data;
+	char *argv[] = { (char *)(uintptr_t)birth->program, (char *)(uintptr_t) "--private", NULL };
+	int fd = fcntl(birth->fd, F_DUPFD, ABOVE), null;
+
+	if (fd < 0)
+		return fail_birth(birth, "a descriptor");
+	null = open("/dev/null", O_RDWR);
+	if (null < 0)
+		return fail_birth(birth, "open /dev/null");
+	for (int i = 0; i < WARDEN_FD; i++)
+		if (dup2(null, i) < 0)
+			return fail_birth(birth, "a descriptor");
+	if (dup2(fd, WARDEN_FD) < 0)
+		return fail_birth(birth, "a descriptor");
+	close_the_rest();
+	setsid(); /* keys that are typed in the caller's terminal are not for it */
+	if (chdir("/") < 0)
+		return fail_birth(birth, "change to /");
+	forget_signals();
+	execve(birth->program, argv, environ);
+	return fail_birth(birth, birth->program);
+}
+
+/* Ends at once: the system's pid 1 takes the grandchild over. */
+static int bear_warden(void *data)
+{
+	struct birth *birth = data;
+
+	if (clone(become_warden, birth->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, birth) < 0)
+		fail_birth(birth, "a process");
+	return 0;
+}
+
+static int start(struct birth *birth, struct rf_err *err)
+{
+	char *stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	sigset_t all, before;
+	int child, got;
+
+	if (stacks == MAP_FAILED)
+		return rf_fail(err, -errno, "memory for a stack");
+	birth->stack = stacks + 2 * STACK;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	/* Without a signal at its end, it is no child that anybody else waits for. */
+	child = clone(bear_warden, stacks + STACK, CLONE_VM | CLONE_VFORK, birth);
+	if (child < 0)
+		fail_birth(birth, "a process");
+	do
+		got = child < 0 ? 0 : waitpid(child, NULL, __WALL);
+	while (got < 0 && errno == EINTR);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	munmap(stacks, 2 * STACK);
+	if (birth->code == 0)
+		return 0;
+	rf_fail(err, birth->code, "start the warden: %s", birth->what);
+	if (birth->code == -ENOENT)
+		rf_fail_hint(err, "install Ringfort, or say where the program ringfort-warden is");
+	return err->code;
+}
+
+int rf_client_private(const char *program, int *ret_fd, struct rf_err *err)
+{
+	int pair[2];
+	struct birth birth = { .program = program };
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return rf_fail(err, -errno, "a pair of sockets");
+	birth.fd = pair[1];
+	if (start(&birth, err) == 0)
+		*ret_fd = rf_fd_take(&pair[0]);
+	rf_fd_done(&pair[0]);
+	rf_fd_done(&pair[1]);
+	return birth.code;
+}
+
+/* ------------------------------------------------------------- asking */
+
+int rf_client_join(int fd, int *ret_fd, struct rf_err *err)
+{
+	int pair[2], code;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return rf_fail(err, -errno, "a pair of sockets");
+	code = rf_wire_send(fd, RF_WIRE_JOIN, 0, NULL, 0, &pair[1], 1, err);
+	if (code == 0)
+		*ret_fd = rf_fd_take(&pair[0]);
+	rf_fd_done(&pair[0]);
+	rf_fd_done(&pair[1]);
+	return code;
+}
+
+int rf_client_hello(int fd, int timeout_ms, struct rf_wire_welcome *ret_welcome, struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf buf;
+	RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	int got;
+
+	rf_buf_init(&buf, RF_WIRE_ROOM);
+	if (rf_wire_send(fd, RF_WIRE_HELLO, 0, NULL, 0, NULL, 0, err) < 0)
+		return err->code;
+	do
+		got = poll(&wait, 1, timeout_ms);
+	while (got < 0 && errno == EINTR);
+	if (got <= 0)
+		return rf_fail_say(err, -ETIMEDOUT, "the warden does not answer");
+	got = rf_wire_receive(fd, RF_WIRE_WARDEN, &buf, &message, err);
+	if (got < 0)
+		return got;
+	if (got == 0)
+		return rf_fail_say(err, -ECONNRESET, "the warden has ended");
+	if (message.type == RF_WIRE_REFUSED)
+		return rf_wire_refused(&message, err);
+	return rf_wire_welcome(&message, ret_welcome, err);
+}
+
+int rf_client_run(int fd, uint64_t id, const struct rf_errand *errand, const int stdio[3],
+		  struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, RF_WIRE_BODY);
+	if (rf_errand_check(errand, err) < 0)
+		return err->code;
+	rf_errand_pack(errand, &body);
+	if (body.has_failed) {
+		rf_fail_say(err, -E2BIG, "what is asked for is longer than %d MiB",
+			    RF_WIRE_BODY >> 20);
+		return rf_fail_hint(err, "bring less code along, or show it as a file");
+	}
+	return rf_wire_send(fd, RF_WIRE_RUN, id, body.data, body.len, stdio, 3, err);
+}

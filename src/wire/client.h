@@ -1,0 +1,45 @@
+/*
+ * The client's side: finds or starts a warden, and asks it for runs.
+ *
+ * Safe in programs with threads: nothing here changes the process (no signal handler, no umask, no
+ * working directory), waits for children that it did not make, or leaves one behind; descriptors are
+ * close-on-exec from the start.
+ */
+#ifndef RF_WIRE_CLIENT_H
+#define RF_WIRE_CLIENT_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "wire/errand.h"
+#include "wire/wire.h"
+
+#define RF_CLIENT_SOCKET "warden.sock" /* in $RUN */
+
+/*
+ * Connects to the user's standing warden.  -ENOENT or -ECONNREFUSED: there is none.  Its directory,
+ * its socket and the process behind it must be the caller's own.  Gives `*ret_fd`.
+ */
+int rf_client_connect(int *ret_fd, struct rf_err *err);
+
+/*
+ * Starts a warden for this process alone, `program` with --private, and gives the connection: when its
+ * last connection closes, it ends.  It is nobody's child that could be waited for.
+ */
+int rf_client_private(const char *program, int *ret_fd, struct rf_err *err);
+
+/* Makes a further connection to a warden by way of one that there is.  Gives `*ret_fd`. */
+int rf_client_join(int fd, int *ret_fd, struct rf_err *err);
+
+/* Asks who is there, and waits for the answer, at most `timeout_ms`. */
+int rf_client_hello(int fd, int timeout_ms, struct rf_wire_welcome *ret_welcome,
+		    struct rf_err *err);
+
+/*
+ * Asks for a run with these three as its stdin, stdout and stderr (borrows all; once it is sent, the
+ * caller's copies of them are to be closed).
+ */
+int rf_client_run(int fd, uint64_t id, const struct rf_errand *errand, const int stdio[3],
+		  struct rf_err *err);
+
+#endif

@@ -1,0 +1,325 @@
+/* What a client and the warden say to each other: see wire.h. */
+#include "wire/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/pack.h"
+
+#define SHORT      (RF_WIRE_PACKET - sizeof(struct rf_wire_head)) /* bytes that fit into a packet */
+#define RESULT_MAX (4 * 1024 * 1024)
+#define HELLO_MAX  256
+#define ERROR_MAX  1024
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
+#endif
+
+/* clang-format off */
+static const struct shape {
+	const char *name;
+	enum rf_wire_side from;
+	size_t fds;         /* exactly */
+	size_t least, most; /* bytes of the body */
+} shapes[RF_WIRE_COUNT] = {
+	[RF_WIRE_HELLO]   = { "HELLO",   RF_WIRE_CLIENT, 0, 0, HELLO_MAX },
+	[RF_WIRE_JOIN]    = { "JOIN",    RF_WIRE_CLIENT, 1, 0, 0 },
+	[RF_WIRE_RUN]     = { "RUN",     RF_WIRE_CLIENT, 3, 1, RF_WIRE_BODY },
+	[RF_WIRE_SIGNAL]  = { "SIGNAL",  RF_WIRE_CLIENT, 0, sizeof(uint32_t), sizeof(uint32_t) },
+	[RF_WIRE_END]     = { "END",     RF_WIRE_CLIENT, 0, sizeof(uint32_t), sizeof(uint32_t) },
+	[RF_WIRE_WELCOME] = { "WELCOME", RF_WIRE_WARDEN, 0,
+			      sizeof(struct rf_wire_welcome), sizeof(struct rf_wire_welcome) },
+	[RF_WIRE_STARTED] = { "STARTED", RF_WIRE_WARDEN, 0,
+			      sizeof(struct rf_wire_started), sizeof(struct rf_wire_started) },
+	[RF_WIRE_ENDED]   = { "ENDED",   RF_WIRE_WARDEN, 0, 1, RESULT_MAX },
+	[RF_WIRE_REFUSED] = { "REFUSED", RF_WIRE_WARDEN, 0, 1, ERROR_MAX },
+};
+/* clang-format on */
+
+/* The kernel fills it from its start: aligned as its first part demands. */
+union control {
+	struct cmsghdr head;
+	char room[CMSG_SPACE(RF_WIRE_FDS * sizeof(int))];
+};
+
+static const struct shape *shape_of(unsigned type)
+{
+	return type < RF_WIRE_COUNT && shapes[type].name ? &shapes[type] : NULL;
+}
+
+const char *rf_wire_name(unsigned type)
+{
+	const struct shape *shape = shape_of(type);
+
+	return shape ? shape->name : "?";
+}
+
+/* ------------------------------------------------------------- sending */
+
+/* A body that no packet holds, in memory that can be passed on. */
+static int put_aside(const void *body, size_t len, int *ret_fd, struct rf_err *err)
+{
+	RF_AUTO_FD int fd = memfd_create("ringfort", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	int code;
+
+	if (fd < 0 && errno == EINVAL) /* before 6.3 */
+		fd = memfd_create("ringfort", MFD_CLOEXEC);
+	if (fd < 0)
+		return rf_fail(err, -errno, "memory for a message");
+	code = rf_fd_write(fd, body, len);
+	if (code < 0)
+		return rf_fail(err, code, "memory for a message");
+	*ret_fd = rf_fd_take(&fd);
+	return 0;
+}
+
+static void add_fds(struct msghdr *packet, union control *control, const int *fds, size_t count)
+{
+	if (count == 0)
+		return;
+	packet->msg_control = control;
+	packet->msg_controllen = (socklen_t)CMSG_SPACE(count * sizeof(int));
+	control->head.cmsg_level = SOL_SOCKET;
+	control->head.cmsg_type = SCM_RIGHTS;
+	control->head.cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(int));
+	memcpy(CMSG_DATA(&control->head), fds, count * sizeof(int));
+}
+
+int rf_wire_send(int fd, enum rf_wire_type type, uint64_t id, const void *body, size_t len,
+		 const int *fds, size_t fd_count, struct rf_err *err)
+{
+	const struct shape *shape = shape_of(type);
+	struct rf_wire_head head = { (uint32_t)len, RF_WIRE_VERSION, (uint16_t)type, id };
+	struct iovec parts[2] = { { &head, sizeof(head) }, { (void *)(uintptr_t)body, len } };
+	struct msghdr packet = { .msg_iov = parts, .msg_iovlen = len > 0 ? 2 : 1 };
+	union control control = { 0 };
+	int all[RF_WIRE_FDS];
+	RF_AUTO_FD int aside = -1;
+	ssize_t n;
+
+	if (!shape || fd_count != shape->fds || len < shape->least || len > shape->most) {
+		rf_fail_say(err, -EMSGSIZE, "a message %s of %zu bytes with %zu descriptors",
+			    rf_wire_name(type), len, fd_count);
+		return rf_fail_hint(err, "bring less code along, or show it as a file");
+	}
+	memcpy(all, fds ? fds : all, fd_count * sizeof(int));
+	if (len > SHORT) {
+		if (put_aside(body, len, &aside, err) < 0)
+			return err->code;
+		all[fd_count++] = aside;
+		packet.msg_iovlen = 1;
+	}
+	add_fds(&packet, &control, all, fd_count);
+	do
+		n = sendmsg(fd, &packet, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return rf_fail(err, -errno, "send %s", shape->name);
+	return 0;
+}
+
+int rf_wire_refuse(int fd, uint64_t id, const struct rf_err *why, struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, ERROR_MAX);
+	rf_pack_err(&body, why);
+	return rf_wire_send(fd, RF_WIRE_REFUSED, id, body.data, body.len, NULL, 0, err);
+}
+
+/* ------------------------------------------------------------- receiving */
+
+void rf_wire_done(struct rf_wire_message *message)
+{
+	for (size_t i = 0; i < RF_WIRE_FDS; i++)
+		rf_fd_done(&message->fds[i]);
+	message->fd_count = 0;
+}
+
+/* Owns every descriptor that came along, whatever else is wrong. */
+static void take_fds(struct msghdr *packet, struct rf_wire_message *message)
+{
+	struct cmsghdr *part = CMSG_FIRSTHDR(packet);
+
+	for (; part; part = CMSG_NXTHDR(packet, part)) {
+		size_t bytes = part->cmsg_len - CMSG_LEN(0);
+		int fd;
+
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = 0; at + sizeof(fd) <= bytes; at += sizeof(fd)) {
+			memcpy(&fd, CMSG_DATA(part) + at, sizeof(fd));
+			if (message->fd_count < RF_WIRE_FDS)
+				message->fds[message->fd_count++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+/* Copies a long body out of its memfd.  Nothing else is read: another file could make us wait. */
+static int fetch(int fd, size_t len, struct rf_buf *buf, struct rf_err *err)
+{
+	char *body = rf_buf_reserve(buf, len);
+	struct stat st;
+	size_t got = 0;
+
+	if (!body)
+		return rf_fail(err, -ENOMEM, "a body of %zu bytes", len);
+	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return rf_fail_say(err, -EBADMSG, "its body is in no memfd");
+	if (st.st_size < 0 || (uint64_t)st.st_size != len)
+		return rf_fail_say(err, -EBADMSG, "its body is not as long as it says");
+	while (got < len) {
+		ssize_t n = pread(fd, body + got, len - got, (off_t)got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return rf_fail_say(err, -EBADMSG, "its body was cut while it was read");
+		got += (size_t)n;
+	}
+	rf_buf_grew(buf, len);
+	return 0;
+}
+
+/* Holds a packet in `buf` against the table, and sees to it that its body is there, too. */
+static int check(enum rf_wire_side from, struct rf_buf *buf, struct rf_wire_message *message,
+		 struct rf_err *err)
+{
+	const struct shape *shape;
+	struct rf_wire_head head;
+	size_t rest, fds;
+
+	if (buf->len < sizeof(head))
+		return rf_fail_say(err, -EBADMSG, "a message of %zu bytes has no head", buf->len);
+	memcpy(&head, buf->data, sizeof(head));
+	rest = buf->len - sizeof(head);
+	if (head.version != RF_WIRE_VERSION) {
+		rf_fail_say(err, -EPROTO, "a message of version %u, and not of %u", head.version,
+			    RF_WIRE_VERSION);
+		return rf_fail_hint(err, "the warden and its client must be of one version: "
+					 "restart what is older");
+	}
+	shape = shape_of(head.type);
+	if (!shape || shape->from != from)
+		return rf_fail_say(err, -EBADMSG, "a message of type %u (%s) from the %s",
+				   head.type, rf_wire_name(head.type),
+				   from == RF_WIRE_CLIENT ? "client" : "warden");
+	if (head.length < shape->least || head.length > shape->most)
+		return rf_fail_say(err, -EBADMSG, "%s of %u bytes", shape->name, head.length);
+	fds = shape->fds + (head.length > SHORT);
+	if (message->fd_count != fds)
+		return rf_fail_say(err, -EBADMSG, "%s with %zu descriptors, and not %zu",
+				   shape->name, message->fd_count, fds);
+	if (rest != (head.length > SHORT ? 0 : head.length))
+		return rf_fail_say(err, -EBADMSG, "%s says %u bytes and has %zu", shape->name,
+				   head.length, rest);
+	if (head.length > SHORT) {
+		if (fetch(message->fds[fds - 1], head.length, buf, err) < 0)
+			return rf_fail_in(err, "%s", shape->name);
+		rf_fd_done(&message->fds[fds - 1]);
+		message->fd_count--;
+	}
+	message->type = (enum rf_wire_type)head.type;
+	message->id = head.id;
+	message->body = buf->data + sizeof(head);
+	message->len = head.length;
+	return 0;
+}
+
+int rf_wire_receive(int fd, enum rf_wire_side from, struct rf_buf *buf,
+		    struct rf_wire_message *ret_message, struct rf_err *err)
+{
+	union control control;
+	struct iovec part = { NULL, RF_WIRE_PACKET };
+	struct msghdr how = { .msg_iov = &part,
+			      .msg_iovlen = 1,
+			      .msg_control = &control,
+			      .msg_controllen = sizeof(control) };
+	struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+	ssize_t n;
+	int code;
+
+	rf_buf_clear(buf);
+	part.iov_base = rf_buf_reserve(buf, RF_WIRE_PACKET);
+	if (!part.iov_base)
+		return rf_fail(err, -ENOMEM, "receive a message");
+	do
+		n = recvmsg(fd, &how, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == ECONNRESET ? 0 : rf_fail(err, -errno, "receive a message");
+	take_fds(&how, &message);
+	rf_buf_grew(buf, (size_t)n);
+	if (how.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		code = rf_fail_say(err, -EBADMSG, "a message with too many %s",
+				   how.msg_flags & MSG_TRUNC ? "bytes" : "descriptors");
+	else
+		code = n == 0 ? 0 : check(from, buf, &message, err);
+	if (code < 0 || n == 0) {
+		rf_wire_done(&message);
+		return code;
+	}
+	*ret_message = message;
+	return 1;
+}
+
+/* ------------------------------------------------------------- what bodies say */
+
+int rf_wire_welcome(const struct rf_wire_message *message, struct rf_wire_welcome *ret_welcome,
+		    struct rf_err *err)
+{
+	struct rf_wire_welcome welcome;
+
+	if (message->type != RF_WIRE_WELCOME || message->len != sizeof(welcome))
+		return rf_fail_say(err, -EBADMSG, "%s, and no WELCOME",
+				   rf_wire_name(message->type));
+	memcpy(&welcome, message->body, sizeof(welcome));
+	if (!memchr(welcome.version, '\0', sizeof(welcome.version)) || welcome.is_lesser > 1)
+		return rf_fail_say(err, -EBADMSG, "a malformed WELCOME");
+	*ret_welcome = welcome;
+	return 0;
+}
+
+int rf_wire_started(const struct rf_wire_message *message, struct rf_wire_started *ret_started,
+		    struct rf_err *err)
+{
+	struct rf_wire_started started;
+
+	if (message->type != RF_WIRE_STARTED || message->len != sizeof(started))
+		return rf_fail_say(err, -EBADMSG, "%s, and no STARTED",
+				   rf_wire_name(message->type));
+	memcpy(&started, message->body, sizeof(started));
+	if (!memchr(started.id, '\0', sizeof(started.id)))
+		return rf_fail_say(err, -EBADMSG, "a malformed STARTED");
+	*ret_started = started;
+	return 0;
+}
+
+uint32_t rf_wire_u32(const struct rf_wire_message *message)
+{
+	uint32_t value = 0;
+
+	if (message->len == sizeof(value))
+		memcpy(&value, message->body, sizeof(value));
+	return value;
+}
+
+int rf_wire_refused(const struct rf_wire_message *message, struct rf_err *err)
+{
+	struct rf_pack_reader in;
+
+	rf_pack_read_init(&in, message->body, message->len);
+	rf_pack_read_err(&in, err);
+	if (!rf_pack_is_whole(&in) || message->type != RF_WIRE_REFUSED || err->code == 0)
+		return rf_fail_say(err, -EBADMSG, "a malformed REFUSED");
+	return err->code;
+}

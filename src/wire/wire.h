@@ -1,0 +1,111 @@
+/*
+ * What a client and the warden say to each other, on a SOCK_SEQPACKET socket.
+ *
+ * A message is one packet: a head, a body, and descriptors.  One table says for each type who may send
+ * it, how many descriptors come with it, and how long its body is; the receiver holds every packet
+ * against it, so what a handler sees has the right shape.  A body that is too long for a packet lies in a
+ * memfd, which is passed as the last descriptor and copied, never mapped.  docs/protocols/warden.md
+ * tells the whole conversation.
+ *
+ * Both ends belong to the same user and the same version of Ringfort, so numbers are in this machine's
+ * order; what is received is mistrusted all the same.
+ */
+#ifndef RF_WIRE_WIRE_H
+#define RF_WIRE_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define RF_WIRE_VERSION 1
+#define RF_WIRE_PACKET  (64 * 1024)        /* bytes of a packet, head and all */
+#define RF_WIRE_BODY    (24 * 1024 * 1024) /* bytes of a body: code of RF_MAX_CODE, and the rest */
+#define RF_WIRE_ROOM    (RF_WIRE_BODY + RF_WIRE_PACKET) /* the maximum of a buffer to receive into */
+#define RF_WIRE_FDS     4 /* descriptors of a message, a long body's among them */
+
+enum rf_wire_side {
+	RF_WIRE_CLIENT,
+	RF_WIRE_WARDEN
+};
+
+enum rf_wire_type {
+	/* From the client: */
+	RF_WIRE_HELLO = 1, /* who are you? */
+	RF_WIRE_JOIN,      /* a socket that becomes a further connection */
+	RF_WIRE_RUN,       /* an errand (errand.h); its stdin to read, stdout and stderr to write */
+	RF_WIRE_SIGNAL,    /* u32: a signal for the program */
+	RF_WIRE_END,       /* u32: kill it, for that limit; RF_LIMIT_COUNT: for none */
+	/* From the warden: */
+	RF_WIRE_WELCOME, /* struct rf_wire_welcome */
+	RF_WIRE_STARTED, /* struct rf_wire_started: the program runs */
+	RF_WIRE_ENDED,   /* a packed result: it is over, and nothing of the box is left */
+	RF_WIRE_REFUSED, /* a packed error: there will be no run */
+	RF_WIRE_COUNT
+};
+
+struct rf_wire_head {
+	uint32_t length; /* bytes of the body */
+	uint16_t version;
+	uint16_t type;
+	uint64_t id; /* chosen by the client for a run; answers carry it */
+};
+
+struct rf_wire_welcome {
+	char version[32]; /* of Ringfort */
+	uint32_t pid, uid;
+	uint32_t is_lesser; /* boxes are lesser ones here: see docs/lesser-box.md */
+};
+
+struct rf_wire_started {
+	char id[24];   /* of the box */
+	uint32_t pid;  /* its pid 1, on the host */
+	uint32_t rest; /* zero */
+};
+
+/* A message as it was received: owns its descriptors, which are close-on-exec. */
+struct rf_wire_message {
+	enum rf_wire_type type;
+	uint64_t id;
+	const char *body; /* in the buffer that it was received into, with a NUL behind it */
+	size_t len;
+	int fds[RF_WIRE_FDS]; /* or -1 */
+	size_t fd_count;
+};
+
+#define RF_AUTO_WIRE __attribute__((cleanup(rf_wire_done)))
+
+/*
+ * Sends a message (borrows all of it).  Waits only on a blocking socket; never raises SIGPIPE.
+ * Returns 0 or a negative errno.
+ */
+int rf_wire_send(int fd, enum rf_wire_type type, uint64_t id, const void *body, size_t len,
+		 const int *fds, size_t fd_count, struct rf_err *err);
+
+/*
+ * Receives a message that `from` sent into `buf`, which is cleared first.  Returns 1 and gives `*ret_message`, to be ended with rf_wire_done(); 0 at the
+ * end of the connection; or a negative errno: -EAGAIN if there is none, -EPROTO and -EBADMSG for what
+ * is no message, with all descriptors closed that came along.
+ */
+int rf_wire_receive(int fd, enum rf_wire_side from, struct rf_buf *buf,
+		    struct rf_wire_message *ret_message, struct rf_err *err);
+
+/* Closes what was not taken. */
+void rf_wire_done(struct rf_wire_message *message);
+
+/* What a body says.  Each fails with -EBADMSG. */
+int rf_wire_welcome(const struct rf_wire_message *message, struct rf_wire_welcome *ret_welcome,
+		    struct rf_err *err);
+int rf_wire_started(const struct rf_wire_message *message, struct rf_wire_started *ret_started,
+		    struct rf_err *err);
+uint32_t rf_wire_u32(const struct rf_wire_message *message); /* of SIGNAL and END */
+
+/* Sends a refusal; rf_wire_refused() takes it apart again, into `err`, and returns its code. */
+int rf_wire_refuse(int fd, uint64_t id, const struct rf_err *why, struct rf_err *err);
+int rf_wire_refused(const struct rf_wire_message *message, struct rf_err *err);
+
+/* The name of a type ("RUN"), for messages. */
+const char *rf_wire_name(unsigned type);
+
+#endif
