@@ -239,10 +239,10 @@ static void limit_v1(struct rf_cgroup *cgroup, const struct rf_plan *plan)
 	uint64_t share = plan->limits[RF_LIMIT_CPU], bytes = plan->limits[RF_LIMIT_MEMORY];
 
 	if (memory >= 0) {
-		/* Version 1 counts the buffers of TCP apart from everything else. */
+		/* Version 1 counts the buffers of TCP and UDP apart: they come on top of the limit. */
 		cgroup->has_memory =
 			write_number(memory, "memory.limit_in_bytes", bytes) &&
-			(write_number(memory, "memory.kmem.tcp.limit_in_bytes", bytes) ||
+			(write_number(memory, "memory.kmem.tcp.limit_in_bytes", bytes / 8) ||
 			 faccessat(memory, "memory.kmem.tcp.limit_in_bytes", F_OK, 0) < 0);
 		if (!write_number(memory, "memory.memsw.limit_in_bytes", bytes))
 			rf_fd_write_text(memory, "memory.swappiness", "0");

@@ -127,6 +127,12 @@ def test_processor_time_is_that_of_all_processes_together(run_json):
     assert result["status"] == "cpu" and result["usage"]["cpu_ms"] < 900
 
 
+def test_processor_time_in_many_small_parts_is_not_rounded_away(run_json):
+    result = run_json("--cpu", "none", "--cpu-time", "100ms", "--time", "20s", *python(
+        "import os\nfor i in range(32):\n    if os.fork() == 0:\n        while True: pass\nos.wait()"))
+    assert result["status"] == "cpu" and result["usage"]["cpu_ms"] < 250
+
+
 def test_processor_time_of_children_that_came_and_went_counts(run_json):
     result = run_json("--cpu-time", "300ms", "--time", "20s", "--", "sh", "-c",
                       "while :; do /usr/bin/true; done")
