@@ -261,7 +261,7 @@ static int diagnose(bool is_json)
 	char init_path[4096];
 	int code;
 
-	rf_cmd_find_init(init_path, sizeof(init_path));
+	rf_cmd_find("ringfort-init", init_path, sizeof(init_path));
 	if (rf_probe_run(init_path, &report, &err) < 0) {
 		rf_cmd_complain(NULL, &err);
 		return RF_EXIT_FAILED;

@@ -11,6 +11,7 @@
 #include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/command.h"
+#include "cli/hire.h"
 #include "cli/lang-list.h"
 #include "cli/request.h"
 #include "cli/shell.h"
@@ -143,6 +144,32 @@ static int fail(const struct rf_request *request, const struct rf_err *err)
 	return RF_EXIT_FAILED;
 }
 
+static int carry_out(enum rf_cmd_id id, const struct rf_request *request)
+{
+	char init_path[4096];
+	struct rf_run_options options = {
+		.init_path = init_path,
+		.caller_path = getenv("PATH"),
+		.is_captured = request->is_json,
+		.wants_denials = request->is_json || request->wants_stats,
+		.is_plain = request->is_plain,
+	};
+	struct rf_result result;
+	struct rf_hire hire;
+	int code;
+
+	rf_cmd_find("ringfort-init", init_path, sizeof(init_path));
+	rf_result_init(&result, request->plan);
+	if (id == RF_CMD_SHELL && !request->is_json && rf_shell_greet(request))
+		result.warning_count = 0; /* told */
+	rf_hire_warden(&hire, request, &options);
+	rf_run(request->plan, &options, &result);
+	rf_hire_done(&hire);
+	code = report(request, &result);
+	rf_result_done(&result);
+	return code;
+}
+
 int rf_cmd_run(int argc, char **argv)
 {
 	return rf_cmd_run_as(RF_CMD_RUN, argc, argv);
@@ -151,9 +178,7 @@ int rf_cmd_run(int argc, char **argv)
 int rf_cmd_run_as(enum rf_cmd_id id, int argc, char **argv)
 {
 	struct rf_request request;
-	struct rf_result result;
 	struct rf_err err = RF_ERR_INIT;
-	char init_path[4096];
 	int code;
 
 	if (rf_request_read(id, argc, argv, id == RF_CMD_RUN, &request, &err) < 0) {
@@ -167,21 +192,7 @@ int rf_cmd_run_as(enum rf_cmd_id id, int argc, char **argv)
 	} else if (request.wants_langs) {
 		code = rf_lang_list_print(&request);
 	} else {
-		struct rf_run_options options = {
-			.init_path = init_path,
-			.caller_path = getenv("PATH"),
-			.is_captured = request.is_json,
-			.wants_denials = request.is_json || request.wants_stats,
-			.is_plain = request.is_plain,
-		};
-
-		rf_cmd_find_init(init_path, sizeof(init_path));
-		rf_result_init(&result, request.plan);
-		if (id == RF_CMD_SHELL && !request.is_json && rf_shell_greet(&request))
-			result.warning_count = 0; /* told */
-		rf_run(request.plan, &options, &result);
-		code = report(&request, &result);
-		rf_result_done(&result);
+		code = carry_out(id, &request);
 	}
 	rf_request_done(&request);
 	return code;

@@ -59,7 +59,7 @@ void rf_cmd_remark(const char *fmt, ...)
 	tell(&out);
 }
 
-void rf_cmd_find_init(char *path, size_t size)
+void rf_cmd_find(const char *program, char *path, size_t size)
 {
 	ssize_t len = readlink("/proc/self/exe", path, size - 1);
 	char *slash;
@@ -67,11 +67,11 @@ void rf_cmd_find_init(char *path, size_t size)
 	path[len > 0 ? len : 0] = '\0';
 	slash = strrchr(path, '/');
 	if (slash) {
-		snprintf(slash + 1, size - (size_t)(slash + 1 - path), "ringfort-init");
+		snprintf(slash + 1, size - (size_t)(slash + 1 - path), "%s", program);
 		if (access(path, F_OK) == 0)
 			return;
 	}
-	snprintf(path, size, RF_LIBEXECDIR "/ringfort-init");
+	snprintf(path, size, RF_LIBEXECDIR "/%s", program);
 }
 
 int rf_cmd_print(const struct rf_buf *out)

@@ -24,6 +24,7 @@ int rf_cmd_policy_why(int argc, char **argv);
 int rf_cmd_policy_show(int argc, char **argv);
 int rf_cmd_policy_diff(int argc, char **argv);
 int rf_cmd_policy_schema(int argc, char **argv);
+int rf_cmd_warden(int argc, char **argv);
 int rf_cmd_doctor(int argc, char **argv);
 int rf_cmd_help(int argc, char **argv);
 
@@ -42,7 +43,7 @@ int rf_cmd_print(const struct rf_buf *out);
 /* The same for a page that a person reads: see rf_style_page(). */
 int rf_cmd_print_page(const struct rf_buf *page);
 
-/* Where ringfort-init is: beside this program, as built, or where it was installed. */
-void rf_cmd_find_init(char *path, size_t size);
+/* Where a program of ours is ("ringfort-init"): beside this one, as built, or where it was installed. */
+void rf_cmd_find(const char *program, char *path, size_t size);
 
 #endif

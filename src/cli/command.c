@@ -83,6 +83,13 @@ static const struct rf_cmd_example schema_examples[] = {
 	{ NULL, NULL },
 };
 
+static const struct rf_cmd_example warden_examples[] = {
+	{ "ringfort warden &",                 "from now on every run of yours takes a box from it" },
+	{ "ringfort warden --ceiling strict",  "and none goes beyond that profile" },
+	{ "ringfort warden --status",          NULL },
+	{ NULL, NULL },
+};
+
 static const struct rf_cmd_example doctor_examples[] = {
 	{ "ringfort doctor",      "a look at this machine" },
 	{ "sudo ringfort doctor", "the same for root's boxes" },
@@ -187,6 +194,19 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Prints a JSON Schema (2020-12) of policies, from which editors complete and check\n"
 		"them, as YAML or as JSON.",
 		schema_examples, "0 printed, 125 Ringfort failed",
+	},
+	[RF_CMD_WARDEN] = {
+		"warden", rf_cmd_warden, "keep boxes ready, so that runs start at once",
+		"[--ceiling NAME|FILE] [--ahead N]\n"
+		"--status [--json]",
+		"Stays, and serves every `ringfort run` of the same user: the walls of the next\n"
+		"box are up before anybody asks for it, and each box is used once.  A run has the\n"
+		"same walls and the same result as without a warden; it only starts sooner.  The\n"
+		"end of the warden (ctrl-C, SIGTERM, or a crash) is the end of its boxes.\n"
+		"\n"
+		"It serves a socket in $XDG_RUNTIME_DIR/ringfort (root: /run/ringfort), which\n"
+		"belongs to the user alone.  `run -t` and `shell` do without it.",
+		warden_examples, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
 	},
 	[RF_CMD_DOCTOR] = {
 		"doctor", rf_cmd_doctor, "tell what this machine can enforce, and how to fix what it can't",

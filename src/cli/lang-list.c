@@ -94,7 +94,9 @@ static void ask(struct row *row, const struct rf_request *request, const char *i
 				  .env = environ,
 				  .extras = &shown,
 				  .extra_count = row->toolchain.shown[0] ? 1 : 0 };
-	const struct rf_run_options options = { .init_path = init_path, .is_captured = true };
+	const struct rf_run_options options = { .init_path = init_path,
+						.is_captured = true,
+						.warden = -1 };
 	struct rf_policy *policy = rf_policy_new_empty();
 	char **argv = version_argv(row);
 	struct rf_plan *plan = NULL;
@@ -220,7 +222,7 @@ int rf_lang_list_print(const struct rf_request *request)
 		count++;
 	rows = calloc(count + 1, sizeof(*rows));
 	rf_buf_init(&out, rows ? MAX_OUTPUT : 0);
-	rf_cmd_find_init(init_path, sizeof(init_path));
+	rf_cmd_find("ringfort-init", init_path, sizeof(init_path));
 	leave_stdin();
 	for (size_t i = 0; rows && i < count; i++) {
 		struct row *row = &rows[i];

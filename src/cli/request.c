@@ -183,6 +183,12 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_STATS:
 		request->wants_stats = true;
 		return 0;
+	case RF_OPTION_NO_WARDEN:
+		request->has_no_warden = true;
+		return 0;
+	case RF_OPTION_CEILING: /* of `warden` alone */
+	case RF_OPTION_AHEAD:
+	case RF_OPTION_STATUS:
 	case RF_OPTION_NAMES: /* of `help` alone */
 		return 0;
 	case RF_OPTION_HELP:
@@ -313,6 +319,8 @@ static int make_plan(struct rf_request *request, struct rf_err *err)
 		if (code < 0 || rf_plan_make(request->policy, &facts, &plan, err) < 0)
 			return err->code;
 	}
+	request->extras = facts.extras;
+	request->extra_count = facts.extra_count;
 	request->plan = plan;
 	return 0;
 }

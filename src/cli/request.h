@@ -22,7 +22,9 @@ struct rf_request {
 	struct rf_plan *plan;
 	char **argv; /* the program and its arguments; borrowed */
 	bool is_json, wants_stats, wants_help, wants_version, wants_langs;
-	bool has_terminal, is_plain;
+	bool has_terminal, is_plain, has_no_warden;
+	const struct rf_place *extras; /* that the language brings along; borrowed */
+	size_t extra_count;
 	const char *lang, *code;  /* --lang and -c, or NULL; borrowed */
 	const char *config_name;  /* --config, or NULL; borrowed */
 	bool has_no_config;       /* --no-config */

@@ -33,14 +33,9 @@ static void keep_only(const int *kept, size_t count)
 	}
 }
 
-/*
- * Waits for the launcher's end of the pipe to close, then for pid 1, and removes what is left.
- * Keeps the record's lock and the uid's until then, so that neither is taken over too early.
- */
-static _Noreturn void wait_and_clean(const struct rf_box *launchers, int life)
+/* Waits for the launcher's end of the pipe to close; holds nothing but `kept` and that meanwhile. */
+static void wait_for_end(int life, const int *kept, size_t count)
 {
-	struct rf_box box = *launchers;
-	struct pollfd gone = { .fd = box.pidfd, .events = POLLIN };
 	sigset_t all;
 	char none;
 
@@ -48,10 +43,23 @@ static _Noreturn void wait_and_clean(const struct rf_box *launchers, int life)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
 	prctl(PR_SET_NAME, "ringfort-clean", 0, 0, 0);
-	/* Holds nothing of the caller's: a reader of its output must see the end. */
-	keep_only((int[]){ life, box.pidfd, box.record, box.uid_lock, box.scratch_lock }, 5);
+	/* Nothing of the caller's: a reader of its output must see the end. */
+	keep_only(kept, count);
 	while (read(life, &none, 1) < 0 && errno == EINTR)
 		;
+}
+
+/*
+ * Waits for the launcher's end, then for pid 1, and removes what is left.  Keeps the record's lock and
+ * the uid's until then, so that neither is taken over too early.
+ */
+static _Noreturn void wait_and_clean(const struct rf_box *launchers, int life)
+{
+	struct rf_box box = *launchers;
+	struct pollfd gone = { .fd = box.pidfd, .events = POLLIN };
+
+	wait_for_end(life, (int[]){ life, box.pidfd, box.record, box.uid_lock, box.scratch_lock },
+		     5);
 	if (box.is_lesser) /* whose pid 1 has seen it too, and is ending its kin */
 		rf_lesser_await(&box);
 	else
@@ -66,18 +74,30 @@ static _Noreturn void wait_and_clean(const struct rf_box *launchers, int life)
 	_exit(0);
 }
 
-void rf_janitor_start(struct rf_janitor *janitor, const struct rf_box *box)
+/* Sweeps records that nobody holds any more; boxes that are still dying get a moment. */
+static _Noreturn void wait_and_sweep(int life)
+{
+	wait_for_end(life, &life, 1);
+	for (int i = 0; i < 4; i++) {
+		rf_record_sweep_all();
+		poll(NULL, 0, 50 << i);
+	}
+	_exit(0);
+}
+
+/* `box`: the one that is cleaned up after, or NULL for all. */
+static void start(struct rf_janitor *janitor, const struct rf_box *box)
 {
 	int life[2];
 
-	*janitor = (struct rf_janitor){ .life = -1 };
-	if ((!rf_cgroup_is_used(&box->cgroup) && box->record < 0 && !box->is_lesser) ||
-	    pipe2(life, O_CLOEXEC) < 0)
+	if (pipe2(life, O_CLOEXEC) < 0)
 		return;
 	janitor->pid = fork();
 	if (janitor->pid == 0) {
 		close(life[1]);
-		wait_and_clean(box, life[0]);
+		if (box)
+			wait_and_clean(box, life[0]);
+		wait_and_sweep(life[0]);
 	}
 	close(life[0]);
 	janitor->life = life[1];
@@ -85,6 +105,19 @@ void rf_janitor_start(struct rf_janitor *janitor, const struct rf_box *box)
 		janitor->pid = 0;
 		rf_fd_done(&janitor->life);
 	}
+}
+
+void rf_janitor_start(struct rf_janitor *janitor, const struct rf_box *box)
+{
+	*janitor = (struct rf_janitor){ .life = -1 };
+	if (rf_cgroup_is_used(&box->cgroup) || box->record >= 0 || box->is_lesser)
+		start(janitor, box);
+}
+
+void rf_janitor_stand(struct rf_janitor *janitor)
+{
+	*janitor = (struct rf_janitor){ .life = -1 };
+	start(janitor, NULL);
 }
 
 void rf_janitor_stop(struct rf_janitor *janitor)

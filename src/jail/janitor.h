@@ -21,4 +21,10 @@ void rf_janitor_start(struct rf_janitor *janitor, const struct rf_box *box);
 /* Sends it home; the launcher cleans up by itself. */
 void rf_janitor_stop(struct rf_janitor *janitor);
 
+/*
+ * Starts one for a launcher that stays: when that is gone, all that its boxes left is taken away.
+ * Sent home like the other.
+ */
+void rf_janitor_stand(struct rf_janitor *janitor);
+
 #endif

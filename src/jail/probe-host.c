@@ -165,7 +165,8 @@ static int make_plan(bool may_be_weaker, struct rf_plan **ret_plan, struct rf_er
 static bool run_box(struct rf_probe_trial *trial, bool may_be_weaker)
 {
 	const struct rf_run_options options = { .init_path = trial->init_path,
-						.is_captured = true };
+						.is_captured = true,
+						.warden = -1 };
 	struct rf_plan *plan = NULL;
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_result result;

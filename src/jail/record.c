@@ -43,6 +43,13 @@ static int fail_run(struct rf_err *err, int code)
 	return rf_fail_hint(err, "it must be a directory of yours with mode 0700");
 }
 
+int rf_record_open_run(struct rf_err *err)
+{
+	int run = open_run(NULL);
+
+	return run < 0 ? fail_run(err, run) : run;
+}
+
 int rf_record_open_uids(struct rf_err *err)
 {
 	RF_AUTO_FD int run = open_run(NULL);
@@ -265,10 +272,15 @@ static bool sweep_entry(int boxes, const char *name, struct entry *entry, void *
 	return true;
 }
 
+void rf_record_sweep_all(void)
+{
+	each_entry("", sweep_entry, NULL);
+}
+
 void rf_record_sweep(const struct rf_box *box)
 {
 	if (box->has_dead_neighbours)
-		each_entry("", sweep_entry, NULL);
+		rf_record_sweep_all();
 }
 
 bool rf_record_is_ours(int fd)

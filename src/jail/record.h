@@ -14,6 +14,9 @@
 #include "base/err.h"
 #include "jail/box.h"
 
+/* Opens $RUN, made if need be.  Returns a descriptor. */
+int rf_record_open_run(struct rf_err *err);
+
 /* Opens the file whose bytes are the locks of root's uids.  Returns a descriptor. */
 int rf_record_open_uids(struct rf_err *err);
 
@@ -36,6 +39,9 @@ void rf_record_done(struct rf_box *box);
 
 /* Takes away what killed launchers left behind, if rf_record_make() came across any. */
 void rf_record_sweep(const struct rf_box *box);
+
+/* The same, whether anybody came across any or not. */
+void rf_record_sweep_all(void);
 
 /* True if the opened file is Ringfort's state, lies in it or holds it. */
 bool rf_record_is_ours(int fd);

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/loop.h"
+#include "jail/far.h"
 #include "jail/guard.h"
 #include "jail/life.h"
 #include "jail/pump.h"
@@ -35,9 +36,10 @@ struct run {
 	const struct rf_run_options *options;
 	struct rf_result *result;
 	struct rf_loop *loop;
-	struct rf_life life;
-	struct rf_pump pumps[3];      /* stdin, stdout, stderr; with a terminal, stderr has none */
-	struct rf_guard guards[2];    /* of the outputs, where there is a terminal or --plain */
+	struct rf_life life;       /* of our own box; with a warden's, only its streams are used */
+	struct rf_far far;         /* a box that a warden keeps */
+	struct rf_pump pumps[3];   /* stdin, stdout, stderr; with a terminal, stderr has none */
+	struct rf_guard guards[2]; /* of the outputs, where there is a terminal or --plain */
 	struct rf_terminal terminal;  /* the caller's, where the box has one */
 	uint64_t output_ns, asked_ns; /* when something, and when a question, last came out of it */
 	uint64_t leave_ns[LEAVE_TIMES]; /* when that key was last pressed */
@@ -49,6 +51,35 @@ struct run {
 };
 
 /* ------------------------------------------------------------- ends */
+
+static bool is_far(const struct run *run)
+{
+	return run->options->warden >= 0;
+}
+
+static void end_box(struct run *run)
+{
+	if (is_far(run))
+		rf_far_end(&run->far, RF_LIMIT_COUNT);
+	else
+		rf_life_end(&run->life);
+}
+
+static void end_for_output(struct run *run)
+{
+	if (is_far(run))
+		rf_far_end(&run->far, RF_LIMIT_OUTPUT);
+	else
+		rf_life_end_for(&run->life, RF_LIMIT_OUTPUT);
+}
+
+static void pass_on(struct run *run, int signal)
+{
+	if (is_far(run))
+		rf_far_signal(&run->far, signal);
+	else
+		rf_life_signal(&run->life, signal);
+}
 
 /* All is over when pid 1 is gone, its last words are read and both outputs are passed on. */
 static void stop_if_over(struct run *run)
@@ -102,7 +133,7 @@ static bool on_output(void *data, struct rf_pump *pump, size_t *len)
 		return true;
 	*len = over >= *len ? 0 : *len - (size_t)over;
 	run->result->is_truncated[pump - &run->pumps[1]] = true;
-	rf_life_end_for(&run->life, RF_LIMIT_OUTPUT);
+	end_for_output(run);
 	return false;
 }
 
@@ -172,7 +203,7 @@ static bool on_keys(void *data, struct rf_pump *pump, size_t *len)
 	if (run->terminal.is_raw && run->leave_ns[LEAVE_TIMES - 1] &&
 	    run->leave_ns[0] - run->leave_ns[LEAVE_TIMES - 1] < LEAVE_WITHIN) {
 		run->life.ending.forwarded = SIGKILL;
-		rf_life_end(&run->life);
+		end_box(run);
 	}
 	return *len > 0;
 }
@@ -269,7 +300,7 @@ static void on_patience_end(void *data, int what)
 	struct run *run = data;
 
 	(void)what;
-	rf_life_end(&run->life);
+	end_box(run);
 }
 
 /* Signals that are about a terminal, where the box has one.  True: nothing is left to do. */
@@ -314,11 +345,11 @@ static void on_signal(void *data, int signal)
 	if (is_stop)
 		run->life.ending.forwarded = signal;
 	if (is_stop && ++run->interrupts > 1) {
-		rf_life_end(&run->life);
+		end_box(run);
 		return;
 	}
 	if (!run->plan->has_terminal || !is_terminals(run, signal))
-		rf_life_signal(&run->life, signal);
+		pass_on(run, signal);
 }
 
 static int start_signals(struct run *run, struct rf_err *err)
@@ -366,8 +397,15 @@ static int supervise(struct run *run, struct rf_err *err)
 		rf_life_fail(&run->life, err);
 		return err->code;
 	}
-	if (rf_life_start(&run->life, run->loop, err) < 0)
+	if (is_far(run)) {
+		if (rf_far_start(&run->far, &run->life.box, run->loop, run->options->errand, err) <
+		    0) {
+			rf_life_fail(&run->life, err);
+			return err->code;
+		}
+	} else if (rf_life_start(&run->life, run->loop, err) < 0) {
 		return err->code;
+	}
 	if (start_pumps(run, err) < 0 || rf_loop_run(run->loop, err) < 0) {
 		rf_life_fail(&run->life, err);
 		return err->code;
@@ -399,13 +437,19 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	rf_life_init(&run->life, plan, &of_life, ret_result);
 	run->life.on_exit = on_exit;
 	run->life.data = run;
+	run->far = (struct rf_far){
+		.fd = options->warden, .result = ret_result, .on_exit = on_exit, .data = run
+	};
 
-	if (supervise(run, &err) == 0)
+	if (supervise(run, &err) == 0 && !is_far(run))
 		rf_life_judge(&run->life);
 	for (int i = 0; i < 3; i++)
 		rf_pump_done(&run->pumps[i]);
 	give_terminal_back(run);
-	rf_life_done(&run->life);
+	if (is_far(run))
+		rf_box_done(&run->life.box); /* the streams that are left */
+	else
+		rf_life_done(&run->life);
 	rf_loop_free(run->loop);
 	free(run);
 }

@@ -12,6 +12,8 @@
 
 #include "base/err.h"
 #include "policy/plan.h"
+
+struct rf_errand;
 #include "result/result.h"
 
 struct rf_run_options {
@@ -20,6 +22,9 @@ struct rf_run_options {
 	bool is_captured;        /* keep the output in the result instead of passing it on */
 	bool wants_denials;      /* listen to what the kernel refuses, where it can be heard */
 	bool is_plain;           /* text only: no escape sequence, no control character */
+	/* A warden that keeps the box, or -1: then the box is ours.  Not with a terminal. */
+	int warden;
+	const struct rf_errand *errand; /* what the warden is asked for */
 };
 
 /* Runs to the end.  Always fills `ret_result` (initialised by the caller); whatever went wrong is in it. */

@@ -138,15 +138,17 @@ static void read_extra(struct rf_pack_reader *in, struct rf_place *extra)
 
 static void read_extras(struct rf_pack_reader *in, struct rf_errand *errand)
 {
+	struct rf_place *extras;
 	uint32_t count = rf_pack_read_below(in, RF_ERRAND_EXTRAS + 1);
 
 	if (count == 0)
 		return;
-	errand->extras = calloc(count, sizeof(*errand->extras));
-	if (!errand->extras)
+	extras = calloc(count, sizeof(*extras));
+	errand->extras = extras;
+	if (!extras)
 		in->has_failed = true;
 	for (; errand->extra_count < count && !in->has_failed; errand->extra_count++)
-		read_extra(in, &errand->extras[errand->extra_count]);
+		read_extra(in, &extras[errand->extra_count]);
 }
 
 static void read_caller(struct rf_pack_reader *in, struct rf_errand *errand)
@@ -197,6 +199,6 @@ void rf_errand_done(struct rf_errand *errand)
 {
 	free((void *)(uintptr_t)errand->argv);
 	free((void *)(uintptr_t)errand->env);
-	free(errand->extras);
+	free((struct rf_place *)(uintptr_t)errand->extras);
 	*errand = (struct rf_errand){ 0 };
 }

@@ -1,0 +1,119 @@
+/* A box that a warden keeps: see far.h. */
+#include "jail/far.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "wire/client.h"
+#include "wire/wire.h"
+
+#define OF_RUN 1 /* the id of the only run on our connection */
+
+static void be_over(struct rf_far *far)
+{
+	far->has_exited = true;
+	rf_event_cancel(far->event);
+	far->event = NULL;
+	far->on_exit(far->data);
+}
+
+static void fail(struct rf_far *far, const struct rf_err *err)
+{
+	rf_result_fail(far->result, RF_STATUS_ERROR, 125, err);
+	be_over(far);
+}
+
+/* The result is the warden's; of ours only the output stays. */
+static int take_result(struct rf_far *far, const struct rf_wire_message *message,
+		       struct rf_err *err)
+{
+	struct rf_result *ours = far->result, theirs;
+
+	rf_result_init(&theirs, NULL);
+	if (rf_result_unpack(&theirs, message->body, message->len, err) < 0) {
+		rf_result_done(&theirs);
+		return err->code;
+	}
+	for (int i = 0; i < 2; i++) {
+		rf_buf_done(&theirs.output[i]);
+		theirs.output[i] = ours->output[i];
+		ours->output[i] = (struct rf_buf){ 0 };
+		theirs.is_truncated[i] = ours->is_truncated[i];
+	}
+	if (ours->error.code && !theirs.error.code)
+		theirs.error = ours->error; /* output that could not be passed on */
+	rf_result_done(ours);
+	*ours = theirs;
+	return 0;
+}
+
+static void on_message(void *data, int what)
+{
+	struct rf_far *far = data;
+	RF_AUTO_BUF struct rf_buf body;
+	RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+	struct rf_err err = RF_ERR_INIT;
+	int got;
+
+	(void)what;
+	rf_buf_init(&body, RF_WIRE_BODY);
+	got = rf_wire_receive(far->fd, RF_WIRE_WARDEN, &body, &message, &err);
+	if (got == -EAGAIN)
+		return;
+	if (got == 0 || got == -ECONNRESET) {
+		rf_fail_say(&err, -ECONNRESET, "the warden is gone, and the box with it");
+		rf_fail_hint(&err, "run it again; without a warden, ringfort makes the box itself");
+		fail(far, &err);
+	} else if (got < 0) {
+		fail(far, &err);
+	} else if (message.type == RF_WIRE_REFUSED) {
+		rf_wire_refused(&message, &err);
+		fail(far, &err);
+	} else if (message.type == RF_WIRE_ENDED) {
+		if (take_result(far, &message, &err) < 0)
+			fail(far, &err);
+		else
+			be_over(far);
+	}
+}
+
+int rf_far_start(struct rf_far *far, struct rf_box *box, struct rf_loop *loop,
+		 const struct rf_errand *errand, struct rf_err *err)
+{
+	int inner[3] = { -1, -1, -1 };
+	int code;
+
+	for (int i = 0; i < 3; i++) {
+		if (pipe2(box->stdio[i], O_CLOEXEC) < 0)
+			return rf_fail(err, -errno, "make a pipe");
+		inner[i] = box->stdio[i][i > 0];
+	}
+	fcntl(far->fd, F_SETFL, O_NONBLOCK);
+	code = rf_client_run(far->fd, OF_RUN, errand, inner, err);
+	for (int i = 0; i < 3; i++)
+		rf_fd_done(&box->stdio[i][i > 0]);
+	if (code < 0)
+		return code;
+	return rf_loop_watch(loop, far->fd, RF_LOOP_READ, on_message, far, &far->event, err);
+}
+
+/* A warden that can't be told anything is gone, or so busy that it will not matter. */
+static void say(struct rf_far *far, enum rf_wire_type type, uint32_t number)
+{
+	struct rf_err err;
+
+	if (!far->has_exited)
+		rf_wire_send(far->fd, type, OF_RUN, &number, sizeof(number), NULL, 0, &err);
+}
+
+void rf_far_signal(struct rf_far *far, int signal)
+{
+	say(far, RF_WIRE_SIGNAL, (uint32_t)signal);
+}
+
+void rf_far_end(struct rf_far *far, enum rf_limit limit)
+{
+	say(far, RF_WIRE_END, limit);
+}

@@ -1,0 +1,135 @@
+/* Policies that were read before: see lore.h. */
+#include "warden/lore.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/chain.h"
+
+#define ROOM 16 /* policies that are remembered */
+
+struct known {
+	enum rf_command command;
+	char *text, *folder, *home;
+	struct rf_policy *policy; /* NULL: the place is free */
+	uint64_t used;
+};
+
+struct rf_lore {
+	const struct rf_policy *ceiling;
+	uint64_t used; /* counts calls */
+	struct known known[ROOM];
+};
+
+static void forget(struct known *known)
+{
+	free(known->text);
+	free(known->folder);
+	free(known->home);
+	rf_policy_free(known->policy);
+	*known = (struct known){ 0 };
+}
+
+int rf_lore_new(const struct rf_policy *ceiling, struct rf_lore **ret_lore, struct rf_err *err)
+{
+	struct rf_lore *lore = calloc(1, sizeof(*lore));
+
+	if (!lore)
+		return rf_fail(err, -ENOMEM, "remember policies");
+	lore->ceiling = ceiling;
+	*ret_lore = lore;
+	return 0;
+}
+
+void rf_lore_free(struct rf_lore *lore)
+{
+	for (size_t i = 0; lore && i < ROOM; i++)
+		forget(&lore->known[i]);
+	free(lore);
+}
+
+static bool is_known(const struct known *known, const struct rf_errand *errand)
+{
+	return known->policy && known->command == errand->command &&
+	       strcmp(known->text, errand->policy) == 0 &&
+	       strcmp(known->folder, errand->folder) == 0 && strcmp(known->home, errand->home) == 0;
+}
+
+/* Reads the text with what it extends, over the defaults of the command. */
+static int read_text(const struct known *known, struct rf_policy *base, struct rf_err *err)
+{
+	struct rf_chain chain = { .home = known->home };
+	struct rf_chain_text text = {
+		.name = strdup("the request"),
+		.id = strdup("the request"),
+		.folder = strdup(known->folder),
+		.text = strdup(known->text),
+		.len = strlen(known->text),
+	};
+	int code;
+
+	if (!text.name || !text.id || !text.folder || !text.text) {
+		rf_chain_text_done(&text);
+		return rf_fail(err, -ENOMEM, "read a policy");
+	}
+	code = rf_chain_add_text(&chain, &text, err);
+	if (code == 0)
+		code = rf_chain_merge(&chain, base, err);
+	rf_chain_done(&chain);
+	return code;
+}
+
+static int learn(const struct rf_lore *lore, struct known *known, struct rf_err *err)
+{
+	struct rf_policy *base = rf_policy_new(known->command), *bounded;
+
+	if (!base)
+		return rf_fail(err, -ENOMEM, "read a policy");
+	if (read_text(known, base, err) < 0) {
+		rf_policy_free(base);
+		return err->code;
+	}
+	known->policy = base;
+	if (!lore->ceiling)
+		return 0;
+	if (rf_policy_meet(lore->ceiling, base, &bounded, err) < 0)
+		return rf_fail_in(err, "the warden's ceiling");
+	rf_policy_free(base);
+	known->policy = bounded;
+	return 0;
+}
+
+int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
+		 const struct rf_policy **ret_policy, struct rf_err *err)
+{
+	struct known *oldest = lore->known;
+
+	for (size_t i = 0; i < ROOM; i++) {
+		struct known *known = &lore->known[i];
+
+		if (is_known(known, errand)) {
+			known->used = ++lore->used;
+			*ret_policy = known->policy;
+			return 0;
+		}
+		if (known->used < oldest->used)
+			oldest = known;
+	}
+	forget(oldest);
+	oldest->command = errand->command;
+	oldest->text = strdup(errand->policy);
+	oldest->folder = strdup(errand->folder);
+	oldest->home = strdup(errand->home);
+	if (!oldest->text || !oldest->folder || !oldest->home) {
+		forget(oldest);
+		return rf_fail(err, -ENOMEM, "remember a policy");
+	}
+	if (learn(lore, oldest, err) < 0) {
+		forget(oldest);
+		return err->code;
+	}
+	oldest->used = ++lore->used;
+	*ret_policy = oldest->policy;
+	return 0;
+}

@@ -1,0 +1,25 @@
+/*
+ * Policies that were read before: the same text need not be read twice.
+ *
+ * A client sends its policy as text, and most send the same one again and again.  What a text comes
+ * to is found once: with the built-in profiles that it extends (a warden reads no others: files are
+ * for whoever sends the text), over the defaults, and bounded by the warden's own ceiling.
+ */
+#ifndef RF_WARDEN_LORE_H
+#define RF_WARDEN_LORE_H
+
+#include "base/err.h"
+#include "policy/policy.h"
+#include "wire/errand.h"
+
+struct rf_lore;
+
+/* `ceiling` (borrows): what no request goes beyond; or NULL. */
+int rf_lore_new(const struct rf_policy *ceiling, struct rf_lore **ret_lore, struct rf_err *err);
+void rf_lore_free(struct rf_lore *lore);
+
+/* The policy of an errand.  It stays the lore's, and is there until the next call. */
+int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
+		 const struct rf_policy **ret_policy, struct rf_err *err);
+
+#endif

@@ -1,0 +1,384 @@
+/* The warden: see warden.h. */
+#include "warden/warden.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/loop.h"
+#include "jail/lesser.h"
+#include "warden/lore.h"
+#include "warden/work.h"
+#include "warden/yard.h"
+#include "wire/wire.h"
+
+#define CLIENTS_MAX 4096
+#define TEND_EVERY  10000000000ull /* nanoseconds: boxes that nobody wants are looked for */
+
+struct warden {
+	const struct rf_warden_options *options;
+	struct rf_loop *loop;
+	struct rf_yard *yard;
+	struct rf_lore *lore;
+	struct rf_work_self self;
+	struct client *clients;
+	size_t client_count;
+	struct rf_event *tend_timer;
+	struct rf_buf in, out; /* of one message at a time */
+	bool is_lesser;        /* this machine gives no full boxes */
+};
+
+/* One connection, and at most one run on it. */
+struct client {
+	struct warden *warden;
+	struct client *next;
+	int fd;
+	struct rf_event *event;
+	pid_t pid; /* of who connected */
+	struct rf_work *work;
+	bool is_owner; /* a private warden's: it ends with this one */
+	bool is_gone;
+};
+
+/* ------------------------------------------------------------- clients */
+
+static void on_message(void *data, int what);
+
+/* Who is at the other end; false if it is another user. */
+static bool know_peer(int fd, pid_t *ret_pid)
+{
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
+		return false;
+	*ret_pid = peer.pid;
+	return true;
+}
+
+/* Takes the connection, whatever comes of it. */
+static int admit(struct warden *warden, int connection, bool is_owner, struct rf_err *err)
+{
+	RF_AUTO_FD int fd = connection;
+	struct client *client;
+	pid_t pid;
+
+	if (!know_peer(fd, &pid))
+		return rf_fail_say(err, -EACCES, "a connection of another user's");
+	if (warden->client_count >= CLIENTS_MAX)
+		return rf_fail_say(err, -EAGAIN, "more than %d connections", CLIENTS_MAX);
+	client = calloc(1, sizeof(*client));
+	if (!client)
+		return rf_fail(err, -ENOMEM, "a connection");
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	*client = (struct client){ .warden = warden, .fd = fd, .pid = pid, .is_owner = is_owner };
+	if (rf_loop_watch(warden->loop, fd, RF_LOOP_READ, on_message, client, &client->event, err) <
+	    0) {
+		free(client);
+		return err->code;
+	}
+	rf_fd_take(&fd);
+	client->next = warden->clients;
+	warden->clients = client;
+	warden->client_count++;
+	return 0;
+}
+
+static void forget(struct client *client)
+{
+	struct warden *warden = client->warden;
+	struct client **at = &warden->clients;
+
+	while (*at != client)
+		at = &(*at)->next;
+	*at = client->next;
+	warden->client_count--;
+	rf_event_cancel(client->event);
+	rf_fd_done(&client->fd);
+	free(client);
+}
+
+/* A connection that ended takes its box along; it is forgotten when that is dead. */
+static void hang_up(struct client *client)
+{
+	if (client->is_owner)
+		rf_loop_stop(client->warden->loop);
+	client->is_gone = true;
+	rf_event_cancel(client->event);
+	client->event = NULL;
+	if (client->work)
+		rf_life_end(&client->work->life);
+	else
+		forget(client);
+}
+
+/* ------------------------------------------------------------- runs */
+
+static void send_ended(struct client *client, const struct rf_result *result, uint64_t id)
+{
+	struct rf_buf *out = &client->warden->out;
+	struct rf_err err;
+
+	rf_buf_clear(out);
+	rf_result_pack(result, out);
+	if (out->has_failed ||
+	    rf_wire_send(client->fd, RF_WIRE_ENDED, id, out->data, out->len, NULL, 0, &err) < 0)
+		client->is_gone = true; /* it does not read, or is no longer there */
+}
+
+/* Tells the client first: what is left to be cleaned up is nobody's wait. */
+static void on_over(void *data)
+{
+	struct client *client = data;
+	struct warden *warden = client->warden;
+	struct rf_work *work = client->work;
+
+	if (!work->is_over)
+		rf_life_judge(&work->life);
+	if (!client->is_gone)
+		send_ended(client, &work->result, work->id);
+	client->work = NULL;
+	rf_work_done(work, warden->yard);
+	rf_event_again(warden->tend_timer, rf_loop_now());
+	if (client->is_gone)
+		forget(client);
+}
+
+static int send_started(struct client *client, const struct rf_work *work, struct rf_err *err)
+{
+	struct rf_wire_started started = { .pid = (uint32_t)work->life.box.pid };
+
+	memcpy(started.id, work->life.box.id, sizeof(work->life.box.id));
+	return rf_wire_send(client->fd, RF_WIRE_STARTED, work->id, &started, sizeof(started), NULL,
+			    0, err);
+}
+
+static int run(struct client *client, struct rf_wire_message *message,
+	       const struct rf_errand *errand, struct rf_err *err)
+{
+	struct warden *warden = client->warden;
+	struct rf_work_order order = {
+		.errand = errand,
+		.client = client->pid,
+		.init_path = warden->options->init_path,
+	};
+
+	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0)
+		return err->code;
+	for (int i = 0; i < 3; i++)
+		order.streams[i] = rf_fd_take(&message->fds[i]);
+	if (rf_work_start(&order, &warden->self, warden->yard, warden->loop, on_over, client,
+			  &client->work, err) < 0)
+		return err->code;
+	client->work->id = message->id;
+	if (client->work->is_over)
+		on_over(client);
+	else if (send_started(client, client->work, err) < 0)
+		hang_up(client);
+	return 0;
+}
+
+/* ------------------------------------------------------------- requests */
+
+typedef int serve_fn(struct client *client, struct rf_wire_message *message, struct rf_err *err);
+
+static int serve_hello(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct rf_wire_welcome welcome = {
+		.version = RF_VERSION,
+		.pid = (uint32_t)getpid(),
+		.uid = (uint32_t)geteuid(),
+		.is_lesser = client->warden->is_lesser,
+	};
+
+	return rf_wire_send(client->fd, RF_WIRE_WELCOME, message->id, &welcome, sizeof(welcome),
+			    NULL, 0, err);
+}
+
+static int serve_join(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	int fd = message->fds[0], domain = 0, type = 0;
+	socklen_t len = sizeof(int);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || domain != AF_UNIX ||
+	    type != SOCK_SEQPACKET)
+		return rf_fail_say(err, -EINVAL, "JOIN: not a socket of packets");
+	return admit(client->warden, rf_fd_take(&message->fds[0]), false, err);
+}
+
+static int serve_run(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct rf_errand errand;
+	int code;
+
+	if (client->work)
+		return rf_fail_say(err, -EBUSY, "RUN: this connection has a run already");
+	if (rf_errand_unpack(message->body, message->len, &errand, err) < 0)
+		return err->code;
+	code = run(client, message, &errand, err);
+	rf_errand_done(&errand);
+	return code;
+}
+
+/* What comes too late is no mistake: the run may have ended meanwhile. */
+static int serve_signal(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	uint32_t number = rf_wire_u32(message);
+
+	if (number < 1 || number > 64)
+		return rf_fail_say(err, -EINVAL, "SIGNAL: there is no signal %u", number);
+	if (client->work)
+		rf_life_signal(&client->work->life, (int)number);
+	return 0;
+}
+
+static int serve_end(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	uint32_t limit = rf_wire_u32(message);
+
+	if (limit > RF_LIMIT_COUNT)
+		return rf_fail_say(err, -EINVAL, "END: there is no limit %u", limit);
+	if (!client->work)
+		return 0;
+	if (limit < RF_LIMIT_COUNT)
+		rf_life_end_for(&client->work->life, (enum rf_limit)limit);
+	else
+		rf_life_end(&client->work->life);
+	return 0;
+}
+
+/* All that can be asked of a warden. */
+/* clang-format off */
+static serve_fn *const serve[RF_WIRE_COUNT] = {
+	[RF_WIRE_HELLO]  = serve_hello,
+	[RF_WIRE_JOIN]   = serve_join,
+	[RF_WIRE_RUN]    = serve_run,
+	[RF_WIRE_SIGNAL] = serve_signal,
+	[RF_WIRE_END]    = serve_end,
+};
+/* clang-format on */
+
+/* A request that can't be served is answered; bytes that are no request end the connection. */
+static void on_message(void *data, int what)
+{
+	struct client *client = data;
+	struct rf_err err = RF_ERR_INIT, ignored;
+	RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+	int got = rf_wire_receive(client->fd, RF_WIRE_CLIENT, &client->warden->in, &message, &err);
+
+	(void)what;
+	if (got == -EAGAIN)
+		return;
+	if (got < 0 && got != -ECONNRESET)
+		rf_wire_refuse(client->fd, 0, &err, &ignored);
+	if (got <= 0) {
+		hang_up(client);
+		return;
+	}
+	if (serve[message.type](client, &message, &err) < 0 &&
+	    rf_wire_refuse(client->fd, message.id, &err, &ignored) < 0)
+		hang_up(client);
+}
+
+static void on_connection(void *data, int what)
+{
+	struct warden *warden = data;
+	struct rf_err err = RF_ERR_INIT, ignored;
+	int fd = accept4(warden->options->listener, NULL, NULL, SOCK_CLOEXEC);
+
+	(void)what;
+	if (fd < 0)
+		return;
+	if (warden->client_count >= CLIENTS_MAX) {
+		rf_fail_say(&err, -EAGAIN, "more than %d connections", CLIENTS_MAX);
+		rf_wire_refuse(fd, 0, &err, &ignored);
+		close(fd);
+		return;
+	}
+	admit(warden, fd, false, &err);
+}
+
+/* ------------------------------------------------------------- the yard */
+
+static void on_tend(void *data, int what)
+{
+	struct warden *warden = data;
+
+	(void)what;
+	rf_yard_tend(warden->yard);
+	rf_event_again(warden->tend_timer,
+		       rf_yard_is_short(warden->yard) ? rf_loop_now() : rf_loop_now() + TEND_EVERY);
+}
+
+/* ------------------------------------------------------------- the whole */
+
+static void on_signal(void *data, int signal)
+{
+	struct warden *warden = data;
+
+	(void)signal;
+	rf_loop_stop(warden->loop);
+}
+
+static int start(struct warden *warden, struct rf_err *err)
+{
+	const struct rf_warden_options *options = warden->options;
+	struct rf_event *event;
+	struct rf_err why = RF_ERR_INIT;
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	if (sigprocmask(SIG_BLOCK, &ends, NULL) < 0)
+		return rf_fail(err, -errno, "hold signals");
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	rf_work_note_self(&warden->self);
+	warden->is_lesser = rf_lesser_try_full(&why) < 0;
+	if (rf_loop_new(&warden->loop, err) < 0 ||
+	    rf_loop_signals(warden->loop, &ends, on_signal, warden, err) < 0 ||
+	    rf_lore_new(options->ceiling, &warden->lore, err) < 0 ||
+	    rf_yard_new(options->init_path, options->ahead, &warden->yard, err) < 0 ||
+	    rf_loop_timer(warden->loop, rf_loop_now() + TEND_EVERY, on_tend, warden,
+			  &warden->tend_timer, err) < 0)
+		return err->code;
+	if (options->owner >= 0 && admit(warden, options->owner, true, err) < 0)
+		return err->code;
+	if (options->listener >= 0)
+		return rf_loop_watch(warden->loop, options->listener, RF_LOOP_READ, on_connection,
+				     warden, &event, err);
+	return 0;
+}
+
+int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
+{
+	struct warden warden = { .options = options };
+	int code;
+
+	rf_buf_init(&warden.in, RF_WIRE_BODY);
+	rf_buf_init(&warden.out, RF_WIRE_BODY);
+	code = start(&warden, err);
+	if (code == 0)
+		code = rf_loop_run(warden.loop, err);
+	while (warden.clients) {
+		struct client *client = warden.clients;
+
+		if (client->work)
+			rf_work_done(client->work, warden.yard);
+		client->work = NULL;
+		forget(client);
+	}
+	rf_yard_free(warden.yard);
+	rf_lore_free(warden.lore);
+	rf_loop_free(warden.loop);
+	rf_buf_done(&warden.in);
+	rf_buf_done(&warden.out);
+	return code;
+}

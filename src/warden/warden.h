@@ -1,0 +1,30 @@
+/*
+ * The warden: the launcher as a resident process.
+ *
+ * One thread, one loop, one table of requests.  Who has a connection asks for boxes on it, one at a
+ * time; the box lives as long as the connection does.  Plans are made here, from policies and never
+ * from what somebody says a plan is; boxes that are likely to be wanted stand ready (yard.h).  A private
+ * warden serves the process that started it and dies with it; a standing one serves its own user on a
+ * socket in $RUN.  However a warden ends, its boxes end with it.
+ */
+#ifndef RF_WARDEN_WARDEN_H
+#define RF_WARDEN_WARDEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "policy/policy.h"
+
+struct rf_warden_options {
+	const char *init_path;           /* the program ringfort-init */
+	const struct rf_policy *ceiling; /* what no request goes beyond; or NULL */
+	int owner;                       /* of a private warden: its connection; or -1 */
+	int listener; /* of a standing one: the socket that is listened on; or -1 */
+	size_t ahead; /* shapes of boxes that are kept ready */
+};
+
+/* Serves until the owner is gone or a signal asks to end.  Nothing of it is left then. */
+int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err);
+
+#endif

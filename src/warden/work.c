@@ -1,0 +1,144 @@
+/* One run that a client asked for: see work.h. */
+#include "warden/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+_Static_assert(RF_ERRAND_RLIMITS == RLIM_NLIMITS, "an errand tells every limit");
+
+void rf_work_note_self(struct rf_work_self *ret_self)
+{
+	*ret_self = (struct rf_work_self){ 0 };
+	for (int i = 0; i < RLIM_NLIMITS; i++)
+		getrlimit(i, &ret_self->rlimits[i]);
+	ret_self->nice = getpriority(PRIO_PROCESS, 0);
+	rf_fd_read_text(AT_FDCWD, "/proc/self/cgroup", ret_self->groups, sizeof(ret_self->groups));
+}
+
+/* True if the client lives in the same groups as we do; one that can't be looked at does not. */
+static bool shares_groups(pid_t client, const struct rf_work_self *self)
+{
+	char path[32], groups[sizeof(self->groups)];
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)client);
+	return rf_fd_read_text(AT_FDCWD, path, groups, sizeof(groups)) >= 0 &&
+	       strcmp(groups, self->groups) == 0;
+}
+
+/* What the client may have is the most that its box may have. */
+static void note_limits(struct rf_work *work, const struct rf_errand *errand,
+			const struct rf_work_self *self)
+{
+	bool is_less = false;
+
+	for (int i = 0; i < RLIM_NLIMITS; i++) {
+		work->most[i] = (struct rlimit){ errand->rlimits[i].soft, errand->rlimits[i].hard };
+		is_less |= work->most[i].rlim_max < self->rlimits[i].rlim_max;
+	}
+	work->options.most = is_less ? work->most : NULL;
+	work->options.nice = errand->nice > self->nice ? errand->nice : 0;
+}
+
+static int make_plan(struct rf_work *work, const struct rf_work_order *order, struct rf_err *err)
+{
+	const struct rf_errand *errand = order->errand;
+	const struct rf_facts facts = {
+		.uid = geteuid(),
+		.gid = getegid(),
+		.cwd = errand->cwd,
+		.home = errand->home,
+		.env = errand->env,
+		.argv = errand->argv,
+		.extras = errand->extras,
+		.extra_count = errand->extra_count,
+	};
+
+	return rf_plan_make(order->policy, &facts, &work->plan, err);
+}
+
+/* Takes a box that stands ready, if the client's own limits and groups allow one. */
+static void choose_box(struct rf_work *work, const struct rf_work_order *order,
+		       const struct rf_work_self *self, struct rf_yard *yard)
+{
+	struct rf_box *box = &work->life.box;
+
+	if (!shares_groups(order->client, self))
+		box->group_of = order->client;
+	else
+		work->is_ready_made = rf_yard_take(yard, work->plan, work->is_heard, box);
+	rf_box_give_streams(box, order->streams);
+}
+
+static int prepare(struct rf_work *work, const struct rf_work_order *order,
+		   const struct rf_work_self *self, struct rf_yard *yard, struct rf_err *err)
+{
+	const struct rf_errand *errand = order->errand;
+
+	if (make_plan(work, order, err) < 0) {
+		rf_result_fail(&work->result, RF_STATUS_ERROR, 125, err);
+		return err->code;
+	}
+	rf_result_init(&work->result, work->plan);
+	work->options = (struct rf_life_options){
+		.init_path = order->init_path,
+		.caller_path = work->caller_path,
+		.wants_denials = errand->wants_denials,
+		.has_janitor = true,
+		.is_served = true,
+		.umask = errand->umask & 0777,
+	};
+	note_limits(work, errand, self);
+	work->is_heard = errand->wants_denials && geteuid() == 0 && rf_ear_ask() == RF_EAR_ON;
+	rf_life_init(&work->life, work->plan, &work->options, &work->result);
+	choose_box(work, order, self, yard);
+	return 0;
+}
+
+int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *self,
+		  struct rf_yard *yard, struct rf_loop *loop, void (*on_exit)(void *data),
+		  void *data, struct rf_work **ret_work, struct rf_err *err)
+{
+	struct rf_work *work = calloc(1, sizeof(*work));
+	struct rf_err why = RF_ERR_INIT;
+
+	if (!work) {
+		for (int i = 0; i < 3; i++)
+			close(order->streams[i]);
+		return rf_fail(err, -ENOMEM, "a run");
+	}
+	rf_result_init(&work->result, NULL);
+	if (order->errand->caller_path)
+		work->caller_path = strdup(order->errand->caller_path);
+	if (prepare(work, order, self, yard, &why) < 0) {
+		for (int i = 0; i < 3; i++)
+			close(order->streams[i]);
+		work->is_over = true;
+	} else {
+		work->life.on_exit = on_exit;
+		work->life.data = data;
+		work->is_over = rf_life_start(&work->life, loop, &why) < 0;
+	}
+	*ret_work = work;
+	return 0;
+}
+
+void rf_work_done(struct rf_work *work, struct rf_yard *yard)
+{
+	bool was_good = work->result.proven != 0 && !work->result.walls.is_lesser;
+
+	if (work->life.plan)
+		rf_life_done(&work->life);
+	if (was_good)
+		rf_yard_remember(yard, work->plan, work->is_heard);
+	else
+		rf_plan_free(work->plan);
+	rf_result_done(&work->result);
+	free(work->caller_path);
+	free(work);
+}

@@ -1,0 +1,61 @@
+/*
+ * One run that a client asked for: a box, and where its result goes.
+ *
+ * Owns all that the run needs until it is over, so that many can be under way at once.
+ */
+#ifndef RF_WARDEN_WORK_H
+#define RF_WARDEN_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "jail/life.h"
+#include "warden/yard.h"
+#include "wire/errand.h"
+
+/* What the warden itself is, and clients may differ from. */
+struct rf_work_self {
+	struct rlimit rlimits[RLIM_NLIMITS];
+	int nice;
+	char groups[4096]; /* as /proc/self/cgroup has them */
+};
+
+void rf_work_note_self(struct rf_work_self *ret_self);
+
+struct rf_work {
+	uint64_t id; /* chosen by the client */
+	struct rf_plan *plan;
+	struct rf_result result;
+	struct rf_life_options options;
+	struct rf_life life;
+	struct rlimit most[RLIM_NLIMITS];
+	char *caller_path;
+	bool is_heard;
+	bool is_ready_made; /* its box came from the yard */
+	bool is_over;       /* on_exit() was called, or it never started */
+};
+
+/* What a run is started with. */
+struct rf_work_order {
+	const struct rf_errand *errand; /* borrowed */
+	const struct rf_policy *policy; /* borrowed */
+	pid_t client;                   /* whose groups the box lies beneath */
+	int streams[3];                 /* taken, whatever comes of it */
+	const char *init_path;
+};
+
+/*
+ * Starts it on `loop`; on_exit(data) is called when it is over.  One that could not be started is over
+ * already (is_over), and its result says why.  Fails only when there is no memory for it.
+ */
+int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *self,
+		  struct rf_yard *yard, struct rf_loop *loop, void (*on_exit)(void *data),
+		  void *data, struct rf_work **ret_work, struct rf_err *err);
+
+/* Frees it and all that is left of its box; the yard is told what kind of box was wanted. */
+void rf_work_done(struct rf_work *work, struct rf_yard *yard);
+
+#endif
