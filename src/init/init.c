@@ -50,23 +50,32 @@ static _Noreturn void leave(int code)
 		SYS1(__NR_exit_group, code);
 }
 
-static void send_report(const struct rf_report *report)
+/* True if the launcher will hear of it. */
+static bool send_report(const struct rf_report *report)
 {
-	SYS(__NR_sendto, RF_ORDERS_FD, report, sizeof(*report), MSG_NOSIGNAL, 0, 0);
+	long sent;
+
+	do
+		sent = SYS(__NR_sendto, RF_ORDERS_FD, report, sizeof(*report), MSG_NOSIGNAL, 0, 0);
+	while (sent == -EINTR);
+	return sent == (long)sizeof(*report);
 }
 
-static void set_mask(int how, uint64_t mask)
+static long set_mask(int how, uint64_t mask)
 {
-	SYS4(__NR_rt_sigprocmask, how, &mask, 0, sizeof(mask));
+	return SYS4(__NR_rt_sigprocmask, how, &mask, 0, sizeof(mask));
 }
 
 /* What the caller ignores is not the program's business; a libc would hide some of its own. */
-static void forget_dispositions(void)
+static long forget_dispositions(void)
 {
 	static const long by_default[4]; /* the kernel's struct sigaction: SIG_DFL, nothing set */
+	long code = 0;
 
-	for (long number = 1; number <= 64; number++)
-		SYS4(__NR_rt_sigaction, number, by_default, 0, sizeof(uint64_t));
+	for (long number = 1; number <= 64 && code == 0; number++)
+		if (number != SIGKILL && number != SIGSTOP)
+			code = SYS4(__NR_rt_sigaction, number, by_default, 0, sizeof(uint64_t));
+	return code;
 }
 
 static const char *variable(char *const *env, const char *name)
@@ -134,21 +143,26 @@ static void become_program(void *data)
 {
 	const struct start *start = data;
 	struct rf_report report = { .kind = RF_REPORT_STARTED };
+	long code;
 
 	SYS0(__NR_setsid);
 	if (start->orders.has_terminal) /* and its foreground, so that ctrl-C means the program */
 		SYS3(__NR_ioctl, 0, TIOCSCTTY, 0);
-	forget_dispositions();
+	code = forget_dispositions();
 	spread_out(&start->orders);
 	if (proof_check(&start->orders, &report) < 0 || enter_inner(&start->orders, &report) < 0) {
 		report.kind = RF_REPORT_REFUSED;
 		send_report(&report);
 		leave(125);
 	}
-	send_report(&report);
-	set_mask(SIG_SETMASK, 0);
-	report = (struct rf_report){ .kind = RF_REPORT_NO_EXEC,
-				     .code = exec_program(start->argv, start->env) };
+	if (!send_report(&report)) /* nothing starts that nobody hears of */
+		leave(125);
+	if (code == 0)
+		code = set_mask(SIG_SETMASK, 0);
+	report = (struct rf_report){
+		.kind = RF_REPORT_NO_EXEC,
+		.code = code < 0 ? (int)-code : exec_program(start->argv, start->env),
+	};
 	send_report(&report);
 	leave(127);
 }
@@ -330,13 +344,19 @@ static _Noreturn void watch(int program, const struct rf_orders *orders)
 		if (signal > 0 && signal != SIGCHLD && info.si_code == SI_USER &&
 		    info.si_pid == (is_lesser ? orders->lesser.launcher : 0))
 			SYS2(__NR_kill, program, signal);
-		while ((pid = (int)SYS4(__NR_wait4, -1, &status, 1 /* WNOHANG */, 0)) > 0)
+		while ((pid = (int)SYS4(__NR_wait4, -1, &status, 1 /* WNOHANG */, 0)) > 0 ||
+		       pid == -EINTR)
 			if (pid == program) {
 				if (is_lesser)
 					end_kin(orders);
 				report_end(status, orders);
 				leave(0);
 			}
+		if (pid < 0 && pid != -ECHILD) {
+			if (is_lesser)
+				end_kin(orders);
+			leave(125); /* who can't wait for the program would wait for ever */
+		}
 	}
 }
 
@@ -348,10 +368,11 @@ void start(long *stack)
 	char extra;
 
 	/* Before anything of the box runs: nobody inside may look at pid 1, and it dies with its launcher. */
-	SYS(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0, 0);
-	SYS(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
-	SYS3(__NR_fcntl, RF_ORDERS_FD, F_SETFD, FD_CLOEXEC);
-	set_mask(SIG_SETMASK, ~0ull);
+	if (SYS(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0, 0) != 0 ||
+	    SYS(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0) != 0 ||
+	    SYS3(__NR_fcntl, RF_ORDERS_FD, F_SETFD, FD_CLOEXEC) != 0 ||
+	    set_mask(SIG_SETMASK, ~0ull) != 0)
+		leave(125);
 
 	/* A launcher that died has closed its end, before its orders or behind them: no start. */
 	if (SYS(__NR_recvfrom, RF_ORDERS_FD, &what.orders, sizeof(what.orders), 0, 0, 0) !=

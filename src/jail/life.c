@@ -75,10 +75,13 @@ static void on_time(void *data, int what)
 static void on_exit_of_init(void *data, int what)
 {
 	struct rf_life *life = data;
+	int status = SIGKILL;
 
 	(void)what;
-	if (wait4(life->box.pid, NULL, WNOHANG, &life->rusage) != life->box.pid && errno != ECHILD)
+	if (wait4(life->box.pid, &status, WNOHANG, &life->rusage) != life->box.pid &&
+	    errno != ECHILD)
 		return;
+	life->ending.has_left = WIFEXITED(status);
 	life->box.pid = 0;
 	life->has_exited = true;
 	life->result->usage.wall_ns = rf_loop_now() - life->began_ns;

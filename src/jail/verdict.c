@@ -141,6 +141,15 @@ static void judge_unwalled(const struct rf_ending *ending, struct rf_result *res
 		       is_refusal ? 126 : 125, &err);
 }
 
+/* Pid 1 had to leave, or could not tell: how the program ended is not known. */
+static void judge_untold(struct rf_result *result)
+{
+	struct rf_err err;
+
+	rf_fail_say(&err, -EIO, "pid 1 ended without saying how the program did");
+	rf_result_fail(result, RF_STATUS_ERROR, 125, &err);
+}
+
 void rf_verdict_judge(const struct rf_ending *ending, const char *program,
 		      const char *found_outside, struct rf_result *result)
 {
@@ -157,6 +166,8 @@ void rf_verdict_judge(const struct rf_ending *ending, const char *program,
 		judge_unwalled(ending, result);
 	else if (ending->end.kind == RF_REPORT_ENDED && ending->killed_for == RF_LIMIT_COUNT)
 		judge_end(ending, result);
+	else if (!ending->end.kind && ending->has_left && !was_killed && !result->limits_hit)
+		judge_untold(result);
 	else
 		judge_kill(ending, result);
 	/* Its output could not be passed on: that is Ringfort's failure, and no success. */

@@ -64,6 +64,24 @@ RF_TEST(the_programs_own_end_is_ok_or_failed)
 	}
 }
 
+RF_TEST(a_pid_1_that_left_without_a_word_is_an_error_and_one_that_was_killed_is_not)
+{
+	struct rf_ending ending = ending_of(0);
+	struct rf_result result;
+
+	ending.end = (struct rf_report){ 0 };
+	result = judge(&ending);
+	RF_CHECK(result.status == RF_STATUS_KILLED && result.code == 137, "killed: %d",
+		 result.code);
+	ending.has_left = true;
+	result = judge(&ending);
+	RF_CHECK(result.status == RF_STATUS_ERROR && result.code == 125 && result.error.msg[0],
+		 "left: %d, %s", result.code, result.error.msg);
+	ending.killed_for = RF_LIMIT_TIME; /* as a lesser box leaves when it is told to end */
+	result = judge(&ending);
+	RF_CHECK(result.status == RF_STATUS_TIMEOUT, "told to: %d", result.code);
+}
+
 RF_TEST(a_limit_that_ringfort_killed_for_is_the_cause_whatever_else_was_hit)
 {
 	/* clang-format off */
