@@ -144,6 +144,16 @@ static bool holds_place(const struct rf_plan *plan, const char *path)
 	return false;
 }
 
+/*
+ * True if `code` says that nothing is there, or nothing within the caller's reach and so within the
+ * box's.  Any other error says nothing: then it may be there, and the box can't be made.
+ */
+static bool is_nothing(int code)
+{
+	return code == -ENOENT || code == -ENOTDIR || code == -EACCES || code == -ELOOP ||
+	       code == -ENAMETOOLONG;
+}
+
 /* ------------------------------------------------------------- links */
 
 /* Puts what a link says before the rest of a path, and takes "." and ".." out.  False: too long. */
@@ -221,7 +231,7 @@ static int add_source(struct rf_box *box, const char *source, const char *rule)
 
 	/* In a closed folder of the caller's own it may well be there. */
 	if (lstat(source, &st) < 0 && errno != EACCES)
-		return 0;
+		return is_nothing(-errno) ? 0 : -errno;
 	for (size_t i = 0; i < plan->place_count && code == 0; i++) {
 		const struct rf_place *place = &plan->places[i];
 		const char *rest;
@@ -249,9 +259,10 @@ static int add_target(struct rf_box *box, size_t index, const char *rest, const 
 	const struct rf_place *place = &box->plan->places[index];
 	int code = 0;
 
-	if (snprintf(source, sizeof(source), "%s%s", place->source, rest) < (int)sizeof(source) &&
-	    realpath(source, path))
-		code = add_source(box, path, rule);
+	if (snprintf(source, sizeof(source), "%s%s", place->source, rest) < (int)sizeof(source))
+		code = realpath(source, path) ? add_source(box, path, rule)
+		       : is_nothing(-errno)   ? 0
+					      : -errno;
 	if (code < 0 ||
 	    snprintf(path, sizeof(path), "%s%s", place->path, rest) >= (int)sizeof(path))
 		return code;
@@ -269,7 +280,7 @@ static int hide(struct rf_box *box, size_t index, int dir, const char *name, con
 	struct stat st;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		return 0; /* gone, or out of the caller's reach and so of the box's */
+		return is_nothing(-errno) ? 0 : -errno;
 	if (S_ISLNK(st.st_mode))
 		return add_target(box, index, rest, rule);
 	return add(box, index, rest, rule, S_ISREG(st.st_mode) ? st.st_nlink : 1, false);
@@ -341,8 +352,12 @@ static int close_off(struct finder *f, const char *path, const char *rule)
 
 	/* The box is the same user: what that user owns can be opened by chmod. */
 	if (!f->box->is_root && faccessat(f->top, *path ? path : ".", X_OK, AT_EACCESS) < 0 &&
-	    (fstatat(f->top, path, &st, flags) < 0 || st.st_uid != geteuid()))
-		return 0;
+	    is_nothing(-errno)) {
+		if (fstatat(f->top, path, &st, flags) < 0)
+			return is_nothing(-errno) ? 0 : -errno;
+		if (st.st_uid != geteuid())
+			return 0;
+	}
 	if (!*path)
 		return -EACCES; /* the top: then the tree can't be shown at all */
 	snprintf(rest, sizeof(rest), "/%s", path);
@@ -446,7 +461,7 @@ static int find_credential(struct finder *f, int dir, const char *folder, const 
 	struct stat st;
 
 	if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		return 0;
+		return is_nothing(-errno) ? 0 : -errno;
 	snprintf(rest, sizeof(rest), "%s%s/%s", *folder ? "/" : "", folder, name);
 	snprintf(source, sizeof(source), "%s%s", f->place->source, rest);
 	if (is_asked_for(f->box->plan, source))
@@ -468,6 +483,8 @@ static int hide_closed(struct finder *f, const char *path)
 		dir = rf_path_open_beneath(f->top, folder, O_PATH | O_DIRECTORY);
 		if (dir == -EACCES || (dir >= 0 && !rf_walk_can_search(dir)))
 			break;
+		if (dir < 0 && !is_nothing(dir))
+			return dir;
 		if (dir < 0 || !path[end])
 			return 0; /* changed meanwhile */
 	}
@@ -532,6 +549,8 @@ static int find_credentials(struct finder *f)
 		}
 		if (dir == -EACCES || (dir >= 0 && !rf_walk_can_search(dir)))
 			code = hide_closed(f, row->folder);
+		if (dir < 0 && !is_nothing(dir))
+			code = dir;
 		if ((dir < 0 && dir != -ELOOP) || code < 0)
 			continue;
 		for (const char *const *name = row->names; *name && code == 0; name++)
