@@ -211,6 +211,13 @@ static bool write_number(int dir, const char *file, uint64_t value)
 	return rf_fd_write_text(dir, file, text) == 0;
 }
 
+/* The same of a file that not every kernel has: true, too, where there is none. */
+static bool write_if_there(int dir, const char *file, uint64_t value)
+{
+	return write_number(dir, file, value) ||
+	       (faccessat(dir, file, F_OK, 0) < 0 && errno == ENOENT);
+}
+
 /* Pid 1 counts as one of the group's, the plan counts the program's own. */
 static uint64_t pids_with_init(const struct rf_plan *plan)
 {
@@ -223,9 +230,8 @@ static void limit_unified(struct rf_cgroup *cgroup, const struct rf_plan *plan)
 	uint64_t cpu = plan->limits[RF_LIMIT_CPU];
 	char quota[48];
 
-	cgroup->has_memory = write_number(dir, "memory.max", plan->limits[RF_LIMIT_MEMORY]);
-	rf_fd_write_text(dir, "memory.swap.max",
-			 "0"); /* absent where swap is not accounted: none */
+	cgroup->has_memory = write_number(dir, "memory.max", plan->limits[RF_LIMIT_MEMORY]) &&
+			     write_if_there(dir, "memory.swap.max", 0); /* if swap is accounted */
 	rf_fd_write_text(dir, "memory.oom.group", "1");
 	cgroup->has_pids = write_number(dir, "pids.max", pids_with_init(plan));
 	snprintf(quota, sizeof(quota), "%" PRIu64 " %u", cpu * CPU_PERIOD / 100, CPU_PERIOD);
@@ -242,9 +248,9 @@ static void limit_v1(struct rf_cgroup *cgroup, const struct rf_plan *plan)
 		/* Version 1 counts the buffers of TCP and UDP apart: they come on top of the limit. */
 		cgroup->has_memory =
 			write_number(memory, "memory.limit_in_bytes", bytes) &&
-			(write_number(memory, "memory.kmem.tcp.limit_in_bytes", bytes / 8) ||
-			 faccessat(memory, "memory.kmem.tcp.limit_in_bytes", F_OK, 0) < 0);
-		if (!write_number(memory, "memory.memsw.limit_in_bytes", bytes))
+			write_if_there(memory, "memory.kmem.tcp.limit_in_bytes", bytes / 8) &&
+			write_if_there(memory, "memory.memsw.limit_in_bytes", bytes);
+		if (faccessat(memory, "memory.memsw.limit_in_bytes", F_OK, 0) < 0)
 			rf_fd_write_text(memory, "memory.swappiness", "0");
 	}
 	if (cgroup->dirs[RF_GROUP_PIDS] >= 0)
@@ -425,11 +431,17 @@ int rf_cgroup_watch_oom(struct rf_cgroup *cgroup)
 	return cgroup->oom;
 }
 
-/* A group whose last process is just dying is busy for a moment. */
-static void remove_soon(const char *path)
+/* A group whose last process is just dying is busy for a moment.  True if it is gone. */
+static bool remove_soon(const char *path)
 {
-	for (int tries = 0; rmdir(path) < 0 && errno == EBUSY && tries < 200; tries++)
+	for (int tries = 0; rmdir(path) < 0; tries++) {
+		if (errno == ENOENT)
+			return true;
+		if ((errno != EBUSY && errno != EINTR) || tries == 200)
+			return false;
 		nanosleep(&(struct timespec){ .tv_nsec = tries < 20 ? 100000 : 5000000 }, NULL);
+	}
+	return true;
 }
 
 void rf_cgroup_done(struct rf_cgroup *cgroup)
@@ -437,13 +449,12 @@ void rf_cgroup_done(struct rf_cgroup *cgroup)
 	rf_fd_done(&cgroup->oom);
 	for (int i = 0; i < RF_GROUP_COUNT; i++) {
 		rf_fd_done(&cgroup->dirs[i]);
-		if (cgroup->paths[i][0])
-			remove_soon(cgroup->paths[i]);
-		cgroup->paths[i][0] = '\0';
+		if (cgroup->paths[i][0] && remove_soon(cgroup->paths[i]))
+			cgroup->paths[i][0] = '\0';
 	}
 }
 
-void rf_cgroup_remove(const char *path)
+bool rf_cgroup_remove(const char *path)
 {
 	char file[300], pids[4096];
 
@@ -457,7 +468,7 @@ void rf_cgroup_remove(const char *path)
 			if (pid > 1)
 				kill((pid_t)pid, SIGKILL);
 		}
-	remove_soon(path);
+	return remove_soon(path);
 }
 
 /* ------------------------------------------------------------- for doctor */

@@ -61,11 +61,17 @@ uint64_t rf_cgroup_cpu_ns(const struct rf_cgroup *cgroup);
  */
 int rf_cgroup_watch_oom(struct rf_cgroup *cgroup);
 
-/* Removes the groups; their processes are dead, but the kernel may need a moment. */
+/*
+ * Removes the groups; their processes are dead, but the kernel may need a moment.  One that can't be
+ * removed keeps its path, and rf_cgroup_is_used() says so.
+ */
 void rf_cgroup_done(struct rf_cgroup *cgroup);
 
-/* Removes one group by its path, killing what is in it: for what a dead launcher left behind. */
-void rf_cgroup_remove(const char *path);
+/*
+ * Removes one group by its path, killing what is in it: for what a dead launcher left behind.  Returns
+ * true if it is gone.
+ */
+bool rf_cgroup_remove(const char *path);
 
 /* For `doctor`: where a box's groups would lie and what they can do. */
 struct rf_cgroup_report {

@@ -249,13 +249,16 @@ void rf_record_done(struct rf_box *box)
 	if (box->record < 0)
 		return;
 	boxes = open_run("boxes");
-	if (boxes >= 0)
+	/* A group that could not be removed is for the next start to find. */
+	if (boxes >= 0 && !rf_cgroup_is_used(&box->cgroup))
 		unlinkat(boxes, box->id, 0);
 	rf_fd_done(&box->record);
 }
 
 static bool sweep_entry(int boxes, const char *name, struct entry *entry, void *data)
 {
+	bool is_clean = true;
+
 	(void)data;
 	if (!entry->is_dead)
 		return true;
@@ -264,11 +267,12 @@ static bool sweep_entry(int boxes, const char *name, struct entry *entry, void *
 		if (next)
 			*next++ = '\0';
 		if (strncmp(line, "cgroup /", 8) == 0)
-			rf_cgroup_remove(line + 7);
+			is_clean &= rf_cgroup_remove(line + 7);
 		if (strncmp(line, "scratch /", 9) == 0)
 			rf_scratch_remove(line + 8);
 	}
-	unlinkat(boxes, name, 0);
+	if (is_clean)
+		unlinkat(boxes, name, 0);
 	return true;
 }
 
