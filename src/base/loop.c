@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,6 +93,15 @@ static struct rf_event *add(struct rf_loop *loop, rf_event_fn *fn, void *data)
 	return event;
 }
 
+/* True for what epoll(7) can always wait for: pipes, sockets, and what has no file (signals, pidfds). */
+static bool can_wait(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) < 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
+	       (st.st_mode & S_IFMT) == 0;
+}
+
 int rf_loop_watch(struct rf_loop *loop, int fd, int want, rf_event_fn *fn, void *data,
 		  struct rf_event **ret_event, struct rf_err *err)
 {
@@ -101,9 +111,11 @@ int rf_loop_watch(struct rf_loop *loop, int fd, int want, rf_event_fn *fn, void 
 	if (!event)
 		return rf_fail(err, -ENOMEM, "event loop");
 	if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &told) < 0) {
-		if (errno != EPERM) {
+		int code = errno;
+
+		if (code != EPERM || can_wait(fd)) {
 			event->fn = NULL;
-			return rf_fail(err, -errno, "watch a descriptor");
+			return rf_fail(err, -code, "watch a descriptor");
 		}
 		event->is_always_ready = true;
 	}

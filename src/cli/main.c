@@ -24,8 +24,10 @@ static int hold_stdio(void)
 
 int main(int argc, char **argv)
 {
-	if (hold_stdio() < 0)
+	if (hold_stdio() < 0) {
+		fputs("ringfort: can't make sure of standard input, output and error\n", stderr);
 		return RF_EXIT_FAILED;
+	}
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		puts("ringfort " RF_VERSION);
 		return 0;

@@ -565,8 +565,10 @@ void rf_box_kill(const struct rf_box *box)
 	/* Where no namespace dies with it, pid 1 has to end the others first, if nobody can stop it. */
 	if (box->is_lesser && box->landlock_abi >= RF_LESSER_ABI_SCOPE)
 		rf_lesser_kill(box);
-	else if (box->pidfd >= 0)
-		syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0);
+	else if (box->pidfd >= 0 &&
+		 syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0) < 0 &&
+		 errno != ESRCH && box->pid > 0)
+		kill(box->pid, SIGKILL); /* who would else be waited for in vain */
 }
 
 void rf_box_stop(struct rf_box *box)

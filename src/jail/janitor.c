@@ -37,6 +37,7 @@ static void keep_only(const int *kept, size_t count)
 static void wait_for_end(int life, const int *kept, size_t count)
 {
 	sigset_t all;
+	ssize_t n;
 	char none;
 
 	sigfillset(&all);
@@ -45,8 +46,10 @@ static void wait_for_end(int life, const int *kept, size_t count)
 	prctl(PR_SET_NAME, "ringfort-clean", 0, 0, 0);
 	/* Nothing of the caller's: a reader of its output must see the end. */
 	keep_only(kept, count);
-	while (read(life, &none, 1) < 0 && errno == EINTR)
+	while ((n = read(life, &none, 1)) < 0 && errno == EINTR)
 		;
+	if (n < 0) /* not a word of the launcher: it may well live, and so may its boxes */
+		_exit(1);
 }
 
 /*
@@ -125,8 +128,9 @@ void rf_janitor_stop(struct rf_janitor *janitor)
 	if (janitor->pid <= 0)
 		return;
 	kill(janitor->pid, SIGKILL);
+	rf_fd_done(
+		&janitor->life); /* which ends it, too, and there is nothing left to be cleaned */
 	while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	rf_fd_done(&janitor->life);
 	janitor->pid = 0;
 }

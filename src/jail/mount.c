@@ -275,6 +275,8 @@ static int put_system(struct builder *b, const struct rf_place *place, struct rf
 
 	if (len < 0 && errno == ENOENT && place->is_optional)
 		return 0;
+	if (len < 0 && errno != EINVAL) /* which says that it is no link */
+		return rf_fail(err, -errno, "look at %s", place->source);
 	if (len >= 0) {
 		target[len] = '\0';
 		return make_link(b, target, place->path, err);

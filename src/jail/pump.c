@@ -188,15 +188,22 @@ static void on_read(void *data, int what)
 	n = read_some(pump);
 	if (n < 0 && (errno == EINTR || (errno == EAGAIN && !pump->is_last_call)))
 		return;
+	if (n < 0 && errno != EAGAIN && errno != EIO) /* which is how a pty says that it is over */
+		pump->write_errno = errno;
 	len = n > 0 ? (size_t)n : 0;
 	pump->total += len;
 	if (len == 0 || (pump->on_bytes && !pump->on_bytes(pump->data, pump, &len)))
 		rf_pump_end_source(pump);
 	len = guard(pump, len);
-	if (pump->into)
+	if (pump->into) {
 		rf_buf_add(pump->into, pump->buffer, len);
-	else
+		if (pump->into->has_failed) {
+			pump->write_errno = ENOMEM;
+			rf_pump_end_source(pump);
+		}
+	} else {
 		pump->len = len;
+	}
 	flush(pump);
 }
 

@@ -31,7 +31,7 @@ struct rf_pump {
 	void *data;
 	struct rf_event *read_event, *write_event;
 	uint64_t total;  /* bytes read so far */
-	int write_errno; /* why writing ended, or 0 */
+	int write_errno; /* why bytes were lost, or 0 */
 	size_t at, len;
 	char buffer[65536];
 };

@@ -136,6 +136,7 @@ void rf_userns_reap(struct rf_box *box)
 	while (box->holder_count > 0) {
 		pid_t pid = box->holders[--box->holder_count];
 
+		kill(pid, SIGKILL); /* again: one that still lived would be waited for in vain */
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
