@@ -33,7 +33,7 @@ class Contender:
     before: object = None    # (place) -> None: makes it ready; raises OSError where it can't be
     after: object = None     # (place) -> None
     held: object = None      # words -> words for a box that is to stay, where they differ
-    hide: str = ""           # a mount that it must not see
+    room: str = ""           # commands that arrange the mounts of a namespace for it to run in
     for_users: bool = False  # an ordinary user can run it as it is
     version: object = None   # () -> its version
 
@@ -46,11 +46,38 @@ class Place:
         self.ringfort = str(ringfort)
         self.work = self.folder / "work"
         self.daemon = None
+        self.wardens = []
+        self.rooms = {}
 
     def environment(self):
         return {"PATH": PATH, "LANG": "C.UTF-8", "HOME": str(self.folder / "home"),
+                "XDG_RUNTIME_DIR": str(self.folder / "runtime"),
                 "CODEX_HOME": str(PEERS / "codex-home"),
                 "DOCKER_HOST": f"unix://{self.folder}/docker/sock"}
+
+    def room(self, contender):
+        """The process whose mount namespace a contender runs in, or None; made when first asked for."""
+        if not contender.room or os.geteuid():
+            return None
+        if contender.name not in self.rooms:
+            holder = subprocess.Popen(
+                ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                 f"{contender.room} && echo ready && exec sleep infinity"], env=self.environment(),
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            if not holder.stdout.readline():
+                raise OSError("its mounts can't be made")
+            self.rooms[contender.name] = holder
+        return self.rooms[contender.name].pid
+
+    def enter(self, contender):
+        """What to put before a command so that it runs there."""
+        pid = self.room(contender)
+        return ["nsenter", f"--target={pid}", "--mount", f"--wd={self.work}"] if pid else []
+
+    def close(self):
+        for process in [*self.wardens, *self.rooms.values()]:
+            process.terminate()
+            process.wait()
 
     def run(self, *words, check=True, timeout=60):
         return subprocess.run([str(word) for word in words], env=self.environment(),
@@ -82,6 +109,36 @@ def runsc_version():
     said = subprocess.run(["go", "version", "-m", PEERS / "bin/runsc"], capture_output=True,
                           text=True, check=False).stdout
     return next((line.split()[2] for line in said.split("\n") if line.split()[:1] == ["mod"]), "")
+
+
+# --- our own standing warden ---
+
+# A folder for its socket that nobody else sees: the machine's other boxes go on without it.  What all
+# boxes of root must agree upon stays where it is.
+WARDEN_ROOM = """
+	mkdir -p -m 700 /run/ringfort/boxes && touch /run/ringfort/uids &&
+	mount --bind /run/ringfort "$HOME" && mount -t tmpfs -o mode=700 none /run/ringfort &&
+	mkdir -m 700 /run/ringfort/boxes && touch /run/ringfort/uids &&
+	mount --bind "$HOME/boxes" /run/ringfort/boxes &&
+	mount --bind "$HOME/uids" /run/ringfort/uids && umount "$HOME" """
+
+
+def ringfort_warden():
+    path = ROOT / "build/ringfort-warden"
+    return path if path.exists() else None
+
+
+def warden_before(place, prefix=()):
+    """Starts one for whoever `prefix` makes us; root's stands in a room of its own."""
+    before = list(prefix) or place.enter(by_name("**ringfort run, with a warden**"))
+    place.wardens.append(subprocess.Popen(
+        [*before, place.ringfort, "warden"], env=place.environment(), cwd=place.work,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    until = time.monotonic() + 10
+    while place.run(*before, place.ringfort, "warden", "--status", check=False).returncode:
+        if time.monotonic() > until:
+            raise OSError("the warden does not start here")
+        time.sleep(0.05)
 
 
 # --- OCI: one root and one configuration, as each runtime's own `spec` writes it ---
@@ -230,7 +287,11 @@ NPM = "bench/peers install (from npm)"
 TABLE = [
     Contender("bare exec", "nothing", lambda program, place, number: list(program), for_users=True),
     Contender("**ringfort run**", "every wall, and a proof of each",
+              lambda program, place, number: [place.ringfort, "run", "--no-warden", "--", *program],
+              for_users=True),
+    Contender("**ringfort run, with a warden**", "the same, and the next box stands ready",
               lambda program, place, number: [place.ringfort, "run", "--", *program],
+              (ringfort_warden,), "make build", before=warden_before, room=WARDEN_ROOM,
               for_users=True),
     Contender("bwrap, comparable mounts", "namespaces, mounts", bwrap_most, ("bwrap",), APT,
               for_users=True, version=version_of("bwrap")),
@@ -243,7 +304,8 @@ TABLE = [
               lambda program, place, number: [found("crun"), "run", "-b",
                                               bundle("crun", place, program),
                                               f"rf-bench-{number}"],
-              ("crun",), APT, dear=3, before=make_bundle("crun"), hide=UNIFIED,
+              ("crun",), APT, dear=3, before=make_bundle("crun"),
+              room=f"{{ ! mountpoint -q {UNIFIED} || umount --lazy {UNIFIED}; }}",
               version=version_of("crun")),
     Contender("runc", "namespaces, mounts, capabilities, cgroups",
               lambda program, place, number: [found("runc"), "run", "-b",
@@ -279,6 +341,10 @@ TABLE = [
               (srt_script, "bwrap", "socat", "rg", "node"), NPM, dear=20,
               version=npm_version("@anthropic-ai/sandbox-runtime")),
 ]
+
+
+def by_name(name):
+    return next(contender for contender in TABLE if contender.name == name)
 
 
 def lacks(contender):

@@ -3,13 +3,14 @@
  *
  *     bench-start [-q SECONDS] CONTENDER...               the time that one run takes
  *     bench-start -s SECONDS -w WORKERS CONTENDER...      runs a second, for one contender at a time
- *     CONTENDER:  ::: [rounds=N] [hide=PATH] PROGRAM ARGUMENT...
+ *     CONTENDER:  ::: [rounds=N] [in=PID] PROGRAM ARGUMENT...
  *
  * Every round runs each contender once, so that noise falls on all alike; one with fewer rounds than
  * the others has them spread over the whole.  Before every twentieth round it waits for a quiet
- * machine, all in all no longer than -q says.  A contender with hide=PATH runs where that path's
- * mount is not to be seen.  The first "{n}" in a word becomes the number of the worker, for tools
- * that want a name for each box.  Prints a line of JSON for each contender, in their order.
+ * machine, all in all no longer than -q says.  A contender with in=PID runs in the mount namespace of
+ * that process, for one that must not see what is mounted here.  The first "{n}" in a word becomes the
+ * number of the worker, for tools that want a name for each box.  Prints a line of JSON for each
+ * contender, in their order.
  *
  * In C, and with posix_spawn() of a small process: the caller's own size would else be part of what
  * is measured.
@@ -24,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@
 static struct contender {
 	char **argv; /* points into main()'s, ends with NULL */
 	int rounds;
-	const char *hide;
+	int ns; /* the mount namespace to run in, or -1 */
 	double ms[MAX_ROUNDS];
 	int done, failed;
 } contenders[MAX_CONTENDERS];
@@ -45,8 +45,7 @@ static struct contender {
 static size_t n_contenders;
 static posix_spawn_file_actions_t silence;
 
-/* The mount namespace that we live in, and the one in which what is to be hidden is gone. */
-static int ns_ours = -1, ns_hiding = -1;
+static int our_ns = -1;
 static char cwd[4096];
 
 static double now_ms(void)
@@ -100,29 +99,26 @@ static bool wait_quiet(double *left_ms)
 	return is_quiet;
 }
 
-/* ------------------------------------------------------------------------------- hiding */
+/* ------------------------------------------------------------------------- other mounts */
 
-static void hide(const char *path)
+static int open_ns(const char *pid)
 {
-	if (ns_ours < 0) {
-		ns_ours = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-		if (ns_ours < 0 || unshare(CLONE_NEWNS) < 0 ||
-		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-			die("a mount can be hidden only by root");
-		ns_hiding = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	} else if (setns(ns_hiding, CLONE_NEWNS) < 0) {
-		die("setns");
-	}
-	if (umount2(path, MNT_DETACH) < 0 && errno != EINVAL && errno != ENOENT)
-		die("a mount can't be hidden");
-	if (setns(ns_ours, CLONE_NEWNS) < 0 || chdir(cwd) < 0)
-		die("no way back to our own mounts");
+	char path[64];
+	int ns;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", pid);
+	ns = open(path, O_RDONLY | O_CLOEXEC);
+	if (our_ns < 0)
+		our_ns = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (ns < 0 || our_ns < 0)
+		die("a mount namespace can't be opened");
+	return ns;
 }
 
 static void go(int ns)
 {
 	if (setns(ns, CLONE_NEWNS) < 0 || chdir(cwd) < 0)
-		die("setns");
+		die("no way into a mount namespace, which needs root");
 }
 
 /* -------------------------------------------------------------------------------- one run */
@@ -173,11 +169,11 @@ static void run_in_round(struct contender *c, int round, int rounds)
 	/* Its rounds fall evenly among all. */
 	if ((long)round * c->rounds / rounds == (long)(round + 1) * c->rounds / rounds)
 		return;
-	if (c->hide)
-		go(ns_hiding);
+	if (c->ns >= 0)
+		go(c->ns);
 	ms = run_once(c->argv);
-	if (c->hide)
-		go(ns_ours);
+	if (c->ns >= 0)
+		go(our_ns);
 	if (ms < 0)
 		c->failed++;
 	else
@@ -253,8 +249,8 @@ static void measure_rate(struct contender *c, int workers, double seconds)
 			die("fork");
 		if (pid > 0)
 			continue;
-		if (c->hide)
-			go(ns_hiding);
+		if (c->ns >= 0)
+			go(c->ns);
 		work(c, w, until, &tallies[w]);
 		_exit(0);
 	}
@@ -281,11 +277,12 @@ static void read_contenders(char **word)
 			die("a contender begins with \":::\", and there may be 32");
 		*word++ = NULL; /* ends the words of the one before */
 		c->rounds = 300;
+		c->ns = -1;
 		for (; *word; word++) {
 			if (!strncmp(*word, "rounds=", 7))
 				c->rounds = atoi(*word + 7);
-			else if (!strncmp(*word, "hide=", 5))
-				c->hide = *word + 5;
+			else if (!strncmp(*word, "in=", 3))
+				c->ns = open_ns(*word + 3);
 			else
 				break;
 		}
@@ -296,8 +293,6 @@ static void read_contenders(char **word)
 			word++;
 		if (word == c->argv || word - c->argv >= MAX_WORDS)
 			die("a contender has from 1 to 127 words");
-		if (c->hide)
-			hide(c->hide);
 	}
 }
 
