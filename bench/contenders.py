@@ -72,7 +72,7 @@ class Place:
     def enter(self, contender):
         """What to put before a command so that it runs there."""
         pid = self.room(contender)
-        return ["nsenter", f"--target={pid}", "--mount", f"--wd={self.work}"] if pid else []
+        return ["nsenter", f"--target={pid}", "--mount", f"--wdns={self.work}"] if pid else []
 
     def close(self):
         for process in [*self.wardens, *self.rooms.values()]:

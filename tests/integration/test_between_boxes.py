@@ -2,15 +2,38 @@
 
 A program leaves traces wherever a program can (traces.py): ports, counters, files, memory, shared
 memory, processes that ignore every signal.  What a program finds in a box afterwards is what one found
-before, and what should be different in every box is.
+before, and what should be different in every box is.  Boxes that stood ready in a warden before they
+were asked for are no exception.
 """
+import collections
 import json
 import pathlib
 
 import pytest
+import standing
 
 TRACES = (pathlib.Path(__file__).parent / "traces.py").read_text()
+Done = collections.namedtuple("Done", "code out err")
 LIMITS = ("--memory", "200M", "--pids", "64")
+
+
+@pytest.fixture(params=["by itself", "from a warden"])
+def run_box(request, ringfort, command, runtime, workdir):
+    """Like the one of all suites, and the same through a standing warden."""
+    if request.param == "by itself":
+        call = request.getfixturevalue("call")
+        yield lambda *args, **more: call("run", "--no-warden", *args, **more)
+        return
+    warden = standing.Standing(ringfort, command()[:-1], runtime, workdir)
+
+    def run_it(*args, **more):
+        done = warden.run("run", *args, **more)
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    try:
+        yield run_it
+    finally:
+        warden.close()
 
 
 @pytest.fixture
@@ -53,9 +76,10 @@ def test_what_should_be_of_one_box_alone_is(run_box, as_who, python):
         assert len(values) == len(found), f"{key}: {values}"
 
 
-def test_what_one_box_used_is_not_counted_for_the_next(run_json, as_who, python):
-    assert run_json(*LIMITS, *python, "leave")["usage"]["memory_peak"] > 64 * 2**20
-    usage = run_json(*LIMITS, "--", "/bin/true")["usage"]
+def test_what_one_box_used_is_not_counted_for_the_next(run_box, as_who, python):
+    used = json.loads(run_box("--json", *LIMITS, *python, "leave").out)["usage"]
+    assert used["memory_peak"] > 64 * 2**20
+    usage = json.loads(run_box("--json", *LIMITS, "--", "/bin/true").out)["usage"]
     assert usage["memory_peak"] < 16 * 2**20 and usage["disk"] == 0 and (usage["pids_peak"] or 0) <= 3
 
 
