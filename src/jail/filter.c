@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 
 #include "base/fd.h"
+#include "jail/tighten.h"
 
 #define CALLS      RF_CALL_NUMBERS
 #define X32_BIT    0x40000000u
@@ -691,5 +692,6 @@ int rf_filter_build(const struct rf_call_options *options, const struct rf_rules
 			    RF_FILTER_MAX);
 		return rf_fail_hint(err, "use fewer comparisons of arguments in the profile");
 	}
+	rf_tighten_filter(ret_filter);
 	return 0;
 }

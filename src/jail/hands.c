@@ -12,19 +12,27 @@
  * goes on working meanwhile.  So nothing of libc is called here: errno is the launcher's, too.  They
  * touch `hands`, their stack and what they make, and die with the launcher.
  *
+ * Last, they detach the old root, which makes the kernel wait for a grace period of RCU: they enter the
+ * child's mount namespace, where they find themselves at the top of what it was, and go on only if that is
+ * the very root that they came from.  The child does the rest of its work meanwhile, and does not raise
+ * its last wall before that is done.
+ *
  * Progress is one number, which only ever grows, and which the kernel sets to 0 when they die.
  */
 #include "jail/hands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,7 +50,15 @@ enum progress {
 	DEAD,
 	AT_WORK,
 	HOLDING,
-	NET = HOLDING + HOLDERS
+	NET = HOLDING + HOLDERS,
+	LEFT,
+};
+
+/* Jobs: one for each holder, and these.  Each is done by whoever takes it first. */
+enum {
+	JOB_NET = HOLDERS,
+	JOB_LEAVE,
+	JOBS
 };
 
 static struct {
@@ -50,11 +66,14 @@ static struct {
 	char holder_stacks[HOLDERS][1024] __attribute__((aligned(16)));
 	int32_t progress;     /* enum progress, a futex; HOLDING + n: n+1 holders are there */
 	int32_t may_enter;    /* a futex: the child's user namespace has its maps */
+	int32_t has_pivoted;  /* a futex: the old root can be left */
 	const int32_t *child; /* the child's pidfd */
+	uint64_t cpus[RF_ORDERS_CPUS]; /* the launcher's, before it stays on one */
 	pid_t launcher;
 	pid_t holders[HOLDERS];
-	int wanted, given;       /* holders; how many of them the launcher has asked for */
-	bool taken[HOLDERS + 1]; /* a job: each holder, and the network; one of us does it */
+	int wanted, given; /* holders; how many of them the launcher has asked for */
+	bool taken[JOBS];
+	bool is_owed; /* they have taken it upon them to leave the old root */
 	bool is_root, has_loopback, has_net;
 } hands;
 
@@ -131,21 +150,48 @@ static void make_net(void)
 	step_on(NET);
 }
 
+static void wait_until(const int32_t *flag)
+{
+	while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0)
+		RAW(SYS_futex, (long)flag, FUTEX_WAIT, 0, 0);
+}
+
+static void leave_old_root(const struct stat *ours)
+{
+	struct stat st;
+
+	wait_until(&hands.has_pivoted);
+	/* In a chroot, we would come out above it: that one leaves the child. */
+	if (RAW(SYS_setns, *hands.child, CLONE_NEWNS) < 0 || /* Linux 5.8 */
+	    RAW(SYS_newfstatat, AT_FDCWD, (long)"/", (long)&st, 0) < 0 ||
+	    st.st_dev != ours->st_dev || st.st_ino != ours->st_ino || !take(JOB_LEAVE))
+		return;
+	if (RAW(SYS_umount2, (long)"/", MNT_DETACH) < 0)
+		leave(); /* which the child sees, and fails */
+	step_on(LEFT);
+}
+
 static void work(void *data)
 {
+	struct stat root;
+
 	(void)data;
 	die_with_launcher();
+	if (RAW(SYS_newfstatat, AT_FDCWD, (long)"/", (long)&root, 0) < 0)
+		leave();
 	for (int i = 0; i < hands.wanted; i++)
 		if (take(i))
 			make_holder(i);
 	if (!hands.is_root) {
-		while (__atomic_load_n(&hands.may_enter, __ATOMIC_ACQUIRE) == 0)
-			RAW(SYS_futex, (long)&hands.may_enter, FUTEX_WAIT, 0, 0);
+		wait_until(&hands.may_enter);
 		if (RAW(SYS_setns, *hands.child, CLONE_NEWUSER) < 0) /* Linux 5.8 */
 			leave();
 	}
-	if (hands.has_net && take(HOLDERS))
+	if (hands.has_net && take(JOB_NET))
 		make_net();
+	leave_old_root(&root);
+	/* It wakes when pid 1 is there, and had better do its own work elsewhere than in its way. */
+	RAW(SYS_sched_setaffinity, hands.launcher, sizeof(hands.cpus), (long)hands.cpus);
 	wait_for_death();
 }
 
@@ -169,12 +215,12 @@ static bool wait_for(const struct rf_box *box, int job, int32_t progress)
 /* On a single processor they would only be in the way. */
 static bool has_two_processors(void)
 {
-	uint64_t cpus[RF_ORDERS_CPUS] = { 0 };
 	int count = 0;
 
-	syscall(SYS_sched_getaffinity, 0, sizeof(cpus), cpus);
-	for (size_t i = 0; i < RF_LEN(cpus); i++)
-		count += __builtin_popcountll(cpus[i]);
+	memset(hands.cpus, 0, sizeof(hands.cpus));
+	syscall(SYS_sched_getaffinity, 0, sizeof(hands.cpus), hands.cpus);
+	for (size_t i = 0; i < RF_LEN(hands.cpus); i++)
+		count += __builtin_popcountll(hands.cpus[i]);
 	return count > 1;
 }
 
@@ -202,7 +248,8 @@ void rf_hands_start(struct rf_box *box)
 	if (!has_two_processors())
 		return;
 	hands.progress = AT_WORK;
-	hands.may_enter = 0;
+	hands.may_enter = hands.has_pivoted = 0;
+	hands.is_owed = false;
 	hands.child = &box->pidfd;
 	hands.launcher = getpid();
 	hands.wanted = box->is_root ? 1 + has_owners(box->plan) : 0;
@@ -229,21 +276,44 @@ pid_t rf_hands_holder(const struct rf_box *box)
 	return wait_for(box, i, HOLDING + i) ? hands.holders[i] : 0;
 }
 
-void rf_hands_go_on(const struct rf_box *box)
+static void raise_flag(const struct rf_box *box, int32_t *flag)
 {
 	if (box->hands <= 0)
 		return;
-	__atomic_store_n(&hands.may_enter, 1, __ATOMIC_RELEASE);
-	RAW(SYS_futex, (long)&hands.may_enter, FUTEX_WAKE, 1);
+	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+	RAW(SYS_futex, (long)flag, FUTEX_WAKE, 1);
+}
+
+void rf_hands_go_on(const struct rf_box *box)
+{
+	raise_flag(box, &hands.may_enter);
 }
 
 bool rf_hands_enter_net(const struct rf_box *box)
 {
-	if (!wait_for(box, HOLDERS, NET) || setns(box->hands_pidfd, CLONE_NEWNET) < 0)
-		return false;
-	/* They hold nothing else that is needed, and have ended when the launcher looks. */
+	return wait_for(box, JOB_NET, NET) && setns(box->hands_pidfd, CLONE_NEWNET) == 0;
+}
+
+void rf_hands_pivoted(const struct rf_box *box)
+{
+	raise_flag(box, &hands.has_pivoted);
+}
+
+bool rf_hands_leave_root(const struct rf_box *box)
+{
+	hands.is_owed = box->hands > 0 && !take(JOB_LEAVE);
+	return hands.is_owed;
+}
+
+int rf_hands_finish(const struct rf_box *box, struct rf_err *err)
+{
+	if (box->hands <= 0)
+		return 0;
+	if (hands.is_owed && !wait_for(box, JOB_LEAVE, LEFT))
+		return rf_fail_say(err, -EPERM, "the old root could not be left");
+	/* They have nothing else that is needed, and have ended when the launcher looks. */
 	syscall(SYS_pidfd_send_signal, box->hands_pidfd, SIGKILL, NULL, 0);
-	return true;
+	return 0;
 }
 
 static void await(pid_t pid)

@@ -26,6 +26,16 @@ void rf_hands_go_on(const struct rf_box *box);
 /* In the child: enters the network namespace that they made.  False if there is none. */
 bool rf_hands_enter_net(const struct rf_box *box);
 
+/*
+ * In the child, after pivot_root(): the old root may be detached.  Some work later, asks whether they
+ * do that; if not, it is for the child to do.
+ */
+void rf_hands_pivoted(const struct rf_box *box);
+bool rf_hands_leave_root(const struct rf_box *box);
+
+/* In the child, before its last wall: waits for what they still do.  Fails if that failed. */
+int rf_hands_finish(const struct rf_box *box, struct rf_err *err);
+
 void rf_hands_end(struct rf_box *box);
 
 #endif

@@ -30,6 +30,7 @@
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "base/path.h"
+#include "jail/hands.h"
 #include "jail/hidden.h"
 #include "jail/mask.h"
 #include "jail/rack.h"
@@ -507,13 +508,22 @@ static int move_in(struct builder *b, struct rf_err *err)
 
 	if (fchdir(b->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return rf_fail(err, -errno, "change the root");
-	/* The old root now lies over the new one; see pivot_root(2). */
-	if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-		return rf_fail(err, -errno, "leave the old root");
+	/* The old root now lies over the new one, which is where names begin; see pivot_root(2). */
+	rf_hands_pivoted(b->box);
 	if (limit_scratch(b, err) < 0)
 		return err->code;
 	if (rf_kernel_mount_setattr(AT_FDCWD, "/", 0, &attr) < 0)
 		return rf_fail(err, -errno, "make the root read-only");
+	return 0;
+}
+
+/* To detach a mount makes the kernel wait: it is done by others, if they have begun with it. */
+static int leave_old_root(const struct builder *b, struct rf_err *err)
+{
+	if (rf_hands_leave_root(b->box))
+		return 0;
+	if (fchdir(b->root) < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return rf_fail(err, -errno, "leave the old root");
 	return 0;
 }
 
@@ -536,7 +546,7 @@ static int build(struct builder *b, struct rf_err *err)
 		if (plan->places[i].kind == RF_PLACE_MASK &&
 		    put_mask(&plan->places[i], b->box->host_uid, err) < 0)
 			return err->code;
-	return 0;
+	return leave_old_root(b, err);
 }
 
 int rf_mount_raise(struct rf_box *box, struct rf_err *err)

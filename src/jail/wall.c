@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
+#include "jail/hands.h"
 #include "jail/identity.h"
 #include "jail/landlock.h"
 #include "jail/lesser.h"
@@ -110,6 +111,9 @@ int rf_wall_raise_inside(struct rf_box *box, struct rf_err *err)
 	for (size_t i = 0; i < count; i++) {
 		uint64_t began = rf_loop_now();
 
+		/* The last wall refuses what it takes to wait for them. */
+		if (i + 1 == count && rf_hands_finish(box, err) < 0)
+			return err->code;
 		if (rf_wall_is_left_out(walls[i].name))
 			continue;
 		if (walls[i].inside && walls[i].inside(box, err) < 0)
