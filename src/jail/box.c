@@ -24,6 +24,7 @@
 #include "jail/filter.h"
 #include "jail/hands.h"
 #include "jail/lesser.h"
+#include "jail/parts.h"
 #include "jail/pty.h"
 #include "jail/record.h"
 #include "jail/rlimit.h"
@@ -357,7 +358,7 @@ static int meet_neighbours(struct rf_box *box, struct rf_err *err)
 	snprintf(folder, sizeof(folder), "/proc/%d", box->pid);
 	if (read_namespaces(folder, ns, err) < 0)
 		return err->code;
-	if (box->plan->link == RF_LINK_HOST)
+	if (box->plan->link == RF_LINK_HOST || rf_parts_has_network(box))
 		ns[RF_NS_NET] = 0; /* not the box's own */
 	return rf_record_check(box, ns, err);
 }
@@ -384,12 +385,21 @@ static long make_child(struct rf_box *box)
 		.stack = (uint64_t)(uintptr_t)child_stack,
 		.stack_size = sizeof(child_stack),
 	};
+	long pid;
 
 	if (box->cgroup.dirs[RF_GROUP_UNIFIED] >= 0) {
 		args.flags |= RF_CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)box->cgroup.dirs[RF_GROUP_UNIFIED];
 	}
-	return rf_kernel_clone3(&args, raise_walls, box);
+	if (!rf_parts_has_mold(box))
+		return rf_kernel_clone3(&args, raise_walls, box);
+	/* Born in the mold; a launcher that could not come back would be lost in a box's root. */
+	if (setns(box->parts->mold, CLONE_NEWNS) < 0)
+		return -errno;
+	pid = rf_kernel_clone3(&args, raise_walls, box);
+	if (setns(box->parts->mounts, CLONE_NEWNS) < 0)
+		abort();
+	return pid;
 }
 
 static int raise_lesser_walls(void *box)
@@ -472,10 +482,14 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 
 int rf_box_build(struct rf_box *box, const char *init_path, struct rf_err *err)
 {
+	int code;
+
 	box->is_ahead = true;
 	if (prepare(box, init_path, err) < 0 || make_init(box, err) < 0)
 		return err->code;
-	return box->has_neighbours ? meet_neighbours(box, err) : 0;
+	code = box->has_neighbours ? meet_neighbours(box, err) : 0;
+	box->parts = NULL; /* used; whose they are may throw them away */
+	return code;
 }
 
 static size_t words_len(char *const *words, size_t *count)

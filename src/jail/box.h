@@ -26,6 +26,7 @@
 #include "policy/plan.h"
 #include "result/result.h"
 
+struct rf_parts;
 struct rf_ruleset;
 
 #define RF_BOX_MISSING_MAX 16
@@ -54,19 +55,21 @@ struct rf_box {
 	gid_t host_gid;
 	pid_t pid; /* of pid 1, outside; 0 before the start */
 	int pidfd;
-	int channel[2];                  /* [0] the launcher's end, [1] the box's */
-	int stdio[3][2];                 /* pipes: [0] the read end, [1] the write end */
-	int pty[2];                      /* instead, where the plan has a terminal: master, slave */
-	int init;                        /* the program ringfort-init */
-	pid_t group_of;                  /* whose groups the box's lie beneath; 0: ours */
-	bool is_ahead;                   /* built before it is known what it will run */
-	int seal;                        /* as root: the last user namespace */
-	pid_t hands;                     /* work on another processor while it is built, or 0 */
-	int hands_pidfd;                 /* theirs, or -1 */
-	int uid_lock;                    /* holds host_uid */
-	bool has_neighbours;             /* other boxes of this owner live */
-	bool has_dead_neighbours;        /* records of killed launchers were seen */
-	int record;                      /* the locked file in $RUN/boxes, or -1 */
+	int channel[2];  /* [0] the launcher's end, [1] the box's */
+	int stdio[3][2]; /* pipes: [0] the read end, [1] the write end */
+	int pty[2];      /* instead, where the plan has a terminal: master, slave */
+	int init;        /* the program ringfort-init */
+	const struct rf_parts
+		*parts;           /* made beforehand by a launcher that stays; or NULL; borrowed */
+	pid_t group_of;           /* whose groups the box's lie beneath; 0: ours */
+	bool is_ahead;            /* built before it is known what it will run */
+	int seal;                 /* as root: the last user namespace */
+	pid_t hands;              /* work on another processor while it is built, or 0 */
+	int hands_pidfd;          /* theirs, or -1 */
+	int uid_lock;             /* holds host_uid */
+	bool has_neighbours;      /* other boxes of this owner live */
+	bool has_dead_neighbours; /* records of killed launchers were seen */
+	int record;               /* the locked file in $RUN/boxes, or -1 */
 	struct rf_program_set *programs; /* the only ones that can be run; NULL: all */
 	bool is_heard;                   /* what the kernel refuses is to be logged */
 	bool seals_memfds;               /* inside: the kernel lets no memfd be executed */

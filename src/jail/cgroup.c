@@ -28,6 +28,7 @@
 
 #include "base/fd.h"
 #include "jail/box.h"
+#include "jail/parts.h"
 #include "jail/record.h"
 
 #define CGROUP_ROOT  "/sys/fs/cgroup"
@@ -333,14 +334,17 @@ int rf_cgroup_enter(struct rf_box *box, struct rf_err *err)
 	return 0;
 }
 
-int rf_cgroup_prove(const struct rf_cgroup *cgroup, struct rf_err *err)
+int rf_cgroup_prove(const struct rf_box *box, struct rf_err *err)
 {
+	const struct rf_cgroup *cgroup = &box->cgroup;
+	int proc = rf_parts_has_mold(box) ? box->parts->proc : AT_FDCWD;
 	char text[4096];
 	int code;
 
 	if (!rf_cgroup_is_used(cgroup))
 		return 0;
-	code = (int)rf_fd_read_text(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text));
+	code = (int)rf_fd_read_text(proc, proc < 0 ? "/proc/self/cgroup" : "self/cgroup", text,
+				    sizeof(text));
 	if (code < 0)
 		return rf_fail(err, code, "read /proc/self/cgroup");
 	for (int i = 0; i < RF_GROUP_COUNT; i++) {

@@ -48,7 +48,7 @@ int rf_cgroup_raise(struct rf_box *box, struct rf_err *err);
 int rf_cgroup_enter(struct rf_box *box, struct rf_err *err);
 
 /* Asks the kernel whether the calling process is in every group that was made. */
-int rf_cgroup_prove(const struct rf_cgroup *cgroup, struct rf_err *err);
+int rf_cgroup_prove(const struct rf_box *box, struct rf_err *err);
 
 void rf_cgroup_usage(const struct rf_cgroup *cgroup, struct rf_cgroup_usage *ret_usage);
 

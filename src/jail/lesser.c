@@ -427,7 +427,7 @@ int rf_lesser_raise(struct rf_box *box, struct rf_err *err)
 
 int rf_lesser_enter(struct rf_box *box, struct rf_err *err)
 {
-	if (box->facts & 1u << RF_PROOF_CGROUP && rf_cgroup_prove(&box->cgroup, err) < 0)
+	if (box->facts & 1u << RF_PROOF_CGROUP && rf_cgroup_prove(box, err) < 0)
 		return rf_fail_in(err, "the proof failed: cgroup");
 	return 0;
 }

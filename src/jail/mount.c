@@ -9,7 +9,8 @@
  * The root is one small tmpfs.  The plan's skeleton is made on it; host trees are bound into it; the
  * scratch places are directories of the same tmpfs, bound over themselves, so that they stay
  * writable when the root becomes read-only and share its size limit.  Nothing is ever made in a
- * host tree: a mount point that is not there is an error.  Mounts are built from descriptors with
+ * host tree: a mount point that is not there is an error.  From a mold (mold.h) the root is there
+ * already, the same for many boxes; the scratch places are then on a tmpfs of the box's own.  Mounts are built from descriptors with
  * the new mount API, so no name is looked up twice (CVE-2025-31133 and its family).
  */
 #include "jail/mount.h"
@@ -33,6 +34,7 @@
 #include "jail/hands.h"
 #include "jail/hidden.h"
 #include "jail/mask.h"
+#include "jail/parts.h"
 #include "jail/rack.h"
 #include "jail/source.h"
 
@@ -44,8 +46,9 @@
 /* The root under construction. */
 struct builder {
 	struct rf_box *box;
-	int root;  /* the tmpfs */
-	dev_t dev; /* its device: what lies on another one is not ours to change */
+	int root;               /* the tmpfs */
+	int scratch;            /* that of the scratch places, where it is another; or -1 */
+	dev_t dev, scratch_dev; /* their devices: what lies on another one is not ours to change */
 	/* The directory of the last place, kept open because neighbours follow each other. */
 	int parent;
 	const char *parent_path; /* the first parent_len bytes name it */
@@ -106,7 +109,7 @@ static int make_directory(const struct builder *b, const char *path, size_t len,
 		held = at = next;
 		if (fstat(at, &st) < 0)
 			return -errno;
-		is_ours = st.st_dev == b->dev;
+		is_ours = st.st_dev == b->dev || st.st_dev == b->scratch_dev;
 		is_boxs = is_ours && st.st_uid != 0 && b->box->is_root;
 		path += n;
 	}
@@ -318,21 +321,33 @@ static int put_directory(struct builder *b, const struct rf_place *place, struct
 	return fd < 0 ? rf_fail(err, fd, "make %s", place->path) : 0;
 }
 
+/* A directory for a scratch place.  Gives it (borrows) and its name in it. */
+static int make_scratch(struct builder *b, const struct rf_place *place, char *name, size_t size,
+			struct rf_err *err)
+{
+	if (b->scratch >= 0) {
+		snprintf(name, size, "%zu", (size_t)(place - b->box->plan->places));
+		return b->scratch;
+	}
+	if (snprintf(name, size, "%s", strrchr(place->path, '/') + 1) >= (int)size)
+		return rf_fail(err, -ENAMETOOLONG, "make %s", place->path);
+	return enter_parent(b, place->path, err) ? b->parent : err->code;
+}
+
 /* A directory of the root's own tmpfs, bound over itself: it stays writable. */
 static int put_scratch(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
 	const struct rf_box *box = b->box;
-	const char *name = enter_parent(b, place->path, err);
 	uid_t uid = box->is_root ? box->host_uid : box->plan->uid;
 	gid_t gid = box->is_root ? box->host_gid : box->plan->gid;
-	int mnt;
+	char name[256];
+	int mnt, dir = make_scratch(b, place, name, sizeof(name), err);
 
-	if (!name)
+	if (dir < 0)
 		return err->code;
-	if (mkdirat(b->parent, name, 0700) < 0 ||
-	    fchownat(b->parent, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
+	if (mkdirat(dir, name, 0700) < 0 || fchownat(dir, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
 		return rf_fail(err, -errno, "make %s", place->path);
-	mnt = clone_at(b->parent, name,
+	mnt = clone_at(dir, name,
 		       place->rights & RF_RIGHT_INERT ? SAFE | RF_MOUNT_ATTR_NOEXEC : SAFE);
 	if (mnt < 0)
 		return rf_fail(err, mnt, "bind %s", place->path);
@@ -527,6 +542,17 @@ static int leave_old_root(const struct builder *b, struct rf_err *err)
 	return 0;
 }
 
+static int put_masks(const struct builder *b, struct rf_err *err)
+{
+	const struct rf_plan *plan = b->box->plan;
+
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (plan->places[i].kind == RF_PLACE_MASK &&
+		    put_mask(&plan->places[i], b->box->host_uid, err) < 0)
+			return err->code;
+	return 0;
+}
+
 static int build(struct builder *b, struct rf_err *err)
 {
 	const struct rf_plan *plan = b->box->plan;
@@ -540,37 +566,166 @@ static int build(struct builder *b, struct rf_err *err)
 		    put[plan->places[i].kind](b, &plan->places[i], err) < 0)
 			return err->code;
 	if (rf_rack_raise(b->box, b->root, err) < 0 || rf_mask_cover(b->box, b->root, err) < 0 ||
-	    move_in(b, err) < 0)
+	    move_in(b, err) < 0 || put_masks(b, err) < 0)
 		return err->code;
-	for (size_t i = 0; i < plan->place_count; i++)
-		if (plan->places[i].kind == RF_PLACE_MASK &&
-		    put_mask(&plan->places[i], b->box->host_uid, err) < 0)
-			return err->code;
 	return leave_old_root(b, err);
+}
+
+/* ------------------------------------------------------------- from a mold */
+
+/* True for what is the same in every box of a plan, whoever it is for. */
+static bool is_common(const struct rf_place *place)
+{
+	switch (place->kind) {
+	case RF_PLACE_SYSTEM:
+	case RF_PLACE_TEXT:
+	case RF_PLACE_LINK:
+	case RF_PLACE_DIR:
+	case RF_PLACE_DEVICE:
+		return true;
+	case RF_PLACE_HOST:
+		return !rf_source_is_named(place);
+	default:
+		return false;
+	}
+}
+
+/* True if the place lies in something that each box has to itself. */
+static bool is_within_own(const struct rf_plan *plan, const struct rf_place *place)
+{
+	for (const struct rf_place *p = plan->places; p < place; p++)
+		if (!is_common(p) && p->kind != RF_PLACE_HIDE &&
+		    rf_path_is_beneath(place->path, p->path))
+			return true;
+	return false;
+}
+
+/* Where a box's own will be mounted. */
+static int make_mount_point(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	const char *name = enter_parent(b, place->path, err);
+	bool is_directory = true;
+	struct stat st;
+
+	if (!name)
+		return err->code;
+	if (place->kind == RF_PLACE_HOST) {
+		if (lstat(place->source, &st) < 0)
+			return rf_fail(err, -errno, "%s: %s", place->rule, place->source);
+		is_directory = S_ISDIR(st.st_mode);
+	}
+	if ((is_directory ? mkdirat(b->parent, name, 0755)
+			  : mknodat(b->parent, name, S_IFREG | 0444, 0)) < 0 &&
+	    errno != EEXIST)
+		return rf_fail(err, -errno, "make %s", place->path);
+	return 0;
+}
+
+static int build_common(struct builder *b, struct rf_err *err)
+{
+	const struct rf_plan *plan = b->box->plan;
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return rf_fail(err, -errno, "leave the host's mount events");
+	if (open_root(b, err) < 0 || make_own(b, err) < 0)
+		return err->code;
+	for (size_t i = 0; i < plan->place_count; i++) {
+		const struct rf_place *place = &plan->places[i];
+
+		if (!put[place->kind] || is_within_own(plan, place))
+			continue;
+		if ((is_common(place) ? put[place->kind](b, place, err)
+				      : make_mount_point(b, place, err)) < 0)
+			return err->code;
+	}
+	return move_in(b, err) < 0 ? err->code : leave_old_root(b, err);
+}
+
+/* A tmpfs for the scratch places of one box, which alone count against its limits. */
+static int open_scratch(struct builder *b, struct rf_err *err)
+{
+	const uint64_t *limits = b->box->plan->limits;
+	char size[24], inodes[24];
+	const char *options[] = { "size", size, "nr_inodes", inodes, "mode", "0755", NULL };
+	struct stat st;
+
+	snprintf(size, sizeof(size), "%" PRIu64, limits[RF_LIMIT_DISK]);
+	snprintf(inodes, sizeof(inodes), "%" PRIu64,
+		 limits[RF_LIMIT_INODES] + b->box->plan->place_count + 1);
+	b->scratch = rf_mount_new("tmpfs", options, SAFE);
+	if (b->scratch < 0)
+		return rf_fail(err, b->scratch, "mount the scratch");
+	if (fstat(b->scratch, &st) < 0)
+		return rf_fail(err, -errno, "look at the scratch");
+	b->scratch_dev = st.st_dev;
+	return 0;
+}
+
+/* The box was born in a copy of the mold: what it has to itself is all that is missing. */
+static int build_from_mold(struct builder *b, struct rf_err *err)
+{
+	const struct rf_plan *plan = b->box->plan;
+
+	b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (b->root < 0)
+		return rf_fail(err, -errno, "open the root");
+	if (open_scratch(b, err) < 0)
+		return err->code;
+	for (size_t i = 0; i < plan->place_count; i++) {
+		const struct rf_place *place = &plan->places[i];
+
+		if (put[place->kind] && (!is_common(place) || is_within_own(plan, place)) &&
+		    put[place->kind](b, place, err) < 0)
+			return err->code;
+	}
+	return put_masks(b, err);
+}
+
+/* ------------------------------------------------------------- the wall */
+
+static int raise_root(struct rf_box *box, int (*how)(struct builder *b, struct rf_err *err),
+		      struct rf_err *err)
+{
+	struct builder b = { .box = box, .root = -1, .scratch = -1, .parent = -1 };
+	mode_t umask_before = umask(0);
+	int code = how(&b, err);
+
+	umask(umask_before);
+	rf_fd_done(&b.root);
+	rf_fd_done(&b.scratch);
+	rf_fd_done(&b.parent);
+	return code;
 }
 
 int rf_mount_raise(struct rf_box *box, struct rf_err *err)
 {
-	struct builder b = { .box = box, .root = -1, .parent = -1 };
-	mode_t umask_before = umask(0);
-	int code = build(&b, err);
+	return raise_root(box, rf_parts_has_mold(box) ? build_from_mold : build, err);
+}
 
-	umask(umask_before);
-	rf_fd_done(&b.root);
-	rf_fd_done(&b.parent);
+static int no_trees(struct rf_box *box, struct rf_err *err)
+{
+	box->trees = malloc(box->plan->place_count * sizeof(*box->trees));
+	if (!box->trees)
+		return rf_fail(err, -ENOMEM, "open the plan's trees");
+	for (size_t i = 0; i < box->plan->place_count; i++)
+		box->trees[i] = -1;
+	return 0;
+}
+
+int rf_mount_cast(const struct rf_plan *plan, struct rf_err *err)
+{
+	struct rf_box box;
+	int code;
+
+	rf_box_init(&box, plan);
+	code = no_trees(&box, err) < 0 ? err->code : raise_root(&box, build_common, err);
+	free(box.trees);
 	return code;
 }
 
 int rf_mount_open(struct rf_box *box, struct rf_err *err)
 {
-	const struct rf_plan *plan = box->plan;
-
-	box->trees = malloc(plan->place_count * sizeof(*box->trees));
-	if (!box->trees)
-		return rf_fail(err, -ENOMEM, "open the plan's trees");
-	for (size_t i = 0; i < plan->place_count; i++)
-		box->trees[i] = -1;
-	if (box->is_root && rf_source_open_owned(box, err) < 0)
+	if (no_trees(box, err) < 0 || (box->is_root && rf_source_open_owned(box, err) < 0))
 		return err->code;
 	return rf_hidden_find(box, err);
 }

@@ -17,6 +17,12 @@ int rf_mount_open(struct rf_box *box, struct rf_err *err);
 int rf_mount_raise(struct rf_box *box, struct rf_err *err);
 
 /*
+ * Makes a mold (mold.h): in a mount namespace of the caller's own, builds what all boxes of this plan
+ * have in common and moves into it.
+ */
+int rf_mount_cast(const struct rf_plan *plan, struct rf_err *err);
+
+/*
  * A fresh file system of `type`, detached.  `options` are names and values in turn, ended by NULL.
  * Returns a descriptor or a negative errno.
  */

@@ -63,7 +63,7 @@ int rf_userns_enter(struct rf_box *box, struct rf_err *err)
 	const struct rf_plan *plan = box->plan;
 
 	/* Later it can't be seen: in a cgroup namespace everyone is at the top. */
-	if (box->facts & 1u << RF_PROOF_CGROUP && rf_cgroup_prove(&box->cgroup, err) < 0)
+	if (box->facts & 1u << RF_PROOF_CGROUP && rf_cgroup_prove(box, err) < 0)
 		return rf_fail_in(err, "the proof failed: cgroup");
 
 	if (!box->is_root && map_self(plan->uid, plan->gid, box->host_uid, box->host_gid, err) < 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "jail/hidden.h"
+#include "jail/mold.h"
+#include "jail/parts.h"
 #include "warden/shape.h"
 
 #define KEEP_FOR 60000000000ull /* nanoseconds that a box waits for somebody to want it */
@@ -20,7 +23,7 @@
 /* What a file of the host was when a box was built that shows it. */
 struct glimpse {
 	uint64_t dev, ino;
-	int64_t changed; /* of a link, whose target counts; else 0 */
+	int64_t changed; /* of a link and a file: the target counts, and the content */
 };
 
 /* One shape, and perhaps a box that waits. */
@@ -31,12 +34,14 @@ struct plot {
 	bool is_barren;    /* building failed; whoever asks next hears why */
 	uint64_t asked_ns; /* when it was last wanted */
 	struct rf_box box;
-	struct glimpse *glimpses; /* by place */
+	struct rf_parts parts;    /* the mold is its own */
+	struct glimpse *glimpses; /* by place, from before the mold was made */
 };
 
 struct rf_yard {
 	const char *init_path;
-	int mounts; /* the table of mounts, which tells when it changes */
+	int mounts;            /* the table of mounts, which tells when it changes */
+	struct rf_parts parts; /* that all plots share; what is no root's is -1 */
 	size_t most;
 	struct plot plots[];
 };
@@ -57,8 +62,9 @@ static struct glimpse look_at(const struct rf_place *place)
 	return (struct glimpse){
 		.dev = st.st_dev,
 		.ino = st.st_ino,
-		.changed = S_ISLNK(st.st_mode) ? st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec
-					       : 0,
+		.changed = S_ISLNK(st.st_mode) || S_ISREG(st.st_mode)
+				   ? st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec
+				   : 0,
 	};
 }
 
@@ -86,7 +92,8 @@ static bool hides_the_same(const struct rf_box *box)
 	return is_same;
 }
 
-static bool is_fresh(const struct plot *plot)
+/* True if every file that the plan shows is the one that it was. */
+static bool is_as_it_was(const struct plot *plot)
 {
 	const struct rf_plan *plan = plot->plan;
 
@@ -96,7 +103,7 @@ static bool is_fresh(const struct plot *plot)
 		if (memcmp(&now, &plot->glimpses[i], sizeof(now)) != 0)
 			return false;
 	}
-	return hides_the_same(&plot->box);
+	return true;
 }
 
 /* True once after each change of the machine's mounts. */
@@ -116,12 +123,19 @@ static void empty(struct plot *plot)
 	plot->has_box = false;
 }
 
-static void clear(struct plot *plot)
+/* Leaves nothing that was made of what the host's files were. */
+static void raze(struct plot *plot)
 {
 	empty(plot);
+	rf_fd_done(&plot->parts.mold);
+}
+
+static void clear(struct plot *plot)
+{
+	raze(plot);
 	rf_plan_free(plot->plan);
 	free(plot->glimpses);
-	*plot = (struct plot){ 0 };
+	*plot = (struct plot){ .parts = RF_PARTS_NONE };
 }
 
 static struct plot *find(struct rf_yard *yard, const struct rf_plan *plan, bool is_heard)
@@ -150,6 +164,23 @@ static struct plot *find_room(struct rf_yard *yard)
 
 /* ------------------------------------------------------------- the yard */
 
+/* A network namespace is made by going there and coming back. */
+static int make_parts(struct rf_parts *parts, struct rf_err *err)
+{
+	RF_AUTO_FD int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+
+	parts->mounts = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	parts->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (here < 0 || parts->mounts < 0 || parts->proc < 0)
+		return rf_fail(err, -errno, "take hold of our namespaces");
+	if (unshare(CLONE_NEWNET) < 0)
+		return 0; /* then each box makes its own, or says why it can't */
+	parts->network = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (setns(here, CLONE_NEWNET) < 0)
+		return rf_fail(err, -errno, "come back to our network namespace");
+	return 0;
+}
+
 int rf_yard_new(const char *init_path, size_t most, struct rf_yard **ret_yard, struct rf_err *err)
 {
 	struct rf_yard *yard = calloc(1, sizeof(*yard) + most * sizeof(yard->plots[0]));
@@ -158,13 +189,14 @@ int rf_yard_new(const char *init_path, size_t most, struct rf_yard **ret_yard, s
 		return rf_fail(err, -ENOMEM, "a yard");
 	yard->init_path = init_path;
 	yard->most = most;
+	yard->parts = RF_PARTS_NONE;
+	for (size_t i = 0; i < most; i++)
+		yard->plots[i].parts = RF_PARTS_NONE;
 	yard->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	if (yard->mounts < 0) {
-		free(yard);
-		return rf_fail(err, -errno, "open the table of mounts");
-	}
 	*ret_yard = yard;
-	return 0;
+	if (yard->mounts < 0)
+		return rf_fail(err, -errno, "open the table of mounts");
+	return geteuid() == 0 ? make_parts(&yard->parts, err) : 0;
 }
 
 void rf_yard_free(struct rf_yard *yard)
@@ -173,6 +205,9 @@ void rf_yard_free(struct rf_yard *yard)
 		return;
 	for (size_t i = 0; i < yard->most; i++)
 		clear(&yard->plots[i]);
+	rf_fd_done(&yard->parts.mounts);
+	rf_fd_done(&yard->parts.proc);
+	rf_fd_done(&yard->parts.network);
 	rf_fd_done(&yard->mounts);
 	free(yard);
 }
@@ -184,12 +219,17 @@ bool rf_yard_take(struct rf_yard *yard, const struct rf_plan *plan, bool is_hear
 
 	if (have_mounts_changed(yard))
 		for (size_t i = 0; i < yard->most; i++)
-			empty(&yard->plots[i]);
+			raze(&yard->plots[i]);
 	plot = find(yard, plan, is_heard);
-	if (!plot || !plot->has_box)
+
+	if (!plot)
 		return false;
-	if (!is_fresh(plot)) {
+	if (!is_as_it_was(plot))
+		raze(plot);
+	else if (plot->has_box && !hides_the_same(&plot->box))
 		empty(plot);
+	if (!plot->has_box) {
+		box->parts = &plot->parts;
 		return false;
 	}
 	*box = plot->box;
@@ -208,6 +248,7 @@ void rf_yard_remember(struct rf_yard *yard, struct rf_plan *plan, bool is_heard)
 		if (plot->glimpses) {
 			plot->plan = plan;
 			plot->is_heard = is_heard;
+			plot->parts = yard->parts;
 			plan = NULL;
 		}
 	}
@@ -223,18 +264,30 @@ static bool is_bare(const struct plot *plot)
 	return plot->plan && !plot->has_box && !plot->is_barren;
 }
 
-static void build(struct rf_yard *yard, struct plot *plot)
+/* Before anything is made: what changes meanwhile makes it stale, not wrong. */
+static void look_around(struct plot *plot)
 {
-	struct rf_err err = RF_ERR_INIT;
-
-	/* Before the box: what changes meanwhile makes it stale, not wrong. */
 	for (size_t i = 0; i < plot->plan->place_count; i++)
 		plot->glimpses[i] = look_at(&plot->plan->places[i]);
+}
+
+static void build(const struct rf_yard *yard, struct plot *plot)
+{
+	struct rf_err err = RF_ERR_INIT;
+	int mold;
+
+	if (plot->parts.mold < 0 || !is_as_it_was(plot)) {
+		raze(plot);
+		look_around(plot);
+		mold = geteuid() == 0 ? rf_mold_make(plot->plan, &err) : -1;
+		plot->parts.mold = mold < 0 ? -1 : mold; /* without one, all is built */
+	}
 	rf_box_init(&plot->box, plot->plan);
 	plot->box.is_heard = plot->is_heard;
+	plot->box.parts = &plot->parts;
 	plot->has_box = true;
 	if (rf_box_build(&plot->box, yard->init_path, &err) < 0) {
-		empty(plot);
+		raze(plot);
 		plot->is_barren = true;
 	}
 }
