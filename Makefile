@@ -11,7 +11,7 @@ CC_OF_BUILD := $(firstword $(notdir $(shell command -v musl-gcc)) $(CC))
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-check build run check check-vm bench fuzz lint format docs install clean
+.PHONY: help deps deps-check build run check check-vm calls bench fuzz lint format docs install clean
 
 # Each target's text stands beside it, after two number signs.
 help:
@@ -49,6 +49,9 @@ check: deps-check ## run every test; the last line counts them
 
 check-vm: build ## run boxes on a second kernel, with cgroup v2 only, in QEMU (minutes)
 	@tests/vm/run
+
+calls: build ## measure which system calls real programs need, for docs/seccomp.md (minutes)
+	@$(PYTHON) -B tests/calls/measure --docs
 
 bench: build ## measure, and compare with what others need
 	@test -x bench/run || { echo 'there is no bench/run in this tree' >&2; exit 1; }

@@ -191,7 +191,7 @@ add("sysv-semaphore", "read the host's System V semaphore", "ipc namespace", "re
     HOST, None, lambda s: [s.sysv_semaphore()])
 add("sysv-message", "take a message out of the host's queue", "ipc namespace", "refused EINVAL|refused ENOSYS",
     HOST, None, lambda s: [s.sysv_message()], stolen)
-add("posix-queue", "open the host's POSIX message queue", "ipc namespace", "refused ENOENT", HOST,
+add("posix-queue", "open the host's POSIX message queue", "seccomp", "refused ENOSYS", HOST,
     None, lambda s: [s.posix_queue()])
 add("unix-path", "talk to a unix socket of the host", "seccomp", "refused EAFNOSUPPORT", VIEW, None,
     lambda s: [s.unix(s.outside / "socket")], heard)

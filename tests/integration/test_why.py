@@ -274,18 +274,18 @@ def test_system_calls_meet_the_fate_that_was_told(call, run_box, as_who, need, p
 def test_a_profile_of_system_calls_has_its_say(call, run_box, as_who, need, workdir):
     need("cpp")
     profile = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
-        {"names": ["mlockall", "semget"], "action": "SCMP_ACT_ERRNO", "errnoRet": 99},
+        {"names": ["mincore", "semget"], "action": "SCMP_ACT_ERRNO", "errnoRet": 99},
         {"names": ["uname"], "action": "SCMP_ACT_ERRNO", "errnoRet": 99,
          "args": [{"index": 0, "value": 1, "op": "SCMP_CMP_EQ"}]}]}
     (workdir / "profile.json").write_text(json.dumps(profile))
     policy = ("--seccomp", "profile.json")
-    denied = ask(call, policy, "syscall", "mlockall")
+    denied = ask(call, policy, "syscall", "mincore")
     assert denied["verdict"] == "no" and denied["rule"] == "seccomp"
     assert ask(call, policy, "syscall", "uname")["verdict"] == "depends"
     assert ask(call, policy, "syscall", "sched_yield")["verdict"] == "yes"
-    table = {name: nr for name, nr in numbers().items() if name in ("mlockall", "sched_yield")}
+    table = {name: nr for name, nr in numbers().items() if name in ("mincore", "sched_yield")}
     tried = run_box(*policy, "--", "python3", "-c", CALL_TRIAL, stdin=json.dumps(table).encode())
-    assert json.loads(tried.out) == {"mlockall": 99, "sched_yield": 0}, tried
+    assert json.loads(tried.out) == {"mincore": 99, "sched_yield": 0}, tried
 
 
 # ------------------------------------------------------------- words

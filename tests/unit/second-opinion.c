@@ -80,6 +80,7 @@ static bool opinion_on_lesser(int nr, bool has_deputy, uint32_t *ret_fate)
 	}, refused[] = {
 		__NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kcmp, __NR_pidfd_getfd,
 		__NR_process_madvise, 448 /* process_mrelease */, __NR_migrate_pages, __NR_move_pages,
+		__NR_get_robust_list,
 		__NR_fchown, __NR_fchownat, __NR_mq_open, __NR_mq_unlink,
 		__NR_mq_timedsend, __NR_mq_timedreceive, __NR_mq_notify, __NR_mq_getsetattr,
 		__NR_semget, __NR_semop, __NR_semctl, __NR_semtimedop, __NR_msgget, __NR_msgsnd,

@@ -9,8 +9,8 @@
 #include "jail/calls.h"
 
 #define COMBINATION 16
-#define MAX_STRICT  200
-#define MAX_DEFAULT 363 /* Docker's default profile allows 364 */
+#define MAX_STRICT  180 /* half of the 364 that Docker's default profile allows */
+#define MAX_DEFAULT 250
 
 /* Numbers newer than the headers of the oldest distribution that builds us. */
 /* clang-format off */
@@ -170,7 +170,7 @@ RF_TEST(tighter_options_never_allow_what_the_default_does_not)
 	}
 }
 
-RF_TEST(the_table_allows_fewer_calls_than_others_do)
+RF_TEST(the_table_allows_few_calls)
 {
 	size_t by_default = count_allowed(0), strict = count_allowed(1);
 
@@ -222,7 +222,7 @@ RF_TEST(dangerous_calls_are_allowed_under_no_options)
 		"listmount", "setns", "clone3", "name_to_handle_at", "open_by_handle_at", "bpf",
 		"perf_event_open", "userfaultfd", "ptrace", "process_vm_readv", "process_vm_writev",
 		"process_madvise", "process_mrelease", "pidfd_getfd", "kcmp", "migrate_pages",
-		"move_pages", "keyctl", "add_key", "request_key", "io_uring_setup", "io_uring_enter",
+		"move_pages", "get_robust_list", "keyctl", "add_key", "request_key", "io_uring_setup", "io_uring_enter",
 		"io_uring_register", "kexec_load", "kexec_file_load", "init_module", "finit_module",
 		"delete_module", "create_module", "query_module", "get_kernel_syms", "reboot", "swapon",
 		"swapoff", "acct", "quotactl", "quotactl_fd", "syslog", "clock_settime",

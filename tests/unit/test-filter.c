@@ -161,7 +161,9 @@ RF_TEST(well_known_calls_are_answered_as_programs_expect)
 		{ "semget",         __NR_semget,         DEFAULT, ALLOW },
 		{ "semget",         __NR_semget,         SAMPLED, ABSENT }, /* nor the kernel's memory */
 		{ "msgget",         __NR_msgget,         SAMPLED, ABSENT },
-		{ "mq_open",        __NR_mq_open,        SAMPLED, ALLOW }, /* RLIMIT_MSGQUEUE holds it */
+		{ "mq_open",        __NR_mq_open,        DEFAULT, ABSENT }, /* as where there are none */
+		{ "mq_open",        __NR_mq_open,        FLOOR | SAMPLED, ALLOW }, /* RLIMIT_MSGQUEUE holds it */
+		{ "get_mempolicy",  __NR_get_mempolicy,  DEFAULT, ABSENT }, /* libnuma knows what to do */
 		{ "inotify_init1",  __NR_inotify_init1,  DEFAULT, ALLOW },
 		{ "inotify_init1",  __NR_inotify_init1,  STRICT,  ABSENT },
 		{ "memfd_create",   __NR_memfd_create,   DEFAULT, ALLOW },
