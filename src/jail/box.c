@@ -23,6 +23,7 @@
 #include "jail/deputy.h"
 #include "jail/filter.h"
 #include "jail/hands.h"
+#include "jail/kin.h"
 #include "jail/lesser.h"
 #include "jail/parts.h"
 #include "jail/pty.h"
@@ -346,6 +347,19 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 	return 0;
 }
 
+/* The child's namespaces, as they are seen from outside.  What is not its own is 0. */
+static int look_at_namespaces(const struct rf_box *box, uint64_t *ns, struct rf_err *err)
+{
+	char folder[32];
+
+	snprintf(folder, sizeof(folder), "/proc/%d", box->pid);
+	if (read_namespaces(folder, ns, err) < 0)
+		return err->code;
+	if (box->plan->link == RF_LINK_HOST || rf_parts_has_network(box))
+		ns[RF_NS_NET] = 0;
+	return 0;
+}
+
 /*
  * Where other boxes live, looks at the new namespaces from outside before pid 1 gets its orders:
  * none of them may be another box's.
@@ -353,14 +367,10 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 static int meet_neighbours(struct rf_box *box, struct rf_err *err)
 {
 	uint64_t ns[RF_NS_COUNT];
-	char folder[32];
 
-	snprintf(folder, sizeof(folder), "/proc/%d", box->pid);
-	if (read_namespaces(folder, ns, err) < 0)
+	if (look_at_namespaces(box, ns, err) < 0)
 		return err->code;
-	if (box->plan->link == RF_LINK_HOST || rf_parts_has_network(box))
-		ns[RF_NS_NET] = 0; /* not the box's own */
-	return rf_record_check(box, ns, err);
+	return box->is_ahead ? rf_kin_join(box, ns, err) : rf_record_check(box, ns, err);
 }
 
 /* What is looked at once the child is there, and before the program can start. */
@@ -487,7 +497,7 @@ int rf_box_build(struct rf_box *box, const char *init_path, struct rf_err *err)
 	box->is_ahead = true;
 	if (prepare(box, init_path, err) < 0 || make_init(box, err) < 0)
 		return err->code;
-	code = box->has_neighbours ? meet_neighbours(box, err) : 0;
+	code = meet_neighbours(box, err);
 	box->parts = NULL; /* used; whose they are may throw them away */
 	return code;
 }
@@ -626,6 +636,7 @@ void rf_box_done(struct rf_box *box)
 	rf_cgroup_done(&box->cgroup);
 	rf_seccomp_done(box);
 	rf_record_done(box);
+	rf_kin_leave(box);
 	rf_fd_done(&box->seal);
 	rf_fd_done(&box->uid_lock);
 	rf_fd_done(&box->init);

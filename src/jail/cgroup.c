@@ -173,16 +173,25 @@ static bool find_nearest(char *path, bool takes_less)
 	return false;
 }
 
-/* One that limits memory and processes is better than a nearer one that can't. */
+/*
+ * One that limits memory and processes is better than a nearer one that can't.  A launcher that stays
+ * asks again only when it has been somewhere else in between: that there is none is worth remembering.
+ */
 static bool find_unified(char *path)
 {
+	static char without[256];
 	char whole[256];
 
+	if (strcmp(path, without) == 0)
+		return false;
 	snprintf(whole, sizeof(whole), "%s", path);
 	if (find_nearest(path, false))
 		return true;
 	memcpy(path, whole, sizeof(whole));
-	return find_nearest(path, true);
+	if (find_nearest(path, true))
+		return true;
+	memcpy(without, whole, sizeof(without));
+	return false;
 }
 
 /* ------------------------------------------------------------- making and limiting */

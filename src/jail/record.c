@@ -168,7 +168,8 @@ int rf_record_make(struct rf_box *box, struct rf_err *err)
 		box->record = -1;
 		return err->code;
 	}
-	each_entry(box->id, count_neighbour, box);
+	if (!box->is_ahead) /* else see kin.h */
+		each_entry(box->id, count_neighbour, box);
 	return 0;
 }
 
@@ -183,7 +184,7 @@ struct conflict {
  * enough: the kernel gives a dead namespace's to a new one, while the dead box's launcher is still
  * cleaning up.
  */
-static bool is_inside(long pid, int kind, uint64_t ns)
+bool rf_record_is_inside(long pid, int kind, uint64_t ns)
 {
 	static const char *const names[] = RF_NS_NAMES;
 	char path[64];
@@ -210,7 +211,7 @@ static bool has_other_namespaces(int boxes, const char *name, struct entry *entr
 		if (end == at)
 			return true;
 		at = end;
-		if (ns != 0 && ns == conflict->ns[i] && is_inside(pid, i, ns)) {
+		if (ns != 0 && ns == conflict->ns[i] && rf_record_is_inside(pid, i, ns)) {
 			snprintf(conflict->box, sizeof(conflict->box), "%s", name);
 			return false;
 		}

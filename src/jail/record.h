@@ -10,6 +10,7 @@
 #define RF_JAIL_RECORD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "jail/box.h"
@@ -31,6 +32,9 @@ int rf_record_scratch(const struct rf_box *box, const char *path);
 
 /* Fails if another living box has one of these namespaces. */
 int rf_record_check(struct rf_box *box, const uint64_t *ns, struct rf_err *err);
+
+/* True if the process is in the namespace of that number right now; `kind` is an enum rf_ns. */
+bool rf_record_is_inside(long pid, int kind, uint64_t ns);
 
 /* Adds pid and namespaces. */
 void rf_record_started(const struct rf_box *box, const uint64_t *ns);

@@ -195,6 +195,7 @@ static int serve(const struct settings *settings, struct rf_err *err)
 		if (options.listener < 0)
 			return err->code;
 	}
+	rf_record_sweep_all();
 	rf_janitor_stand(&janitor);
 	code = rf_warden_serve(&options, err);
 	if (run >= 0)
