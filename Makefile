@@ -8,6 +8,8 @@ PREFIX ?= /usr/local
 
 # musl, where it is there, makes every start of a box half a millisecond faster; see meson.build.
 CC_OF_BUILD := $(firstword $(notdir $(shell command -v musl-gcc)) $(CC))
+# The library goes into other people's programs, and those have the system's libc: a build of its own.
+LIBRARY := $(if $(filter musl-gcc,$(CC_OF_BUILD)),build-lib)
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
@@ -32,13 +34,18 @@ deps: ## install what building and running needs (as root or through sudo)
 deps-check: ## install what the tests use, too
 	@scripts/deps --check
 
-build: build/build.ninja ## build the programs into build/
+build: build/build.ninja $(LIBRARY:%=%/build.ninja) ## build the programs into build/, the library into build-lib/
 	@ninja -C build --quiet
+	@$(if $(LIBRARY),ninja -C $(LIBRARY) --quiet)
 
 build/build.ninja:
 	@command -v $(MESON) >/dev/null || { echo 'no $(MESON) here: run "make deps" first' >&2; exit 1; }
 	@CC=$(CC_OF_BUILD) $(MESON) setup build --prefix=$(PREFIX) >build.log 2>&1 || { cat build.log >&2; exit 1; }
 	@mv build.log build/setup.log
+
+build-lib/build.ninja:
+	@CC=$(CC) $(MESON) setup build-lib --prefix=$(PREFIX) -Dprograms=false >build.log 2>&1 || { cat build.log >&2; exit 1; }
+	@mv build.log build-lib/setup.log
 
 run: deps ## install, build, and show what a box holds back
 	@$(MAKE) --no-print-directory build
@@ -72,6 +79,7 @@ docs: build ## write docs/cli.md anew from the table of commands
 
 install: build ## install (PREFIX=/usr/local is set by the first build; DESTDIR is honoured)
 	@$(MESON) install -C build --no-rebuild
+	@$(if $(LIBRARY),$(MESON) install -C $(LIBRARY) --no-rebuild)
 
 clean: ## remove all build folders
-	rm -rf build build-asan build-clang build-fuzz build.log
+	rm -rf build build-lib build-asan build-clang build-fuzz build.log

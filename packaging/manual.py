@@ -11,6 +11,7 @@ FORMATS = {
     "ringfort-config.5": ("config.md", "a user's own settings of Ringfort"),
     "ringfort-result.5": ("result.md", "what a run tells, as JSON"),
     "ringfort-profiles.7": ("profiles.md", "policies that are there to be named"),
+    "libringfort.3": ("library.md", "programs in boxes, from C"),
     "ringfort-languages.7": ("languages.md", "languages whose code can be run by name"),
 }
 

@@ -80,7 +80,10 @@ def product_compiler():
 
 def gcc_build():
     return [one("gcc builds everything without a warning",
-                *build("build", product_compiler(), "-Dwerror=true"))]
+                *build("build", product_compiler(), "-Dwerror=true")),
+            one("the system's compiler builds the library without a warning",
+                *build("build-lib", "gcc" if shutil.which("gcc") else "cc", "-Dprograms=false",
+                       "-Dwerror=true"))]
 
 
 def clang_build():

@@ -156,7 +156,7 @@ void rf_event_again(struct rf_event *event, uint64_t at_ns)
 int rf_loop_signals(struct rf_loop *loop, const sigset_t *set, rf_event_fn *fn, void *data,
 		    struct rf_err *err)
 {
-	struct rf_event *event;
+	struct rf_event *event = NULL;
 
 	loop->signals = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (loop->signals < 0)

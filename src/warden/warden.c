@@ -246,10 +246,12 @@ static int serve_end(struct client *client, struct rf_wire_message *message, str
 		return rf_fail_say(err, -EINVAL, "END: there is no limit %u", limit);
 	if (!client->work)
 		return 0;
-	if (limit < RF_LIMIT_COUNT)
+	if (limit < RF_LIMIT_COUNT) {
 		rf_life_end_for(&client->work->life, (enum rf_limit)limit);
-	else
+	} else {
+		client->work->life.ending.forwarded = SIGKILL; /* asked for: nothing has failed */
 		rf_life_end(&client->work->life);
+	}
 	return 0;
 }
 
@@ -362,7 +364,7 @@ int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 	struct warden warden = { .options = options };
 	int code;
 
-	rf_buf_init(&warden.in, RF_WIRE_BODY);
+	rf_buf_init(&warden.in, RF_WIRE_ROOM);
 	rf_buf_init(&warden.out, RF_WIRE_BODY);
 	code = start(&warden, err);
 	if (code == 0)

@@ -23,8 +23,8 @@
 int rf_client_connect(int *ret_fd, struct rf_err *err);
 
 /*
- * Starts a warden for this process alone, `program` with --private, and gives the connection: when its
- * last connection closes, it ends.  It is nobody's child that could be waited for.
+ * Starts a warden for this process alone, `program` with --private, and gives the connection: when it
+ * closes, the warden ends.  It is nobody's child that could be waited for.
  */
 int rf_client_private(const char *program, int *ret_fd, struct rf_err *err);
 

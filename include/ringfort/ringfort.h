@@ -1,0 +1,224 @@
+/*
+ * libringfort: programs in boxes, from C.
+ *
+ *     #include <ringfort/ringfort.h>
+ *
+ *     struct ringfort *fort;
+ *     struct ringfort_box *box;
+ *     struct ringfort_run run = RINGFORT_RUN_INIT;
+ *     struct ringfort_result result = RINGFORT_RESULT_INIT;
+ *     const char *argv[] = { "python3", "-c", "print(6 * 7)", NULL };
+ *
+ *     ringfort_open(NULL, &fort, NULL);
+ *     run.argv = argv;
+ *     ringfort_start(fort, NULL, &run, &box, NULL);
+ *     ringfort_wait(box, -1, NULL);
+ *     ringfort_result(box, &result);
+ *     fwrite(result.output[0], 1, result.output_len[0], stdout);
+ *     ringfort_free(box);
+ *     ringfort_close(fort);
+ *
+ * Functions that can fail return 0 or more for success and a negative errno for failure, and write
+ * the story into a `struct ringfort_error`, where the caller has one (NULL: it does not care).
+ *
+ * Threads: a fort and a policy can be used by any number of threads at once.  A box is one thread's at
+ * a time, but ringfort_kill() and ringfort_signal() are everybody's.  There is no global state, no lock,
+ * no signal handler and no SIGPIPE; no child of the calling process is made that it could meet in
+ * wait(2).  The walls are raised in another process, the warden: nothing that the library does changes
+ * the caller's.
+ *
+ * Compatibility: structs that are passed in carry their size, so that a program that was built with
+ * an older header runs with a newer library of the same soname.  Members are only ever added at the end.
+ *
+ * docs/library.md is the manual.
+ */
+#ifndef RINGFORT_RINGFORT_H
+#define RINGFORT_RINGFORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RINGFORT_API __attribute__((visibility("default")))
+
+/* The version of the library that runs, "0.1.0". */
+RINGFORT_API const char *ringfort_version(void);
+
+/* ------------------------------------------------------------- errors */
+
+struct ringfort_error {
+	size_t size; /* of this struct: set by RINGFORT_ERROR_INIT */
+	int code;    /* negative errno, or 0 */
+	int line;    /* in a policy's text, counted from 1, or 0 */
+	int column;
+	char message[512]; /* what failed, outermost context first */
+	char remedy[512];  /* what to do about it, or "" */
+};
+
+#define RINGFORT_ERROR_INIT { sizeof(struct ringfort_error), 0, 0, 0, { 0 }, { 0 } }
+
+/* ------------------------------------------------------------- policies */
+
+/* A policy, read and checked.  Never changes. */
+struct ringfort_policy;
+
+/*
+ * Reads a policy from `len` bytes of YAML or JSON (borrows), with the built-in profiles that it extends,
+ * over the defaults of `ringfort run`.  Relative paths in it count from `folder`, or the working
+ * directory if that is NULL.  All of it is checked: an error names line, column and what was meant.
+ * Gives `*ret_policy`.
+ */
+RINGFORT_API int ringfort_policy_parse(const char *text, size_t len, const char *folder,
+				       struct ringfort_policy **ret_policy,
+				       struct ringfort_error *error);
+
+/* The whole of it as YAML, defaults and all.  Borrowed from the policy. */
+RINGFORT_API const char *ringfort_policy_text(const struct ringfort_policy *policy);
+
+/* Forgets it; what was started with it goes on.  Accepts NULL. */
+RINGFORT_API void ringfort_policy_free(struct ringfort_policy *policy);
+
+/* ------------------------------------------------------------- a fort */
+
+/* A connection to a warden, which raises the walls. */
+struct ringfort;
+
+enum ringfort_kind {
+	RINGFORT_PRIVATE,  /* a warden of this fort's own, started now; it ends with the fort */
+	RINGFORT_STANDING /* the user's, started with `ringfort warden` */
+};
+
+struct ringfort_open {
+	size_t size; /* of this struct: set by RINGFORT_OPEN_INIT */
+	enum ringfort_kind kind;
+	const char *warden; /* the program of a private one; NULL: $RINGFORT_WARDEN, or the installed one */
+	int timeout_ms;     /* how long it may take to answer; 0: ten seconds */
+};
+
+#define RINGFORT_OPEN_INIT { sizeof(struct ringfort_open), RINGFORT_PRIVATE, 0, 0 }
+
+/* Opens a fort; `options` may be NULL.  Gives `*ret_fort`. */
+RINGFORT_API int ringfort_open(const struct ringfort_open *options, struct ringfort **ret_fort,
+			       struct ringfort_error *error);
+
+/* Closes it.  Boxes that it started stay the caller's, and go on.  Accepts NULL. */
+RINGFORT_API void ringfort_close(struct ringfort *fort);
+
+/* The warden's process, and whether it can only give lesser boxes (docs/lesser-box.md). */
+RINGFORT_API int ringfort_warden_pid(const struct ringfort *fort);
+RINGFORT_API int ringfort_is_lesser(const struct ringfort *fort);
+
+/* ------------------------------------------------------------- running */
+
+/* One program in one box. */
+struct ringfort_box;
+
+/* Called with what the program wrote, as it comes.  `stream` is 1 for stdout, 2 for stderr. */
+typedef void ringfort_output_fn(void *data, int stream, const char *bytes, size_t len);
+
+struct ringfort_run {
+	size_t size;             /* of this struct: set by RINGFORT_RUN_INIT */
+	const char *const *argv; /* NULL-ended: the program and its arguments */
+	const char *const *env;  /* NULL-ended "K=V": set in the box besides what the policy sets; or NULL */
+	const char *cwd;         /* the caller's working directory; NULL: what it is */
+	const char *input;       /* given on stdin, then its end (borrows until the end of the box) */
+	size_t input_len;
+	int input_fd;                  /* read for stdin instead (borrows), or -1 */
+	int output_fd[2];              /* where stdout and stderr are written (borrows), or -1 */
+	ringfort_output_fn *on_output; /* called with those that have no descriptor; NULL: they are kept */
+	void *data;                    /* for on_output */
+	int wants_denials;             /* list what the kernel refused, as --json does (root only) */
+};
+
+#define RINGFORT_RUN_INIT { sizeof(struct ringfort_run), 0, 0, 0, 0, 0, -1, { -1, -1 }, 0, 0, 0 }
+
+/*
+ * Starts a program under a policy (NULL: the defaults) and returns at once.  Gives `*ret_box`.  What
+ * can be seen to be wrong is an error here; what the warden finds is in the result.
+ */
+RINGFORT_API int ringfort_start(struct ringfort *fort, const struct ringfort_policy *policy,
+				const struct ringfort_run *run, struct ringfort_box **ret_box,
+				struct ringfort_error *error);
+
+/*
+ * Moves input and output and waits until all is over, at most `timeout_ms` (-1: for ever, 0: not at
+ * all).  Returns 1 when it is over, 0 when the time is.  An error means that the box has been ended.
+ */
+RINGFORT_API int ringfort_wait(struct ringfort_box *box, int timeout_ms,
+			       struct ringfort_error *error);
+
+/*
+ * For programs with a loop of their own: a descriptor that can be read when there is something to do
+ * (poll, select, epoll), and what does it, without waiting: ringfort_wait(box, 0).  Borrowed.
+ */
+RINGFORT_API int ringfort_fd(const struct ringfort_box *box);
+
+/* Sends a signal to the program; or kills all of the box.  Both return at once. */
+RINGFORT_API int ringfort_signal(struct ringfort_box *box, int signal,
+				 struct ringfort_error *error);
+RINGFORT_API int ringfort_kill(struct ringfort_box *box, struct ringfort_error *error);
+
+/* Frees it; what still runs is killed.  Accepts NULL. */
+RINGFORT_API void ringfort_free(struct ringfort_box *box);
+
+/* ------------------------------------------------------------- the result */
+
+enum ringfort_status {
+	RINGFORT_OK,
+	RINGFORT_FAILED,
+	RINGFORT_TIMEOUT,
+	RINGFORT_CPU,
+	RINGFORT_MEMORY,
+	RINGFORT_PIDS,
+	RINGFORT_DISK,
+	RINGFORT_OUTPUT,
+	RINGFORT_KILLED,
+	RINGFORT_DENIED, /* the policy refused the run */
+	RINGFORT_ERROR   /* Ringfort itself failed: `message` says how */
+};
+
+/* "ok", "failed" ...: as in the JSON document. */
+RINGFORT_API const char *ringfort_status_name(enum ringfort_status status);
+
+#define RINGFORT_UNKNOWN UINT64_MAX /* a figure that is not known */
+
+struct ringfort_result {
+	size_t size; /* of this struct: set by RINGFORT_RESULT_INIT */
+	enum ringfort_status status;
+	int exit_code; /* of the program, or -1 */
+	int signal;    /* that ended the program, or 0 */
+	int shell_code; /* what `ringfort run` would exit with */
+	uint64_t wall_ns, cpu_ns, start_ns;
+	uint64_t memory_peak, pids_peak, disk_bytes;
+	const char *id;        /* of the box; "" if there was none */
+	const char *output[2]; /* stdout and stderr, where they were kept, with a NUL behind each */
+	size_t output_len[2];
+	int is_truncated[2];
+	int is_lesser;       /* a box without namespaces */
+	const char *message; /* what went wrong, or "" */
+	const char *remedy;
+};
+
+#define RINGFORT_RESULT_INIT { sizeof(struct ringfort_result), RINGFORT_OK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+	{ 0, 0 }, { 0, 0 }, { 0, 0 }, 0, 0, 0 }
+
+/*
+ * What it came to, once ringfort_wait() has returned 1; -EBUSY before.  What it points to is borrowed
+ * from the box.
+ */
+RINGFORT_API int ringfort_result(const struct ringfort_box *box, struct ringfort_result *ret_result);
+
+/*
+ * All of it as the JSON document that `ringfort run --json` prints (docs/result.md); NULL before the
+ * end, or without memory.  Borrowed from the box.
+ */
+RINGFORT_API const char *ringfort_json(struct ringfort_box *box, size_t *ret_len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,256 @@
+"""libringfort: installed as it would be, compiled against with pkg-config, and used from C and C++.
+
+The examples are the manual's; library/probe.c holds the promises to it that a test can look at from
+inside a program.  RINGFORT_LIBRARY_BOXES is how many boxes leave no trace (200).
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from helpers import empty_cgroups, eventually, processes_with
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROBE = ROOT / "tests/integration/library/probe.c"
+EXAMPLES = sorted((ROOT / "examples/library").glob("*.c"))
+BOXES = int(os.environ.get("RINGFORT_LIBRARY_BOXES", "200"))
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+def run(*command, **options):
+    options = {"capture_output": True, "text": True, "timeout": 300, "check": True, **options}
+    try:
+        return subprocess.run([str(word) for word in command], **options)
+    except subprocess.CalledProcessError as problem:
+        pytest.fail(f"{problem.cmd}: {problem.returncode}\n{problem.stdout}\n{problem.stderr}")
+
+
+@pytest.fixture(scope="session")
+def built():
+    """The build folder that has the library."""
+    for folder in ("build-lib", "build"):
+        if list((ROOT / folder / "src/lib").glob("libringfort.so.*")):
+            return ROOT / folder
+    pytest.skip("there is no library here: run `make build`")
+
+
+@pytest.fixture(scope="session")
+def installed(built, public):
+    """What `make install` leaves, below a folder of its own; gives that of the prefix."""
+    for name in {built, ROOT / "build"}:
+        run("meson", "install", "-C", name, "--no-rebuild", "--quiet",
+            env={**os.environ, "DESTDIR": str(public / "root")})
+    prefix, = (path.parents[1] for path in (public / "root").rglob("include/ringfort"))
+    return prefix
+
+
+@pytest.fixture(scope="session")
+def flags(installed):
+    """What pkg-config says to a compiler, with the prefix where it lies for now."""
+    where, = (path.parent for path in installed.rglob("ringfort.pc"))
+
+    def ask(*words):
+        return run("pkg-config", f"--define-variable=prefix={installed}", *words, "ringfort",
+                   env={**os.environ, "PKG_CONFIG_PATH": str(where)}).stdout.split()
+
+    return ask
+
+
+@pytest.fixture(scope="session")
+def library_folder(installed):
+    folder, = (path.parent for path in installed.rglob("libringfort.so"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def compiled(flags, library_folder, public):
+    """Compiles a C source against the installed library, once; gives the program."""
+    (public / "programs").mkdir(exist_ok=True)
+
+    def compile_it(source):
+        program = public / "programs" / source.stem
+        if not program.exists():
+            run("cc", "-g", "-std=gnu17", *WARNINGS, "-o", program, source,
+                *flags("--cflags", "--libs"), f"-Wl,-rpath,{library_folder}", "-pthread")
+        return program
+
+    return compile_it
+
+
+@pytest.fixture
+def use(command, environment, installed, workdir):
+    """Runs a program that uses the library, as whoever the test is about."""
+    before = command()[:-1]
+    warden, = installed.rglob("ringfort-warden")
+
+    def run_it(program, *words, **options):
+        return run(*before, program, *words, cwd=workdir,
+                   env={**environment, "RINGFORT_WARDEN": str(warden)}, **options)
+
+    return run_it
+
+
+@pytest.fixture
+def probe(compiled, use):
+    return lambda *words, **options: use(compiled(PROBE), *words, **options)
+
+
+# --- what is installed ---
+
+def test_only_what_the_header_declares_can_be_linked_to(library_folder):
+    header = (ROOT / "include/ringfort/ringfort.h").read_text(encoding="utf-8")
+    declared = set(re.findall(r"^RINGFORT_API .*?\b(ringfort_\w+)\(", header, re.M))
+    for file, options in (("libringfort.so", ["-D"]), ("libringfort.a", ["-g"])):
+        said = run("nm", "--defined-only", *options, library_folder / file).stdout
+        names = {line.split()[2].partition("@")[0] for line in said.splitlines()
+                 if len(line.split()) == 3 and line.split()[1] in "TDBRVWGS"}
+        assert names == declared, file
+
+
+def test_it_is_known_by_its_soname_and_needs_nothing_but_libc(library_folder):
+    said = run("readelf", "-d", library_folder / "libringfort.so").stdout
+    assert re.findall(r"SONAME.*\[(.*)\]", said) == ["libringfort.so.0"]
+    assert re.findall(r"NEEDED.*\[(.*)\]", said) == ["libc.so.6"]
+    assert (library_folder / "libringfort.so.0").is_symlink()
+
+
+@pytest.mark.parametrize("compiler, language", [
+    ("gcc", "-std=c99"), ("gcc", "-std=c11"), ("gcc", "-std=gnu17"), ("g++", "-std=c++98"),
+    ("g++", "-std=c++11"), ("g++", "-std=c++20"), ("clang", "-std=c11")])
+def test_the_header_compiles_alone(compiler, language, flags, tmp_path):
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler} on this machine")
+    source = tmp_path / ("alone.cc" if "++" in compiler else "alone.c")
+    source.write_text("#include <ringfort/ringfort.h>\n#include <ringfort/ringfort.h>\n"
+                      "struct ringfort_run run = RINGFORT_RUN_INIT;\n"
+                      "struct ringfort_open options = RINGFORT_OPEN_INIT;\n"
+                      "struct ringfort_error error = RINGFORT_ERROR_INIT;\n"
+                      "struct ringfort_result result = RINGFORT_RESULT_INIT;\n"
+                      "int main(void) { return run.size == 0; }\n")
+    run(compiler, language, *WARNINGS, "-Wno-long-long", "-fsyntax-only", *flags("--cflags"), source)
+
+
+def test_a_cplusplus_program_uses_it(flags, library_folder, public, use, need):
+    need("g++")
+    source = public / "plus.cc"
+    source.write_text('#include <ringfort/ringfort.h>\n#include <cstdio>\n'
+                      'int main() {\n'
+                      '  const char *argv[] = {"echo", "from C++", nullptr};\n'
+                      '  ringfort *fort; ringfort_box *box;\n'
+                      '  struct ringfort_run run = RINGFORT_RUN_INIT;\n'
+                      '  struct ringfort_result result = RINGFORT_RESULT_INIT;\n'
+                      '  run.argv = argv;\n'
+                      '  if (ringfort_open(nullptr, &fort, nullptr) < 0 ||\n'
+                      '      ringfort_start(fort, nullptr, &run, &box, nullptr) < 0) return 1;\n'
+                      '  ringfort_wait(box, -1, nullptr);\n'
+                      '  ringfort_result(box, &result);\n'
+                      '  std::fputs(result.output[0], stdout);\n'
+                      '  ringfort_free(box); ringfort_close(fort);\n'
+                      '}\n')
+    program = public / "programs/plus"
+    program.parent.mkdir(exist_ok=True)
+    run("g++", *WARNINGS, "-std=c++17", "-o", program, source, *flags("--cflags", "--libs"),
+        f"-Wl,-rpath,{library_folder}")
+    assert use(program).stdout == "from C++\n"
+
+
+def test_a_program_can_be_linked_with_the_archive_alone(flags, library_folder, public, use):
+    program = public / "static-hello"
+    run("cc", "-o", program, ROOT / "examples/library/hello.c", *flags("--cflags"),
+        library_folder / "libringfort.a", "-lyaml")
+    assert "libringfort" not in run("readelf", "-d", program).stdout
+    assert use(program).stdout.startswith("ok, exit code 0")
+
+
+# --- what it does ---
+
+WORDS = {
+    "hello": r"ok, exit code 0, [\d.]+ ms, said: 42 \[\]\n",
+    "stream": r"out\| got one\nout\| got two\nout\| got three\nerr\| done\nok after 4 calls: 26 bytes and 5\n",
+    "eight": r"(box \d: (failed|ok), exit code \d\n){8}all eight: 28\n",
+    "policy": r'line 3, column 3: limits.memroy: unknown key\n  did you mean "memory"\?\n'
+              r"256 MiB where 64 MiB are allowed: (memory|failed)\n",
+    "patience": r"half a second .*\nanother one.*\nkilled, signal 9, its last words: not yet\n",
+    "threads": r"40 of 40 answers are right\n",
+}
+
+
+@pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_compiles_and_does_what_it_says(source, as_who, compiled, use):
+    assert re.fullmatch(WORDS[source.stem], use(compiled(source)).stdout)
+
+
+def test_every_example_is_known_here():
+    assert {path.stem for path in EXAMPLES} == set(WORDS)
+
+
+@pytest.mark.parametrize("mode, words", [
+    ("streams", "all streams"), ("ends", "all ends"), ("mistakes", "all mistakes"),
+    ("murder", "told"), ("forked", "whole"), ("threads", "64 boxes")])
+def test_it_keeps_its_promises(mode, words, as_who, probe):
+    assert probe(mode).stdout.endswith(words + "\n")
+    assert eventually(lambda: not processes_with("sleep\0001000."))
+
+
+def test_many_boxes_leave_no_trace_in_the_process_that_asked_for_them(as_who, probe, boxes):
+    ids = set(probe("traceless", BOXES).stdout.split())
+    assert len(ids) == BOXES
+    assert eventually(lambda: not boxes.exists() or not ids & set(os.listdir(boxes)))
+    assert eventually(lambda: not {path.rpartition("ringfort-")[2] for path in empty_cgroups()} & ids)
+
+
+def fixed(document):
+    """A result without what differs from run to run."""
+    document.pop("id")
+    document.pop("usage")
+    document.pop("walls_us")
+    document["isolation"]["proof"].pop("namespace_ids", None)
+    return document
+
+
+@pytest.mark.parametrize("words", [
+    ["sh", "-c", "echo out; echo err >&2; exit 3"],
+    ["sh", "-c", "kill -9 $$"],
+    ["printf", "\\377\\376"],
+    ["/nowhere/program"],
+    ["no-such-program"],
+    ["sh", "-c", "ls /home; touch /usr/x"]])
+def test_the_document_is_the_one_of_ringfort_run(words, as_who, probe, run_json):
+    assert fixed(json.loads(probe("json", *words).stdout)) == fixed(run_json("--", *words))
+
+
+def test_output_is_cut_where_ringfort_run_cuts_it(as_who, probe, run_json):
+    ours = json.loads(probe("limit").stdout)
+    theirs = run_json("--output", "100000", "--time", "30s", "--", "sh", "-c",
+                      "echo first; echo second >&2; while :; do echo more; done")
+    assert fixed(ours) == fixed(theirs)
+
+
+def test_the_users_standing_warden_serves_it_too(as_who, probe, command, environment, workdir):
+    said = probe("standing", "none").stdout
+    assert "ringfort warden" in said
+    with subprocess.Popen(command("warden"), cwd=workdir, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as warden:
+        try:
+            run_folder = pathlib.Path("/run/ringfort") if as_who == "root" else \
+                pathlib.Path(environment["XDG_RUNTIME_DIR"]) / "ringfort"
+            assert eventually((run_folder / "warden.sock").exists)
+            assert re.fullmatch(r"served by \d+\n", probe("standing").stdout)
+        finally:
+            warden.terminate()
+            warden.wait(20)
+
+
+@pytest.mark.parametrize("mode", ["streams", "ends", "mistakes", "murder", "forked", "limit"])
+def test_it_is_clean_under_sanitizers(mode, public, use):
+    """All of the library and the probe in one program, with its memory watched: from that build."""
+    built = ROOT / "build-asan/tests/library-probe"
+    if not built.exists():
+        pytest.skip("there is no build with sanitizers: `make check` makes it")
+    program = public / "sanitized-probe"
+    shutil.copy(built, program)
+    use(program, mode)
