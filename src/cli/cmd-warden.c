@@ -15,6 +15,7 @@
 #include "cli/option.h"
 #include "cli/shelf.h"
 #include "wire/client.h"
+#include "wire/peer.h"
 
 #define EXIT_NONE  1    /* --status: none stands */
 #define ANSWER_IN  2000 /* milliseconds */
@@ -62,16 +63,20 @@ static int ask(bool is_json)
 {
 	struct rf_wire_welcome welcome;
 	struct rf_err err = RF_ERR_INIT;
+	struct rf_peer self;
 	RF_AUTO_FD int fd = -1;
 
 	if (rf_client_connect(&fd, &err) < 0) {
 		if (err.code == -ENOENT || err.code == -ECONNREFUSED)
 			return print_status(NULL, is_json);
-	} else if (rf_client_hello(fd, ANSWER_IN, &welcome, &err) == 0) {
+	} else if (rf_peer_note_self(&self, &err) == 0 && rf_peer_compare(fd, &self, &err) == 0 &&
+		   rf_client_hello(fd, ANSWER_IN, &welcome, &err) == 0) {
 		return print_status(&welcome, is_json);
 	}
+	if (err.code == -EXDEV)
+		rf_fail_in(&err, "a warden stands, but not for this process");
 	rf_cmd_complain(NULL, &err);
-	return RF_EXIT_FAILED;
+	return err.code == -EXDEV ? EXIT_NONE : RF_EXIT_FAILED;
 }
 
 /* ------------------------------------------------------------- the warden itself */

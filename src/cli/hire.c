@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "wire/client.h"
+#include "wire/peer.h"
 
 static void fill(struct rf_hire *hire, const struct rf_request *request,
 		 const struct rf_run_options *options)
@@ -32,6 +33,15 @@ static void fill(struct rf_hire *hire, const struct rf_request *request,
 	rf_errand_note_caller(&hire->errand);
 }
 
+/* One that lives elsewhere, or has other rights, would refuse us. */
+static bool is_like_us(int fd)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_peer self;
+
+	return rf_peer_note_self(&self, &err) == 0 && rf_peer_compare(fd, &self, &err) == 0;
+}
+
 void rf_hire_warden(struct rf_hire *hire, const struct rf_request *request,
 		    struct rf_run_options *options)
 {
@@ -45,6 +55,8 @@ void rf_hire_warden(struct rf_hire *hire, const struct rf_request *request,
 		hire->fd = -1;
 		return;
 	}
+	if (!is_like_us(hire->fd))
+		return;
 	fill(hire, request, options);
 	if (hire->policy.has_failed || !hire->policy.data)
 		return;

@@ -405,6 +405,9 @@ static int bound(const struct rf_life *life, struct rf_err *err)
 	}
 	if (options->nice && setpriority(PRIO_PROCESS, (id_t)life->box.pid, options->nice) < 0)
 		return rf_fail(err, -errno, "pass the caller's priority on");
+	if (options->cpus &&
+	    sched_setaffinity(life->box.pid, sizeof(*options->cpus), options->cpus) < 0)
+		return rf_fail(err, -errno, "pass the caller's processors on");
 	return 0;
 }
 

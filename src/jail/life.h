@@ -12,6 +12,7 @@
 #ifndef RF_JAIL_LIFE_H
 #define RF_JAIL_LIFE_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 
@@ -33,7 +34,8 @@ struct rf_life_options {
 	bool is_served;
 	unsigned umask;            /* of who asked */
 	const struct rlimit *most; /* RLIM_NLIMITS of them: theirs; or NULL: as ours */
-	int nice;                  /* to be added to ours */
+	int nice;                  /* theirs; 0: as ours */
+	const cpu_set_t *cpus;     /* theirs; or NULL: as ours */
 };
 
 struct rf_life {

@@ -25,6 +25,7 @@
 #include "jail/janitor.h"
 #include "jail/record.h"
 #include "warden/warden.h"
+#include "wire/peer.h"
 
 #define OWNER_FD    3
 #define AHEAD       8
@@ -180,6 +181,7 @@ static int serve(const struct settings *settings, struct rf_err *err)
 	RF_AUTO_FD int lock = -1;
 	struct rf_policy *ceiling = NULL;
 	struct rf_janitor janitor = { .life = -1 };
+	struct rf_peer self = { 0 };
 	int code;
 
 	find_init(init_path, sizeof(init_path));
@@ -192,14 +194,17 @@ static int serve(const struct settings *settings, struct rf_err *err)
 	if (settings->is_standing) {
 		run = rf_record_open_run(err);
 		options.listener = run < 0 ? run : listen_in(run, &lock, err);
-		if (options.listener < 0)
+		if (options.listener < 0 || rf_peer_note_self(&self, err) < 0 ||
+		    rf_peer_write(run, &self, err) < 0)
 			return err->code;
 	}
 	rf_record_sweep_all();
 	rf_janitor_stand(&janitor);
 	code = rf_warden_serve(&options, err);
-	if (run >= 0)
+	if (run >= 0) {
 		unlinkat(run, SOCKET_NAME, 0);
+		unlinkat(run, RF_PEER_FILE, 0);
+	}
 	rf_fd_done(&options.listener);
 	rf_janitor_stop(&janitor);
 	rf_policy_free(ceiling);

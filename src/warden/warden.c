@@ -15,6 +15,7 @@
 #include "warden/lore.h"
 #include "warden/work.h"
 #include "warden/yard.h"
+#include "wire/peer.h"
 #include "wire/wire.h"
 
 #define CLIENTS_MAX 4096
@@ -26,6 +27,7 @@ struct warden {
 	struct rf_yard *yard;
 	struct rf_lore *lore;
 	struct rf_work_self self;
+	struct rf_peer peer; /* what we are, and who asks must be */
 	struct client *clients;
 	size_t client_count;
 	struct rf_event *tend_timer;
@@ -49,40 +51,24 @@ struct client {
 
 static void on_message(void *data, int what);
 
-/* Who is at the other end; false if it is another user. */
-static bool know_peer(int fd, pid_t *ret_pid)
+/* Takes the connection in `*fd`, if it can.  `pid`: who is at its other end. */
+static int admit(struct warden *warden, int *fd, pid_t pid, bool is_owner, struct rf_err *err)
 {
-	struct ucred peer = { 0 };
-	socklen_t len = sizeof(peer);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
-		return false;
-	*ret_pid = peer.pid;
-	return true;
-}
-
-/* Takes the connection, whatever comes of it. */
-static int admit(struct warden *warden, int connection, bool is_owner, struct rf_err *err)
-{
-	RF_AUTO_FD int fd = connection;
 	struct client *client;
-	pid_t pid;
 
-	if (!know_peer(fd, &pid))
-		return rf_fail_say(err, -EACCES, "a connection of another user's");
 	if (warden->client_count >= CLIENTS_MAX)
 		return rf_fail_say(err, -EAGAIN, "more than %d connections", CLIENTS_MAX);
 	client = calloc(1, sizeof(*client));
 	if (!client)
 		return rf_fail(err, -ENOMEM, "a connection");
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	*client = (struct client){ .warden = warden, .fd = fd, .pid = pid, .is_owner = is_owner };
-	if (rf_loop_watch(warden->loop, fd, RF_LOOP_READ, on_message, client, &client->event, err) <
-	    0) {
+	fcntl(*fd, F_SETFL, O_NONBLOCK);
+	*client = (struct client){ .warden = warden, .fd = *fd, .pid = pid, .is_owner = is_owner };
+	if (rf_loop_watch(warden->loop, *fd, RF_LOOP_READ, on_message, client, &client->event,
+			  err) < 0) {
 		free(client);
 		return err->code;
 	}
-	rf_fd_take(&fd);
+	rf_fd_take(fd);
 	client->next = warden->clients;
 	warden->clients = client;
 	warden->client_count++;
@@ -209,7 +195,7 @@ static int serve_join(struct client *client, struct rf_wire_message *message, st
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || domain != AF_UNIX ||
 	    type != SOCK_SEQPACKET)
 		return rf_fail_say(err, -EINVAL, "JOIN: not a socket of packets");
-	return admit(client->warden, rf_fd_take(&message->fds[0]), false, err);
+	return admit(client->warden, &message->fds[0], client->pid, false, err);
 }
 
 static int serve_run(struct client *client, struct rf_wire_message *message, struct rf_err *err)
@@ -292,18 +278,27 @@ static void on_connection(void *data, int what)
 {
 	struct warden *warden = data;
 	struct rf_err err = RF_ERR_INIT, ignored;
-	int fd = accept4(warden->options->listener, NULL, NULL, SOCK_CLOEXEC);
+	RF_AUTO_FD int fd = accept4(warden->options->listener, NULL, NULL, SOCK_CLOEXEC);
+	pid_t pid;
 
 	(void)what;
 	if (fd < 0)
 		return;
-	if (warden->client_count >= CLIENTS_MAX) {
-		rf_fail_say(&err, -EAGAIN, "more than %d connections", CLIENTS_MAX);
+	if (rf_peer_check(fd, &warden->peer, &pid, &err) < 0 ||
+	    admit(warden, &fd, pid, false, &err) < 0)
 		rf_wire_refuse(fd, 0, &err, &ignored);
-		close(fd);
-		return;
-	}
-	admit(warden, fd, false, &err);
+}
+
+/* A private warden was started by its owner, and is what that is. */
+static int admit_owner(struct warden *warden, struct rf_err *err)
+{
+	int fd = warden->options->owner;
+	struct ucred owner = { 0 };
+	socklen_t len = sizeof(owner);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &len) < 0)
+		return rf_fail(err, -errno, "know the owner");
+	return admit(warden, &fd, owner.pid, true, err);
 }
 
 /* ------------------------------------------------------------- the yard */
@@ -343,6 +338,8 @@ static int start(struct warden *warden, struct rf_err *err)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	rf_work_note_self(&warden->self);
+	if (rf_peer_note_self(&warden->peer, err) < 0)
+		return err->code;
 	warden->is_lesser = rf_lesser_try_full(&why) < 0;
 	if (rf_loop_new(&warden->loop, err) < 0 ||
 	    rf_loop_signals(warden->loop, &ends, on_signal, warden, err) < 0 ||
@@ -351,7 +348,7 @@ static int start(struct warden *warden, struct rf_err *err)
 	    rf_loop_timer(warden->loop, rf_loop_now() + TEND_EVERY, on_tend, warden,
 			  &warden->tend_timer, err) < 0)
 		return err->code;
-	if (options->owner >= 0 && admit(warden, options->owner, true, err) < 0)
+	if (options->owner >= 0 && admit_owner(warden, err) < 0)
 		return err->code;
 	if (options->listener >= 0)
 		return rf_loop_watch(warden->loop, options->listener, RF_LOOP_READ, on_connection,

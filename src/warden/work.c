@@ -18,6 +18,7 @@ void rf_work_note_self(struct rf_work_self *ret_self)
 	for (int i = 0; i < RLIM_NLIMITS; i++)
 		getrlimit(i, &ret_self->rlimits[i]);
 	ret_self->nice = getpriority(PRIO_PROCESS, 0);
+	sched_getaffinity(0, sizeof(ret_self->cpus), &ret_self->cpus);
 	rf_fd_read_text(AT_FDCWD, "/proc/self/cgroup", ret_self->groups, sizeof(ret_self->groups));
 }
 
@@ -32,9 +33,10 @@ static bool shares_groups(pid_t client, const struct rf_work_self *self)
 }
 
 /* What the client may have is the most that its box may have. */
-static void note_limits(struct rf_work *work, const struct rf_errand *errand,
+static void note_limits(struct rf_work *work, const struct rf_work_order *order,
 			const struct rf_work_self *self)
 {
+	const struct rf_errand *errand = order->errand;
 	bool is_less = false;
 
 	for (int i = 0; i < RLIM_NLIMITS; i++) {
@@ -43,6 +45,9 @@ static void note_limits(struct rf_work *work, const struct rf_errand *errand,
 	}
 	work->options.most = is_less ? work->most : NULL;
 	work->options.nice = errand->nice > self->nice ? errand->nice : 0;
+	if (sched_getaffinity(order->client, sizeof(work->cpus), &work->cpus) == 0 &&
+	    !CPU_EQUAL(&work->cpus, &self->cpus))
+		work->options.cpus = &work->cpus;
 }
 
 static int make_plan(struct rf_work *work, const struct rf_work_order *order, struct rf_err *err)
@@ -93,7 +98,7 @@ static int prepare(struct rf_work *work, const struct rf_work_order *order,
 		.is_served = true,
 		.umask = errand->umask & 0777,
 	};
-	note_limits(work, errand, self);
+	note_limits(work, order, self);
 	work->is_heard = errand->wants_denials && geteuid() == 0 && rf_ear_ask() == RF_EAR_ON;
 	rf_life_init(&work->life, work->plan, &work->options, &work->result);
 	choose_box(work, order, self, yard);

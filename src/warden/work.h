@@ -20,6 +20,7 @@
 struct rf_work_self {
 	struct rlimit rlimits[RLIM_NLIMITS];
 	int nice;
+	cpu_set_t cpus;
 	char groups[4096]; /* as /proc/self/cgroup has them */
 };
 
@@ -32,6 +33,7 @@ struct rf_work {
 	struct rf_life_options options;
 	struct rf_life life;
 	struct rlimit most[RLIM_NLIMITS];
+	cpu_set_t cpus;
 	char *caller_path;
 	bool is_heard;
 	bool is_ready_made; /* its box came from the yard */

@@ -1,0 +1,173 @@
+/* Who is at the other end: see peer.h. */
+#include "wire/peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/rundir.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Linux 6.5 */
+#endif
+
+static const char *const spaces[RF_PEER_SPACES] = { "mnt", "user", "net", "pid", "ipc", "uts" };
+
+static const struct {
+	const char *name; /* of a line */
+	const char *what; /* it is, for people */
+} lines[RF_PEER_LINES] = {
+	{ "Uid:", "user ids" },
+	{ "Gid:", "group ids" },
+	{ "Groups:", "groups" },
+	{ "NoNewPrivs:", "no_new_privs" },
+	{ "Seccomp:", "system call filters" },
+	{ "CapPrm:", "capabilities" },
+	{ "CapEff:", "capabilities" },
+	{ "CapBnd:", "capabilities" },
+};
+
+/* Copies the line that begins with `name`; "" if there is none. */
+static void take_line(const char *text, const char *name, char *line, size_t size)
+{
+	size_t len = strlen(name);
+
+	line[0] = '\0';
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+		if (strncmp(text, name, len) == 0) {
+			snprintf(line, size, "%.*s", (int)strcspn(text, "\n"), text);
+			return;
+		}
+}
+
+/* What the process behind `proc`, its folder in /proc, is. */
+static int look_at(int proc, struct rf_peer *peer, struct rf_err *err)
+{
+	char text[8192], path[16];
+	struct stat st;
+	int code;
+
+	for (int i = 0; i < RF_PEER_SPACES; i++) {
+		snprintf(path, sizeof(path), "ns/%s", spaces[i]);
+		if (fstatat(proc, path, &st, 0) < 0)
+			return rf_fail(err, -errno, "look at the other end's namespaces");
+		peer->spaces[i] = st.st_ino;
+	}
+	if (fstatat(proc, "root", &st, 0) < 0)
+		return rf_fail(err, -errno, "look at the other end's root");
+	peer->root_dev = st.st_dev;
+	peer->root_ino = st.st_ino;
+	code = (int)rf_fd_read_text(proc, "status", text, sizeof(text));
+	if (code < 0)
+		return rf_fail(err, code, "look at the other end");
+	for (int i = 0; i < RF_PEER_LINES; i++)
+		take_line(text, lines[i].name, peer->lines[i], sizeof(peer->lines[i]));
+	return 0;
+}
+
+int rf_peer_note_self(struct rf_peer *ret_self, struct rf_err *err)
+{
+	RF_AUTO_FD int proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return proc < 0 ? rf_fail(err, -errno, "open /proc/self") : look_at(proc, ret_self, err);
+}
+
+static int differ(const char *what, struct rf_err *err)
+{
+	rf_fail_say(err, -EXDEV, "client and warden have different %s", what);
+	return rf_fail_hint(err, "run it with --no-warden, or start a warden where the client is");
+}
+
+static int compare(const struct rf_peer *peer, const struct rf_peer *self, struct rf_err *err)
+{
+	char what[32];
+
+	for (int i = 0; i < RF_PEER_SPACES; i++)
+		if (peer->spaces[i] != self->spaces[i]) {
+			snprintf(what, sizeof(what), "%s namespaces", spaces[i]);
+			return differ(what, err);
+		}
+	if (peer->root_dev != self->root_dev || peer->root_ino != self->root_ino)
+		return differ("root directories", err);
+	for (int i = 0; i < RF_PEER_LINES; i++)
+		if (strcmp(peer->lines[i], self->lines[i]) != 0)
+			return differ(lines[i].what, err);
+	return 0;
+}
+
+/* False if the process that connected is gone: its number may be another's by now. */
+static bool is_alive(int connection)
+{
+	RF_AUTO_FD int pidfd = -1;
+	socklen_t len = sizeof(pidfd);
+
+	if (getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) < 0)
+		return errno == ENOPROTOOPT; /* an older kernel does not know */
+	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
+}
+
+int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, struct rf_err *err)
+{
+	struct ucred cred = { 0 };
+	socklen_t len = sizeof(cred);
+	RF_AUTO_FD int proc = -1;
+	struct rf_peer peer = { 0 };
+	char path[32];
+
+	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
+	    cred.uid != geteuid())
+		return rf_fail_say(err, -EACCES, "a connection of another user's");
+	snprintf(path, sizeof(path), "/proc/%d", (int)cred.pid);
+	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0 || look_at(proc, &peer, err) < 0 || !is_alive(connection))
+		return rf_fail_say(err, -EACCES, "the other end can't be looked at");
+	if (compare(&peer, self, err) < 0)
+		return err->code;
+	*ret_pid = cred.pid;
+	return 0;
+}
+
+/* ------------------------------------------------------------- the note */
+
+struct note {
+	char version[32];
+	int32_t pid;
+	uint32_t rest; /* zero */
+	struct rf_peer peer;
+};
+
+int rf_peer_write(int dir, const struct rf_peer *self, struct rf_err *err)
+{
+	RF_AUTO_FD int file = openat(dir, RF_PEER_FILE ".new",
+				     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct note note = { .version = RF_VERSION, .pid = getpid(), .peer = *self };
+	int code = file < 0 ? -errno : rf_fd_write(file, &note, sizeof(note));
+
+	if (code == 0 && renameat(dir, RF_PEER_FILE ".new", dir, RF_PEER_FILE) < 0)
+		code = -errno;
+	return code < 0 ? rf_fail(err, code, "write " RF_PEER_FILE) : 0;
+}
+
+int rf_peer_compare(int connection, const struct rf_peer *self, struct rf_err *err)
+{
+	RF_AUTO_FD int dir = rf_rundir_open(false);
+	RF_AUTO_FD int file = -1;
+	struct ucred cred = { 0 };
+	socklen_t len = sizeof(cred);
+	struct note note;
+
+	file = dir < 0 ? -1 : openat(dir, RF_PEER_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (file < 0 || rf_fd_read(file, &note, sizeof(note)) != (ssize_t)sizeof(note) ||
+	    getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
+	    note.pid != cred.pid || strncmp(note.version, RF_VERSION, sizeof(note.version)) != 0)
+		return rf_fail_say(err, -EXDEV, "the warden is another version");
+	return compare(&note.peer, self, err);
+}

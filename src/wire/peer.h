@@ -1,0 +1,43 @@
+/*
+ * Who is at the other end of a connection, and whether it is what we are.
+ *
+ * A box from a warden is made with the warden's rights, in its namespaces.  A client that lives in other
+ * ones would be shown other files under its own paths, or another network; one that is confined (another
+ * group list, fewer capabilities, a filter, no_new_privs, as who is in a sandbox has) would get out of its
+ * confinement by asking.  So a client of a standing warden must be what the warden is: the warden looks,
+ * and refuses.  It also leaves a note of what it is, so that a client need not ask in vain, and makes its box
+ * itself; a look at the warden would not do, which steps into other mounts now and then (jail/mold.h).
+ */
+#ifndef RF_WIRE_PEER_H
+#define RF_WIRE_PEER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define RF_PEER_SPACES 6
+#define RF_PEER_LINES  8
+
+struct rf_peer {
+	uint64_t spaces[RF_PEER_SPACES]; /* namespaces, by inode number */
+	uint64_t root_dev, root_ino;     /* the root directory */
+	char lines[RF_PEER_LINES][256];  /* of /proc/PID/status */
+};
+
+#define RF_PEER_FILE "warden.self" /* in $RUN: what the standing warden is */
+
+/* What this process is. */
+int rf_peer_note_self(struct rf_peer *ret_self, struct rf_err *err);
+
+/*
+ * Looks at the other end; gives its pid.  Fails with -EACCES if it is another user's or can't be looked
+ * at, and with -EXDEV if it is not what `self` is, saying in what.
+ */
+int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, struct rf_err *err);
+
+/* Leaves the note in `dir`, $RUN; and says, from the note, whether the warden behind a connection is like `self`. */
+int rf_peer_write(int dir, const struct rf_peer *self, struct rf_err *err);
+int rf_peer_compare(int connection, const struct rf_peer *self, struct rf_err *err);
+
+#endif
