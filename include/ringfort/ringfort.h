@@ -116,7 +116,10 @@ RINGFORT_API int ringfort_is_lesser(const struct ringfort *fort);
 /* One program in one box. */
 struct ringfort_box;
 
-/* Called with what the program wrote, as it comes.  `stream` is 1 for stdout, 2 for stderr. */
+/*
+ * Called with what the program wrote, as it comes, within ringfort_wait().  `stream` is 1 for stdout, 2
+ * for stderr.  It may kill the box, and must not free it.
+ */
 typedef void ringfort_output_fn(void *data, int stream, const char *bytes, size_t len);
 
 struct ringfort_run {
@@ -145,7 +148,7 @@ RINGFORT_API int ringfort_start(struct ringfort *fort, const struct ringfort_pol
 
 /*
  * Moves input and output and waits until all is over, at most `timeout_ms` (-1: for ever, 0: not at
- * all).  Returns 1 when it is over, 0 when the time is.  An error means that the box has been ended.
+ * all).  Returns 1 when it is over, 0 when the time is, or a negative errno when waiting has failed.
  */
 RINGFORT_API int ringfort_wait(struct ringfort_box *box, int timeout_ms,
 			       struct ringfort_error *error);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -25,9 +26,10 @@ const char *ringfort_version(void)
 int rf_fort_take_struct(void *to, size_t to_size, size_t least, const void *from,
 			struct rf_err *err)
 {
-	size_t size;
+	size_t size = 0;
 
-	memcpy(&size, from, sizeof(size)); /* the first member of each */
+	if (from)
+		memcpy(&size, from, sizeof(size)); /* the first member of each */
 	if (size < least) {
 		rf_fail_say(err, -EINVAL, "a struct of %zu bytes, where there are %zu at least",
 			    size, least);
@@ -91,6 +93,11 @@ static int reach(struct ringfort *fort, const struct ringfort_open *options, str
 	}
 	if (rf_client_hello(fd, timeout_ms, &welcome, err) < 0)
 		return err->code;
+	if (strcmp(welcome.version, RF_VERSION) != 0) {
+		rf_fail_say(err, -EPROTO, "the warden is of version %s, the library of " RF_VERSION,
+			    welcome.version);
+		return rf_fail_hint(err, "restart the one that is older");
+	}
 	fort->pid = (int)welcome.pid;
 	fort->is_lesser = (int)welcome.is_lesser;
 	if (options->kind == RINGFORT_PRIVATE)
@@ -143,10 +150,23 @@ int ringfort_is_lesser(const struct ringfort *fort)
 	return fort->is_lesser;
 }
 
+/* Nothing is said on a fort's own connection but what was wrong with a JOIN: its box sees the end. */
+static void hear_nothing(int fd)
+{
+	char byte;
+
+	while (recv(fd, &byte, 1, MSG_DONTWAIT | MSG_TRUNC) > 0)
+		;
+}
+
 int rf_fort_connect(struct ringfort *fort, int *ret_fd, struct rf_err *err)
 {
-	int code = fort->fd >= 0 ? rf_client_join(fort->fd, ret_fd, err)
-				 : rf_client_connect(ret_fd, err);
+	int code;
+
+	if (fort->fd >= 0)
+		hear_nothing(fort->fd);
+	code = fort->fd >= 0 ? rf_client_join(fort->fd, ret_fd, err)
+			     : rf_client_connect(ret_fd, err);
 
 	if (code == -EPIPE || code == -ECONNRESET || code == -ECONNREFUSED) {
 		rf_fail_say(err, -ECONNRESET, "the warden has ended");

@@ -216,16 +216,18 @@ static int check(enum rf_wire_side from, struct rf_buf *buf, struct rf_wire_mess
 	if (head.length < shape->least || head.length > shape->most)
 		return rf_fail_say(err, -EBADMSG, "%s of %u bytes", shape->name, head.length);
 	fds = shape->fds + (head.length > SHORT);
-	if (message->fd_count != fds)
+	if (message->fd_count != fds || shape->fds >= RF_WIRE_FDS)
 		return rf_fail_say(err, -EBADMSG, "%s with %zu descriptors, and not %zu",
 				   shape->name, message->fd_count, fds);
 	if (rest != (head.length > SHORT ? 0 : head.length))
 		return rf_fail_say(err, -EBADMSG, "%s says %u bytes and has %zu", shape->name,
 				   head.length, rest);
 	if (head.length > SHORT) {
-		if (fetch(message->fds[fds - 1], head.length, buf, err) < 0)
+		int *last = &message->fds[shape->fds];
+
+		if (fetch(*last, head.length, buf, err) < 0)
 			return rf_fail_in(err, "%s", shape->name);
-		rf_fd_done(&message->fds[fds - 1]);
+		rf_fd_done(last);
 		message->fd_count--;
 	}
 	message->type = (enum rf_wire_type)head.type;

@@ -22,11 +22,11 @@ static void require(bool holds)
 /* The lowest descriptor that is free: the same before and after, if none stayed open. */
 static int lowest_free(void)
 {
-	int fd = dup(STDERR_FILENO);
+	int fd = dup(STDERR_FILENO), number = fd;
 
 	require(fd >= 0);
 	close(fd);
-	return fd;
+	return number;
 }
 
 static void send_packet(int fd, const uint8_t *data, size_t size, size_t count)

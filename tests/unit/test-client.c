@@ -67,7 +67,7 @@ RF_TEST(a_private_warden_is_started_clean_and_is_no_child_of_ours)
 	char program[128], report[128], text[4096];
 	struct sigaction told = { .sa_handler = on_child };
 	struct rf_err err = RF_ERR_INIT;
-	int fd = -1, out, before;
+	int fd = -1, out, before, inherited;
 
 	make_folder();
 	snprintf(program, sizeof(program), "%s/warden", folder);
@@ -78,7 +78,8 @@ RF_TEST(a_private_warden_is_started_clean_and_is_no_child_of_ours)
 	close(out);
 	signal(SIGHUP, SIG_IGN);
 	sigaction(SIGCHLD, &told, NULL);
-	RF_REQUIRE(open("/", O_RDONLY) >= 0, "a descriptor that would be inherited");
+	inherited = open("/", O_RDONLY);
+	RF_REQUIRE(inherited >= 0, "a descriptor that would be inherited");
 	before = count_fds();
 	RF_REQUIRE(rf_client_private(program, &fd, &err) == 0, "%s", err.msg);
 	RF_CHECK(count_fds() == before + 1, "%d descriptors more", count_fds() - before);

@@ -392,6 +392,7 @@ static void mistakes(int argc, char **argv)
 	require(ringfort_start(fort, policy, &run, &box, &error) == -E2BIG, "too many arguments");
 	run.size = 8;
 	require(ringfort_start(fort, policy, &run, &box, &error) == -EINVAL, "a small struct");
+	require(ringfort_start(fort, policy, NULL, &box, &error) == -EINVAL, "no struct");
 	free(many);
 	ringfort_policy_free(policy);
 	ringfort_policy_free(NULL);
