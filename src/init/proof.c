@@ -134,22 +134,22 @@ static bool capabilities(const struct rf_orders *orders)
 
 static bool namespaces(const struct rf_orders *orders, struct rf_report *report)
 {
-	static const char *const paths[RF_NS_COUNT] = {
-		"/proc/self/ns/user",   "/proc/self/ns/mnt", "/proc/self/ns/pid",
-		"/proc/self/ns/net",    "/proc/self/ns/ipc", "/proc/self/ns/uts",
-		"/proc/self/ns/cgroup",
-	};
+	static const char *const names[RF_NS_COUNT] = RF_NS_NAMES;
+	int dir = open_at("/proc/self/ns", O_PATH | O_DIRECTORY);
+	bool is_good = dir >= 0;
 
-	for (int i = 0; i < RF_NS_COUNT; i++) {
+	for (int i = 0; is_good && i < RF_NS_COUNT; i++) {
 		struct stat st;
 
-		if (stat_at(paths[i], &st) != 0)
-			return false;
+		is_good = SYS4(__NR_newfstatat, dir, names[i], &st, 0) == 0;
+		if (!is_good)
+			break;
 		report->ns[i] = st.st_ino;
-		if (st.st_ino == orders->host_ns[i] && !(orders->same_ns & 1u << i))
-			return false;
+		is_good = st.st_ino != orders->host_ns[i] || orders->same_ns & 1u << i;
 	}
-	return true;
+	if (dir >= 0)
+		SYS1(__NR_close, dir);
+	return is_good;
 }
 
 bool proof_landlock(const struct rf_orders *orders)

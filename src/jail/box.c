@@ -266,14 +266,13 @@ static void raise_walls(void *data)
 static int read_namespaces(const char *folder, uint64_t *ns, struct rf_err *err)
 {
 	static const char *const names[] = RF_NS_NAMES;
+	RF_AUTO_FD int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	for (int i = 0; i < RF_NS_COUNT; i++) {
-		char path[64];
 		struct stat st;
 
-		snprintf(path, sizeof(path), "%s/ns/%s", folder, names[i]);
-		if (stat(path, &st) < 0)
-			return rf_fail(err, -errno, "look at %s", path);
+		if (dir < 0 || fstatat(dir, names[i], &st, 0) < 0)
+			return rf_fail(err, -errno, "look at %s/%s", folder, names[i]);
 		ns[i] = st.st_ino;
 	}
 	return 0;
@@ -323,7 +322,7 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 
 	memcpy(orders.cpus, box->cpus, sizeof(orders.cpus));
 	orders.cpus_bytes = box->cpus_bytes;
-	if (read_namespaces("/proc/self", orders.host_ns, err) < 0)
+	if (read_namespaces("/proc/self/ns", orders.host_ns, err) < 0)
 		return err->code;
 	if (stat("/", &st) < 0)
 		return rf_fail(err, -errno, "look at /");
@@ -352,7 +351,7 @@ static int look_at_namespaces(const struct rf_box *box, uint64_t *ns, struct rf_
 {
 	char folder[32];
 
-	snprintf(folder, sizeof(folder), "/proc/%d", box->pid);
+	snprintf(folder, sizeof(folder), "/proc/%d/ns", box->pid);
 	if (read_namespaces(folder, ns, err) < 0)
 		return err->code;
 	if (box->plan->link == RF_LINK_HOST || rf_parts_has_network(box))
@@ -444,7 +443,7 @@ static int make_init(struct rf_box *box, struct rf_err *err)
 	rf_fd_done(&box->channel[1]);
 	/* The child's change of identity took our /proc/self away, which the pumps need. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	rf_hands_end(box);
+	rf_hands_settle(box);
 	rf_userns_reap(box);
 	if (box->shared->has_failed) {
 		*err = box->shared->err;
@@ -475,7 +474,8 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 		return rf_fail_hint(err, "leave -t out, or let the box have namespaces: "
 					 "`ringfort doctor` says how");
 	}
-	is_late = (box->has_neighbours && !box->is_lesser) || box->plan->has_terminal;
+	is_late = (box->has_neighbours && !box->is_lesser) || box->plan->has_terminal ||
+		  rf_hands_count(box);
 	if (!is_late && send_orders(box, err) < 0)
 		return err->code;
 	if (make_init(box, err) < 0)
@@ -610,7 +610,7 @@ void rf_box_done(struct rf_box *box)
 {
 	rf_box_spread_out(box);
 	rf_box_stop(box);
-	rf_hands_end(box);
+	rf_hands_dismiss(box);
 	rf_userns_reap(box);
 	rf_fd_done(&box->pidfd);
 	for (int i = 0; i < 3; i++) {
@@ -635,6 +635,7 @@ void rf_box_done(struct rf_box *box)
 	rf_hidden_done(&box->hidden);
 	rf_cgroup_done(&box->cgroup);
 	rf_seccomp_done(box);
+	rf_hands_end(box); /* and with them the last of its mounts */
 	rf_record_done(box);
 	rf_kin_leave(box);
 	rf_fd_done(&box->seal);

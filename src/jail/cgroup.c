@@ -173,16 +173,28 @@ static bool find_nearest(char *path, bool takes_less)
 	return false;
 }
 
+/* True if version 1 has every controller that we want: then version 2 has none of them. */
+static bool is_all_v1(const char *text)
+{
+	char path[256];
+
+	return own_path(text, RF_GROUP_MEMORY, path, sizeof(path)) &&
+	       own_path(text, RF_GROUP_PIDS, path, sizeof(path)) &&
+	       own_path(text, RF_GROUP_CPU, path, sizeof(path));
+}
+
 /*
+ * Finds the group of version 2 beneath which boxes can be made, for who lives in the groups of `text`.
  * One that limits memory and processes is better than a nearer one that can't.  A launcher that stays
  * asks again only when it has been somewhere else in between: that there is none is worth remembering.
  */
-static bool find_unified(char *path)
+static bool find_unified(const char *text, char *path, size_t size)
 {
 	static char without[256];
 	char whole[256];
 
-	if (strcmp(path, without) == 0)
+	if (is_all_v1(text) || !own_path(text, RF_GROUP_UNIFIED, path, size) ||
+	    strcmp(path, without) == 0)
 		return false;
 	snprintf(whole, sizeof(whole), "%s", path);
 	if (find_nearest(path, false))
@@ -307,7 +319,7 @@ int rf_cgroup_raise(struct rf_box *box, struct rf_err *err)
 		snprintf(whose, sizeof(whose), "/proc/%d/cgroup", (int)box->group_of);
 	if (rf_fd_read_text(AT_FDCWD, whose, text, sizeof(text)) < 0)
 		return 0;
-	if (own_path(text, RF_GROUP_UNIFIED, path, sizeof(path)) && find_unified(path) &&
+	if (find_unified(text, path, sizeof(path)) &&
 	    make_group(box, RF_GROUP_UNIFIED, path) == 0) {
 		limit_unified(cgroup, box->plan);
 		return 0;
@@ -509,7 +521,7 @@ void rf_cgroup_probe(struct rf_cgroup_report *ret_report)
 			 "/proc/self/cgroup can't be read");
 		return;
 	}
-	if (own_path(text, RF_GROUP_UNIFIED, path, sizeof(path)) && find_unified(path)) {
+	if (find_unified(text, path, sizeof(path))) {
 		char has[256] = "", file[300];
 
 		snprintf(file, sizeof(file), "%s/cgroup.subtree_control", path);

@@ -15,7 +15,10 @@
  * Last, they detach the old root, which makes the kernel wait for a grace period of RCU: they enter the
  * child's mount namespace, where they find themselves at the top of what it was, and go on only if that is
  * the very root that they came from.  The child does the rest of its work meanwhile, and does not raise
- * its last wall before that is done.
+ * its last wall before that is done.  They stay in that namespace while the box is young, unless they
+ * count as one of its processes: it ends with
+ * the last one in it, and again the kernel waits for a grace period, which is then theirs to wait for
+ * while the launcher takes away the rest.
  *
  * Progress is one number, which only ever grows, and which the kernel sets to 0 when they die.
  */
@@ -245,7 +248,8 @@ void rf_hands_start(struct rf_box *box)
 	};
 	long pid;
 
-	if (!has_two_processors())
+	/* Those of another box of ours may still hold its mounts. */
+	if (hands.progress != DEAD || !has_two_processors())
 		return;
 	hands.progress = AT_WORK;
 	hands.may_enter = hands.has_pivoted = 0;
@@ -311,8 +315,9 @@ int rf_hands_finish(const struct rf_box *box, struct rf_err *err)
 		return 0;
 	if (hands.is_owed && !wait_for(box, JOB_LEAVE, LEFT))
 		return rf_fail_say(err, -EPERM, "the old root could not be left");
-	/* They have nothing else that is needed, and have ended when the launcher looks. */
-	syscall(SYS_pidfd_send_signal, box->hands_pidfd, SIGKILL, NULL, 0);
+	/* Where nothing holds them, they have ended when the launcher looks. */
+	if (!hands.is_owed || rf_hands_count(box))
+		rf_hands_dismiss(box);
 	return 0;
 }
 
@@ -322,17 +327,41 @@ static void await(pid_t pid)
 		;
 }
 
+/* What nobody asked for. */
+static void end_holders(void)
+{
+	for (; hands.given < hands.wanted && hands.holders[hands.given]; hands.given++) {
+		kill(hands.holders[hands.given], SIGKILL);
+		await(hands.holders[hands.given]);
+	}
+}
+
+bool rf_hands_count(const struct rf_box *box)
+{
+	return box->hands > 0 && !box->is_root && !box->cgroup.has_pids;
+}
+
+void rf_hands_settle(struct rf_box *box)
+{
+	if (box->hands > 0 && hands.is_owed && !rf_hands_count(box) && !box->shared->has_failed)
+		end_holders();
+	else
+		rf_hands_end(box);
+}
+
+void rf_hands_dismiss(const struct rf_box *box)
+{
+	if (box->hands > 0)
+		syscall(SYS_pidfd_send_signal, box->hands_pidfd, SIGKILL, NULL, 0);
+}
+
 void rf_hands_end(struct rf_box *box)
 {
-	if (box->hands > 0) {
-		syscall(SYS_pidfd_send_signal, box->hands_pidfd, SIGKILL, NULL, 0);
-		await(box->hands);
-		/* What nobody asked for. */
-		for (; hands.given < hands.wanted && hands.holders[hands.given]; hands.given++) {
-			kill(hands.holders[hands.given], SIGKILL);
-			await(hands.holders[hands.given]);
-		}
-	}
+	if (box->hands <= 0)
+		return;
+	rf_hands_dismiss(box);
+	await(box->hands);
+	end_holders();
 	box->hands = 0;
 	rf_fd_done(&box->hands_pidfd);
 }

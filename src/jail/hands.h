@@ -2,8 +2,8 @@
  * A second pair of hands: a process that makes, on another processor, what the kernel takes long to
  * make, while the launcher and the child that raises the walls do everything else.
  *
- * Life cycle: rf_hands_start() before the box is prepared; rf_hands_end() when its pid 1 is there, or
- * nothing came of it.  One box of a launcher has them at a time.  They only ever help: whoever asks and
+ * Life cycle: rf_hands_start() before the box is prepared; rf_hands_settle() when its pid 1 is there;
+ * rf_hands_end() soon, or when nothing came of it.  One box of a launcher has them at a time.  They only ever help: whoever asks and
  * gets nothing makes the thing on its own, and says then why it can't be made.
  */
 #ifndef RF_JAIL_HANDS_H
@@ -36,6 +36,17 @@ bool rf_hands_leave_root(const struct rf_box *box);
 /* In the child, before its last wall: waits for what they still do.  Fails if that failed. */
 int rf_hands_finish(const struct rf_box *box, struct rf_err *err);
 
+/*
+ * True if they count as one of the box's processes: they are in an ordinary user's namespace, and an
+ * rlimit counts who is there.  Then nothing may start before they have ended and been reaped.
+ */
+bool rf_hands_count(const struct rf_box *box);
+
+/* In the launcher, when the child has become pid 1: ends them, unless they hold the box's mounts. */
+void rf_hands_settle(struct rf_box *box);
+
+/* Tells them to end, which takes a moment; and waits until they have. */
+void rf_hands_dismiss(const struct rf_box *box);
 void rf_hands_end(struct rf_box *box);
 
 #endif

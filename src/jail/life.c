@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "jail/deputy.h"
+#include "jail/hands.h"
 #include "jail/lesser.h"
 #include "jail/record.h"
 #include "jail/ruleset.h"
@@ -120,6 +121,7 @@ static void take_report(struct rf_life *life, const struct rf_report *report)
 		if (!life->ending.end.kind)
 			life->ending.end = *report;
 		/* Meanwhile the kernel takes the box down, on another processor if there is one. */
+		rf_hands_dismiss(&life->box);
 		count(life);
 		break;
 	default:
@@ -208,6 +210,7 @@ static void on_settled(void *data, int what)
 	oom = rf_cgroup_watch_oom(&life->box.cgroup);
 	if (oom >= 0)
 		rf_loop_watch(life->loop, oom, RF_LOOP_READ, on_oom, life, &life->oom_event, &err);
+	rf_hands_end(&life->box); /* what is not short does without them */
 	if (!life->options->has_janitor)
 		rf_janitor_start(&life->janitor, &life->box);
 }

@@ -103,11 +103,10 @@ static bool open_entry(int boxes, const char *name, struct entry *entry)
 	return true;
 }
 
-/* Calls `fn` for each record but `own`, until it returns false. */
-static void each_entry(const char *own, bool (*fn)(int, const char *, struct entry *, void *),
-		       void *data)
+/* Calls `fn` for each record in `boxes` (takes) but `own`, until it returns false. */
+static void each_entry(int boxes, const char *own,
+		       bool (*fn)(int, const char *, struct entry *, void *), void *data)
 {
-	int boxes = open_run("boxes");
 	DIR *dir = boxes < 0 ? NULL : fdopendir(boxes);
 	bool goes_on = true;
 	struct dirent *found;
@@ -169,7 +168,7 @@ int rf_record_make(struct rf_box *box, struct rf_err *err)
 		return err->code;
 	}
 	if (!box->is_ahead) /* else see kin.h */
-		each_entry(box->id, count_neighbour, box);
+		each_entry(rf_fd_take(&boxes), box->id, count_neighbour, box);
 	return 0;
 }
 
@@ -223,7 +222,7 @@ int rf_record_check(struct rf_box *box, const uint64_t *ns, struct rf_err *err)
 {
 	struct conflict conflict = { .pid = box->pid, .ns = ns };
 
-	each_entry(box->id, has_other_namespaces, &conflict);
+	each_entry(open_run("boxes"), box->id, has_other_namespaces, &conflict);
 	if (conflict.box[0])
 		return rf_fail_say(err, -EPERM, "box %s has one of the new namespaces",
 				   conflict.box);
@@ -279,7 +278,7 @@ static bool sweep_entry(int boxes, const char *name, struct entry *entry, void *
 
 void rf_record_sweep_all(void)
 {
-	each_entry("", sweep_entry, NULL);
+	each_entry(open_run("boxes"), "", sweep_entry, NULL);
 }
 
 void rf_record_sweep(const struct rf_box *box)

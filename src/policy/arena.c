@@ -2,6 +2,7 @@
 #include "policy/arena.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +16,40 @@ struct rf_arena_block {
 	_Alignas(max_align_t) char data[];
 };
 
+/*
+ * The first blocks of a process: a command makes a policy and a plan and ends, and would spend more on
+ * getting the memory from the kernel than on filling it.
+ */
+static struct ready {
+	struct rf_arena_block block;
+	char data[BLOCK];
+} ready[2];
+static bool is_taken[2];
+
 struct rf_arena *rf_arena_new(void)
 {
 	return calloc(1, sizeof(struct rf_arena));
+}
+
+static struct rf_arena_block *take_ready(void)
+{
+	for (size_t i = 0; i < sizeof(ready) / sizeof(ready[0]); i++)
+		if (!is_taken[i]) {
+			is_taken[i] = true;
+			return &ready[i].block;
+		}
+	return NULL;
+}
+
+static void release(struct rf_arena_block *block)
+{
+	for (size_t i = 0; i < sizeof(ready) / sizeof(ready[0]); i++)
+		if (block == &ready[i].block) {
+			memset(block, 0, sizeof(*block) + block->used);
+			is_taken[i] = false;
+			return;
+		}
+	free(block);
 }
 
 void rf_arena_free(struct rf_arena *arena)
@@ -28,7 +60,7 @@ void rf_arena_free(struct rf_arena *arena)
 		struct rf_arena_block *block = arena->blocks;
 
 		arena->blocks = block->next;
-		free(block);
+		release(block);
 	}
 	free(arena);
 }
@@ -38,7 +70,9 @@ static struct rf_arena_block *grow(struct rf_arena *arena, size_t size)
 	size_t room = size > BLOCK ? size : BLOCK;
 	struct rf_arena_block *block = NULL;
 
-	if (room <= SIZE_MAX - sizeof(*block))
+	if (room == BLOCK)
+		block = take_ready();
+	if (!block && room <= SIZE_MAX - sizeof(*block))
 		block = calloc(1, sizeof(*block) + room);
 	if (!block) {
 		arena->has_failed = true;
