@@ -139,7 +139,7 @@ static int take_streams(struct rf_box *box, struct rf_err *err)
 
 static int make_pipes(struct rf_box *box, struct rf_err *err)
 {
-	if (box->stdio[0][0] >= 0)
+	if (box->is_served)
 		return take_streams(box, err);
 	for (int i = 0; i < 3; i++) {
 		if (pipe2(box->stdio[i], O_CLOEXEC) < 0)
@@ -464,9 +464,11 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 {
 	bool is_late;
 
-	if (!box->is_lesser)
+	/* Whoever serves others, too, works where it is put, and alone. */
+	if (!box->is_lesser && !box->is_served)
 		rf_hands_start(box);
-	stay_here(box);
+	if (!box->is_served)
+		stay_here(box);
 	if (prepare(box, init_path, err) < 0)
 		return err->code;
 	if (box->is_lesser && box->plan->has_terminal) {
@@ -525,6 +527,7 @@ bool rf_box_can_wait(const struct rf_plan *plan)
 
 void rf_box_give_streams(struct rf_box *box, const int streams[3])
 {
+	box->is_served = true;
 	for (int i = 0; i < 3; i++)
 		box->stdio[i][i > 0] = streams[i];
 }

@@ -88,7 +88,7 @@ static void stop_if_over(struct run *run)
 		rf_loop_stop(run->loop);
 }
 
-static void on_exit(void *data)
+static void on_end(void *data)
 {
 	struct run *run = data;
 
@@ -435,10 +435,10 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	for (int i = 0; i < 3; i++)
 		run->pumps[i].own_to = run->pumps[i].own_from = -1;
 	rf_life_init(&run->life, plan, &of_life, ret_result);
-	run->life.on_exit = on_exit;
+	run->life.on_exit = on_end;
 	run->life.data = run;
 	run->far = (struct rf_far){
-		.fd = options->warden, .result = ret_result, .on_exit = on_exit, .data = run
+		.fd = options->warden, .result = ret_result, .on_exit = on_end, .data = run
 	};
 
 	if (supervise(run, &err) == 0 && !is_far(run))

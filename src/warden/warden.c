@@ -356,6 +356,22 @@ static int start(struct warden *warden, struct rf_err *err)
 	return 0;
 }
 
+/* Ends all connections and what runs on them. */
+static void dismiss(struct warden *warden)
+{
+	struct client *next;
+
+	for (struct client *client = warden->clients; client; client = next) {
+		next = client->next;
+		if (client->work)
+			rf_work_done(client->work, warden->yard);
+		rf_event_cancel(client->event);
+		rf_fd_done(&client->fd);
+		free(client);
+	}
+	warden->clients = NULL;
+}
+
 int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 {
 	struct warden warden = { .options = options };
@@ -366,14 +382,7 @@ int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 	code = start(&warden, err);
 	if (code == 0)
 		code = rf_loop_run(warden.loop, err);
-	while (warden.clients) {
-		struct client *client = warden.clients;
-
-		if (client->work)
-			rf_work_done(client->work, warden.yard);
-		client->work = NULL;
-		forget(client);
-	}
+	dismiss(&warden);
 	rf_yard_free(warden.yard);
 	rf_lore_free(warden.lore);
 	rf_loop_free(warden.loop);
