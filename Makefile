@@ -13,7 +13,7 @@ LIBRARY := $(if $(filter musl-gcc,$(CC_OF_BUILD)),build-lib)
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-check build run check check-vm calls bench fuzz lint format docs install clean
+.PHONY: help deps deps-check build run check check-vm bombs calls bench fuzz lint format docs install clean
 
 # Each target's text stands beside it, after two number signs.
 help:
@@ -59,6 +59,10 @@ check-vm: build ## run boxes on a second kernel, with cgroup v2 only, in QEMU (m
 
 calls: build ## measure which system calls real programs need, for docs/seccomp.md (minutes)
 	@$(PYTHON) -B tests/calls/measure --docs
+
+bombs: build ## set off every bomb in every kind of box, and write docs/bombs.md (minutes)
+	@RINGFORT_BOMBS=all PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -q -p no:cacheprovider tests/bombs; \
+		code=$$?; $(PYTHON) -B tests/bombs/report.py --write docs/bombs.md && exit $$code
 
 bench: build ## measure, and compare with what others need
 	@test -x bench/run || { echo 'there is no bench/run in this tree' >&2; exit 1; }

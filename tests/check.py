@@ -199,6 +199,10 @@ def attack():
     return pytest("attack")
 
 
+def bombs():
+    return pytest("bombs")
+
+
 # --- what is left behind ---
 
 def left_processes():
@@ -278,9 +282,10 @@ def main():
         ("lint", lint, "scripts/lint"),
         ("integration", integration, "tests/integration/test_*.py"),
         ("attack", attack, "tests/attack/test_*.py"),
+        ("bombs", bombs, "tests/bombs/test_*.py"),
         ("left behind", lambda: left_behind(before), "tests/check.py"),
     ]
-    needs_build = {"unit", "integration", "attack"}
+    needs_build = {"unit", "integration", "attack", "bombs"}
     results, is_built, start = [], True, time.monotonic()
 
     LOGS.mkdir(parents=True, exist_ok=True)

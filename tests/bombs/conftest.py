@@ -1,0 +1,45 @@
+"""What the bombs' suite adds to tests/conftest.py: the compiled programs, and a record of what was seen."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+from blast import Range
+
+HERE = pathlib.Path(__file__).resolve().parent
+RESULTS = HERE.parents[1] / "build/results"
+
+
+def compile_static(sources, path):
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc on this machine")
+    path.parent.mkdir(exist_ok=True)
+    path.parent.chmod(0o755)
+    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", "-std=gnu17",
+                    "-D_GNU_SOURCE", *map(str, sources), "-o", str(path)], check=True)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def field(public, ringfort):
+    """Where bombs are set off."""
+    bombs = [path for path in sorted(HERE.glob("*.c")) if path.name != "watch.c"]
+    return Range(ringfort, compile_static(bombs, public / "bombs/bomb"),
+                 compile_static([HERE / "watch.c"], public / "tools/watch"),
+                 compile_static([HERE.parent / "lesser/forbid.c"], public / "tools/forbid"), public)
+
+
+@pytest.fixture(scope="session")
+def book():
+    """What was seen, for report.py and for the page of promises."""
+    rows = []
+    yield rows
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    is_whole = os.environ.get("RINGFORT_BOMBS") == "all"
+    shots = RESULTS / ("bombs-all.json" if is_whole else "bombs-few.json")
+    shots.write_text(json.dumps(rows, indent=1) + "\n")
+    kept = [{key: row[key] for key in ("promise", "test", "mode", "figure", "ok")} for row in rows]
+    (RESULTS / "bombs.json").write_text(json.dumps(kept, indent=1) + "\n")
