@@ -8,6 +8,7 @@ import os
 import pathlib
 import platform
 import re
+import statistics
 import sys
 
 from catalogue import BOMBS, IS_V1, MIB, MODES, NotHeld
@@ -94,9 +95,13 @@ def overshoot(rows):
     return "\n".join(lines)
 
 
-def machine(_rows):
+def machine(rows):
     version = "1" if IS_V1 else "2"
-    return f"Linux {platform.release()}, {os.cpu_count()} processors, cgroups of version {version}."
+    crowds = [row["seen"]["crowd"] for row in rows if isinstance(row["seen"], dict)]
+    crowd = statistics.median(crowds) if crowds else 1
+    others = f"Other programs worked meanwhile: {crowd:.1f} for each processor, in the median." if crowd > 1 else \
+        "The machine was at rest otherwise."
+    return f"Linux {platform.release()}, {os.cpu_count()} processors, cgroups of version {version}. {others}"
 
 
 PARTS = {"machine": machine, "all": all_bombs, "not-held": reasons, "overshoot": overshoot,

@@ -4,7 +4,7 @@
 
 Judged from outside: see blast.py.  Other programs run on the host meanwhile, and what they do can
 look like the bomb's doing, but never undo it: a bomb has some tries, and must be held in one of them.
-One that is not held must not be held in any.  A hundred milliseconds are those of a machine at rest.
+One that is not held goes beyond in the first of them.  A hundred milliseconds are those of a machine at rest.
 """
 import os
 import statistics
@@ -82,6 +82,7 @@ def figures(bomb, shots):
         "tasks": max(shot.tasks for shot in shots),
         "amount": max(shot.amount for shot in shots) / bomb.limit,
         "tries": len(shots),
+        "crowd": statistics.median(shot.crowd for shot in shots),
     }
 
 
@@ -102,7 +103,7 @@ def test_a_bomb_is_held(field, book, mode, name):
         shot = field.in_box(bomb, mode)
         found = faults(bomb, mode, shot, ends if is_held else KILLED)
         (bad if found else good).append(shot)
-        if len(good) == ENOUGH or (not is_held and len(bad) == ENOUGH):
+        if len(good) == ENOUGH or (not is_held and bad):
             break
     enter(book, bomb, mode, bool(good), figures(bomb, good or bad))
     if not is_held and not good:
@@ -114,8 +115,6 @@ def test_a_bomb_is_held(field, book, mode, name):
 @pytest.mark.parametrize("name", [bomb.name for bomb in BOMBS] if IS_WHOLE else FEW)
 def test_without_a_box_it_goes_beyond_the_limit(field, book, name):
     bomb = BY_NAME[name]
-    if bomb.control:
-        pytest.skip(f"no control: {bomb.control}")
     shot = field.outside(bomb)
     enter(book, bomb, "none", shot.end == "beyond", figures(bomb, [shot]), test="without a box")
     assert shot.end == "beyond" and shot.amount >= bomb.cap > bomb.limit, shot
