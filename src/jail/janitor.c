@@ -68,8 +68,8 @@ static _Noreturn void wait_and_clean(const struct rf_box *launchers, int life)
 	else
 		rf_box_kill(&box);
 	poll(&gone, 1, 2000);
-	if (box.scratch[0])
-		rf_scratch_remove(box.scratch);
+	if (box.scratch[0] && rf_scratch_remove(box.scratch))
+		box.scratch[0] = '\0';
 	for (int i = 0; i < RF_GROUP_COUNT; i++)
 		box.cgroup.dirs[i] = -1;
 	rf_cgroup_done(&box.cgroup);

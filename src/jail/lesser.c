@@ -511,9 +511,8 @@ void rf_lesser_done(struct rf_box *box)
 	rf_fd_read_text(AT_FDCWD, "/proc/self/status", own, sizeof(own));
 	while (end_orphans(filters_of(own)) > 0 && rf_loop_now() < until)
 		;
-	if (box->scratch[0])
-		rf_scratch_remove(box->scratch);
-	box->scratch[0] = '\0';
+	if (box->scratch[0] && rf_scratch_remove(box->scratch))
+		box->scratch[0] = '\0';
 	free(box->env);
 	box->env = NULL;
 }

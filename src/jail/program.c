@@ -131,23 +131,29 @@ static bool host_path(const struct rf_plan *plan, const char *path, char host[PA
 	       PATH_MAX;
 }
 
-/* Reads the link at `path` of the box.  Returns its length, or 0 if there is none. */
-static size_t read_link(const struct rf_plan *plan, const char *path, char target[PATH_MAX])
+/* True if an errno says that nothing is there to be seen; any other says nothing. */
+static bool is_nothing(int code)
+{
+	return code == ENOENT || code == ENOTDIR || code == EACCES;
+}
+
+/* Reads the link at `path` of the box.  Returns its length, 0 if there is none, or a negative errno. */
+static ssize_t read_link(const struct rf_plan *plan, const char *path, char target[PATH_MAX])
 {
 	const struct rf_place *place = rf_view_place(plan, path);
 	char host[PATH_MAX];
 	ssize_t len;
 
 	if (place && place->kind == RF_PLACE_LINK && strcmp(place->path, path) == 0)
-		return (size_t)snprintf(target, PATH_MAX, "%s", place->source);
+		return snprintf(target, PATH_MAX, "%s", place->source);
 	/* A rule's own source is never a link: the mount wall refuses that. */
 	if (!host_path(plan, path, host))
 		return 0;
 	len = readlink(host, target, PATH_MAX - 1);
-	if (len <= 0)
-		return 0;
+	if (len < 0)
+		return errno == EINVAL || is_nothing(errno) ? 0 : -errno;
 	target[len] = '\0';
-	return (size_t)len;
+	return len;
 }
 
 /* Takes the last component off a path. */
@@ -174,7 +180,8 @@ static int walk(const struct rf_plan *plan, const char *path, struct rf_program_
 	memcpy(rest, path, strlen(path) + 1);
 	real[0] = '\0';
 	while (*(at += strspn(at, "/"))) {
-		size_t part = strcspn(at, "/"), len = strlen(real), size;
+		size_t part = strcspn(at, "/"), len = strlen(real);
+		ssize_t size;
 
 		if (part == 1 && at[0] == '.') {
 			at += part;
@@ -190,6 +197,8 @@ static int walk(const struct rf_plan *plan, const char *path, struct rf_program_
 		snprintf(real + len, PATH_MAX - len, "/%.*s", (int)part, at);
 		at += part;
 		size = read_link(plan, real, target);
+		if (size < 0)
+			return (int)size;
 		if (size == 0)
 			continue;
 		if (++links > LINKS_MAX)
@@ -197,7 +206,7 @@ static int walk(const struct rf_plan *plan, const char *path, struct rf_program_
 		r = set ? add_link(set, real, target) : 0;
 		if (r < 0)
 			return r;
-		if (size + strlen(at) >= PATH_MAX)
+		if ((size_t)size + strlen(at) >= PATH_MAX)
 			return -ENAMETOOLONG;
 		memcpy(target + size, at, strlen(at) + 1);
 		at = memcpy(rest, target, strlen(target) + 1);
@@ -388,28 +397,47 @@ static bool is_in_folder(const struct rf_program_set *set, const char *path)
 	return false;
 }
 
-/* The folders of programs that this machine has, each by the name without links. */
+/* Notes a folder of programs, if it is one, by the name without links. */
+static int note_folder(const struct rf_plan *plan, struct rf_program_set *set, const char *path)
+{
+	char real[PATH_MAX];
+	struct stat st;
+	int r = walk(plan, path, NULL, real);
+
+	if (r < 0)
+		return r == -ELOOP || r == -ENAMETOOLONG ? 0 : r;
+	if (strcmp(path, real) != 0)
+		return 0;
+	if (lstat(path, &st) < 0)
+		return is_nothing(errno) ? 0 : -errno;
+	return S_ISDIR(st.st_mode) && !is_in_folder(set, path) ? add_folder(set, path) : 0;
+}
+
+/* For glob(3): a folder that could not be looked for may be there.  musl's forgets that it was told. */
+static bool has_stopped;
+
+static int stop_at(const char *path, int code)
+{
+	(void)path;
+	has_stopped |= !is_nothing(code);
+	return has_stopped;
+}
+
+/* The folders of programs that this machine has. */
 static int find_folders(const struct rf_plan *plan, struct rf_program_set *set)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < rf_helper_folder_count && r >= 0; i++) {
 		glob_t found = { 0 };
+		int code;
 
-		if (glob(rf_helper_folders[i], GLOB_NOSORT, NULL, &found) != 0) {
-			globfree(&found);
-			continue;
-		}
-		for (size_t k = 0; k < found.gl_pathc && r >= 0; k++) {
-			const char *path = found.gl_pathv[k];
-			char real[PATH_MAX];
-			struct stat st;
-
-			if (walk(plan, path, NULL, real) == 0 && strcmp(path, real) == 0 &&
-			    lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-			    !is_in_folder(set, path))
-				r = add_folder(set, path);
-		}
+		has_stopped = false;
+		code = glob(rf_helper_folders[i], GLOB_NOSORT, stop_at, &found);
+		if (has_stopped || (code != 0 && code != GLOB_NOMATCH))
+			r = code == GLOB_NOSPACE ? -ENOMEM : -EIO;
+		for (size_t k = 0; code == 0 && k < found.gl_pathc && r >= 0; k++)
+			r = note_folder(plan, set, found.gl_pathv[k]);
 		globfree(&found);
 	}
 	return r;

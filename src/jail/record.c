@@ -249,8 +249,8 @@ void rf_record_done(struct rf_box *box)
 	if (box->record < 0)
 		return;
 	boxes = open_run("boxes");
-	/* A group that could not be removed is for the next start to find. */
-	if (boxes >= 0 && !rf_cgroup_is_used(&box->cgroup))
+	/* A group or a folder that could not be removed is for the next start to find. */
+	if (boxes >= 0 && !rf_cgroup_is_used(&box->cgroup) && !box->scratch[0])
 		unlinkat(boxes, box->id, 0);
 	rf_fd_done(&box->record);
 }
@@ -269,7 +269,7 @@ static bool sweep_entry(int boxes, const char *name, struct entry *entry, void *
 		if (strncmp(line, "cgroup /", 8) == 0)
 			is_clean &= rf_cgroup_remove(line + 7);
 		if (strncmp(line, "scratch /", 9) == 0)
-			rf_scratch_remove(line + 8);
+			is_clean &= rf_scratch_remove(line + 8);
 	}
 	if (is_clean)
 		unlinkat(boxes, name, 0);

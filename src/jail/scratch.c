@@ -173,23 +173,30 @@ static void empty(int top, int folder,
 	closedir(dir);
 }
 
-void rf_scratch_remove(const char *path)
+bool rf_scratch_remove(const char *path)
 {
 	struct stat st;
 	RF_AUTO_FD int top = -1;
 
 	if (!is_ours(path))
-		return;
+		return true;
 	top = open_folder(AT_FDCWD, path);
-	if (top < 0 || fstat(top, &st) < 0 || st.st_uid != geteuid())
-		return;
+	if (top < 0)
+		return errno == ENOENT;
+	if (fstat(top, &st) < 0)
+		return false;
+	if (st.st_uid != geteuid())
+		return true;
 	/* Each pass takes at least one level away. */
 	for (int pass = 0; pass < 4096; pass++) {
 		int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		if (again >= 0)
 			empty(top, again, 0);
-		if (rmdir(path) == 0 || errno != ENOTEMPTY)
-			return;
+		if (rmdir(path) == 0 || errno == ENOENT)
+			return true;
+		if (errno != ENOTEMPTY && errno != EINTR)
+			return false;
 	}
+	return false;
 }

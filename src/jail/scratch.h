@@ -21,8 +21,9 @@ int rf_scratch_open(const struct rf_box *box, const char *name);
 
 /*
  * Removes a folder that rf_scratch_make() made, by its path, with whatever the program made of it:
- * no link is followed, and nothing outside is touched.  Any other path is left alone.
+ * no link is followed, and nothing outside is touched.  Any other path is left alone.  Returns
+ * false if it is still there.
  */
-void rf_scratch_remove(const char *path);
+bool rf_scratch_remove(const char *path);
 
 #endif
