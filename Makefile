@@ -13,7 +13,7 @@ LIBRARY := $(if $(filter musl-gcc,$(CC_OF_BUILD)),build-lib)
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-check build run check check-vm bombs calls bench fuzz lint format docs install clean
+.PHONY: help deps deps-check build run check check-vm bombs calls bench faults fuzz lint format docs install clean
 
 # Each target's text stands beside it, after two number signs.
 help:
@@ -67,6 +67,9 @@ bombs: build ## set off every bomb in every kind of box, and write docs/bombs.md
 bench: build ## measure, and compare with what others need
 	@test -x bench/run || { echo 'there is no bench/run in this tree' >&2; exit 1; }
 	@bench/run
+
+faults: build ## let every system call of a box's start fail, and kill at each (an hour)
+	@tests/faults/run
 
 fuzz: ## search for inputs that break a parser (FUZZ_SECONDS=30 each)
 	@scripts/fuzz $(FUZZ_SECONDS)

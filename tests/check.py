@@ -203,6 +203,10 @@ def bombs():
     return pytest("bombs")
 
 
+def faults():
+    return pytest("faults")
+
+
 # --- what is left behind ---
 
 def left_processes():
@@ -283,9 +287,10 @@ def main():
         ("integration", integration, "tests/integration/test_*.py"),
         ("attack", attack, "tests/attack/test_*.py"),
         ("bombs", bombs, "tests/bombs/test_*.py"),
+        ("faults", faults, "tests/faults/test_*.py"),
         ("left behind", lambda: left_behind(before), "tests/check.py"),
     ]
-    needs_build = {"unit", "integration", "attack", "bombs"}
+    needs_build = {"unit", "integration", "attack", "bombs", "faults"}
     results, is_built, start = [], True, time.monotonic()
 
     LOGS.mkdir(parents=True, exist_ok=True)
