@@ -1,8 +1,8 @@
 """What a process of ours and the machine hold, to be compared before and after many boxes.
 
-    before = footprint.take(pid)
+    before = footprint.steady(pid)
     ...
-    footprint.grown(before, footprint.take(pid), boxes)    # {} when nothing was left by each box
+    footprint.grown(before, footprint.settled(before, pid, boxes), boxes)    # {} when nothing was left by each box
 
 Two kinds of figures: what belongs to Ringfort alone (descriptors and mounts of the process, groups,
 records), which must be what it was; and what the whole machine counts (namespaces, kernel memory), of
@@ -15,9 +15,16 @@ import time
 SLABS = ("net_namespace", "user_namespace", "pid_namespace", "uts_namespace", "mnt_cache",
          "mem_cgroup", "task_struct", "pid", "filp", "shmem_inode_cache")
 KERNEL_KIB = ("SUnreclaim", "KernelStack", "PageTables", "Percpu")
-# Growth of these counts from so much a box on: a leak is a whole one for each, or a page.
-PER_BOX = {**{f"machine: {name}": 0.2 for name in SLABS}, "machine: kernel KiB": 2.0,
-           "machine: memory groups": 0.2, "process: KiB": 0.1}
+# How much each may grow, once and with every box: a leak is a whole object for each of them.  What is
+# not named here may not grow at all.
+MAY_GROW = {
+    **{f"machine: {name}": (100, 0.5) for name in SLABS},
+    "machine: kernel KiB": (4096, 2.0),
+    "machine: memory groups": (50, 0.2),
+    "host: groups": (8, 0.02),    # others may run boxes at the same time
+    "host: records": (8, 0.02),
+    "process: KiB": (256, 0.01),  # buffers find their size
+}
 
 
 def slabs():
@@ -36,8 +43,8 @@ def kernel_kib():
 
 def groups():
     """Groups of boxes, in all hierarchies."""
-    return sum(len(folders) for path, folders, _ in os.walk("/sys/fs/cgroup")
-               if any(part.startswith("ringfort") for part in path.split("/")))
+    return sum(any(part.startswith("ringfort") for part in path.split("/"))
+               for path, _, _ in os.walk("/sys/fs/cgroup"))
 
 
 def memory_groups():
@@ -87,10 +94,27 @@ def take(pid, records="/run/ringfort/boxes"):
     return {**found, **{f"machine: {name}": count for name, count in slabs().items()}}
 
 
+def steady(pid, seconds=10, **more):
+    """The footprint once the process has finished what it does ahead: boxes that stand ready."""
+    until, last, since = time.monotonic() + seconds, None, time.monotonic()
+    while time.monotonic() < until:
+        now = (len(descendants(pid)), len(os.listdir(f"/proc/{pid}/fd")))
+        if now != last:
+            last, since = now, time.monotonic()
+        elif time.monotonic() - since > 0.5:
+            break
+        time.sleep(0.05)
+    return take(pid, **more)
+
+
 def grown(before, after, boxes):
     """What grew more than it may: {name: (before, after)}."""
-    return {name: (before[name], after[name]) for name in before
-            if after[name] - before[name] > boxes * PER_BOX.get(name, 0)}
+    found = {}
+    for name, old in before.items():
+        once, each = MAY_GROW.get(name, (0, 0))
+        if after[name] - old > once + each * boxes:
+            found[name] = (old, after[name])
+    return found
 
 
 def settled(before, pid, boxes, seconds=10, **more):

@@ -1,0 +1,192 @@
+"""The library's benchmarks: boxes from a program that uses libringfort, with a warden of its own.
+
+The program in the box is the smallest there is (true.c), so that what is measured is the box: every
+wall, pid 1 and the proof, from the request until nothing of the box is left.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import memory
+import page
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+import footprint  # noqa: E402 # the tests' way to look for what is left
+
+BOXES = int(os.environ.get("ROUNDS", 300)) * 5
+STEADY = int(os.environ.get("STEADY", 60))
+HELD = 200
+PAUSE_US = 10000
+# What a box may have of the network: the name in the tables, and its policy.
+KINDS = {
+    "own network": "",
+    "loopback off": "network: { loopback: off }\n",
+}
+TARGETS = {  # what the library is to reach on the machine that the figures are for
+    "median paced": 0.9, "own network": 600, "loopback off": 1500,
+    "held own network": 350, "held loopback off": 150,
+}
+
+
+class Session:
+    """A bench-library that has opened its forts and waits."""
+
+    def __init__(self, place, kind, *words):
+        policy = ["-y", KINDS[kind]] if KINDS[kind] else []
+        self.process = subprocess.Popen(
+            [place.folder / "bin/bench-library", "-d", place.folder / "bin/ringfort-warden",
+             *policy, *(str(word) for word in words)], cwd=place.folder / "bin",
+            env=place.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        memory.KNOWN.add(self.process.pid)
+        self.wardens = [int(word) for word in self.process.stdout.readline().split()]
+        if not self.wardens:
+            raise OSError("bench-library has no warden")
+
+    def go(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise OSError("bench-library failed")
+        return json.loads(line)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *story):
+        self.process.stdin.close()
+        self.process.wait(60)
+        memory.KNOWN.discard(self.process.pid)
+        self.process.stdout.close()
+
+
+def cpu_us(pid):
+    """Processor time of a process and of all below it that has ended; boxes end below their warden."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+
+def programs():
+    """What must be there, in the build folder."""
+    return [name for name in ("ringfort-warden", "bench-library", "bench-true")
+            if not (ROOT / "build" / name).exists()]
+
+
+def demand_every_wall(bench, facts):
+    for kind in KINDS:
+        with Session(bench.place, kind, "show", "./bench-true") as session:
+            isolation = session.go()["isolation"]
+        false = [fact for fact in facts if isolation["proof"].get(fact) is not True]
+        if isolation["missing"] or false:
+            sys.exit(f"bench: a box of the library's ({kind}) lacks a wall or a proof: "
+                     f"{isolation['missing'] + false}")
+
+
+# --- from request to result ---
+
+def times(bench):
+    rows = []
+    for kind in KINDS:
+        for name, pause in (("paced", PAUSE_US), ("back to back", 0)):
+            with Session(bench.place, kind, "-n", BOXES, "-p", pause, "times",
+                         "./bench-true") as session:
+                used = -cpu_us(session.wardens[0])
+                found = session.go()
+                used += cpu_us(session.wardens[0])
+            rows.append([f"{kind}, {name}", found["rounds"],
+                         *(page.figure(found[key]) for key in ("least", "median", "p99")),
+                         page.figure(used / 1e3 / found["rounds"])])
+            if name == "paced":
+                bench.promise("A ready box runs a program in less than a millisecond",
+                              "bench/run library (times)", kind, f"median {found['median']:.2f} ms",
+                              found["median"] <= TARGETS["median paced"])
+    bench.show("library-times", page.table(
+        ["static `true` from the library, milliseconds", "boxes", "least", "median", "p99",
+         "processor time"], rows))
+
+
+# --- a minute at full speed, and what it leaves ---
+
+def rates(bench):
+    rows, left = [], []
+    for kind in KINDS:
+        with Session(bench.place, kind, "-w", os.cpu_count(), "-s", STEADY, "rate",
+                     "./bench-true") as session:
+            before = [footprint.steady(pid) for pid in session.wardens]
+            found = session.go()
+            share = found["boxes"] / len(session.wardens)
+            after = [footprint.settled(old, pid, share)
+                     for old, pid in zip(before, session.wardens)]
+        ten = max(STEADY // 6, 1)
+        first, last = (sum(part) / ten for part in (found["by_second"][:ten],
+                                                    found["by_second"][-ten:]))
+        rows.append([kind, f"{found['boxes']:,}", page.figure(found["per_second"]),
+                     page.figure(first), page.figure(last),
+                     f"{min(found['by_second'])} to {max(found['by_second'])}"])
+        bench.promise("Boxes at full speed for a minute, and no slower at its end",
+                      "bench/run library (rate)", kind,
+                      f"{found['per_second']:.0f} a second; first {ten} s {first:.0f}, "
+                      f"last {last:.0f}",
+                      found["per_second"] >= TARGETS[kind] and last >= 0.9 * first)
+        left.append((kind, found["boxes"], before, after))
+    bench.show("library-rate", page.table(
+        [f"{STEADY} s on {os.cpu_count()} processors", "boxes", "a second", "first sixth",
+         "last sixth", "least and most in a second"], rows))
+    show_left(bench, left)
+
+
+def show_left(bench, left):
+    """What the wardens and the machine held before and after."""
+    rows = {}
+    for kind, boxes, before, after in left:
+        leaks = {}
+        for old, new in zip(before, after):
+            leaks.update(footprint.grown(old, new, boxes / len(before)))
+        for name in before[0]:
+            is_own = name.startswith("process")
+            values = [sum(take[name] for take in takes) if is_own else takes[0][name]
+                      for takes in (before, after)]
+            rows.setdefault(name, [name.replace("process: ", "wardens: ")]).extend(
+                f"{value:,}" for value in values)
+        bench.promise("Boxes leave nothing behind", "bench/run library (rate)", kind,
+                      f"{boxes:,} boxes; " + (", ".join(f"{name}: {old} to {new}" for name,
+                                                        (old, new) in leaks.items())
+                                              or "nothing grew"), not leaks)
+    head = ["held"]
+    for kind, boxes, _, _ in left:
+        head += [f"before ({kind})", f"after {boxes:,}"]
+    bench.show("library-left", page.table(head, rows.values()))
+
+
+# --- boxes that do nothing ---
+
+def held(bench):
+    alone = memory.measure([[bench.place.folder / "bin/bench-true", "sleep"]] * HELD,
+                           bench.place.environment(), bench.place.work, 1)
+    rows = [["the program alone", *(f"{value:.0f}" for value in alone), None]]
+    for kind in KINDS:
+        with Session(bench.place, kind, "-n", HELD, "hold", "./bench-true", "sleep") as session:
+            user = memory.pss_kib(memory.descendants())
+            time.sleep(1)
+            kernel = memory.kernel_kib()
+            session.go()
+            time.sleep(4)
+            kernel = (memory.kernel_kib() - kernel) / HELD
+            user = (memory.pss_kib(memory.descendants()) - user) / HELD
+        beyond = user + kernel - sum(alone)
+        rows.append([f"a box, {kind}", f"{user:.0f}", f"{kernel:.0f}", f"{beyond:.0f}"])
+        bench.promise("A box that does nothing holds little", "bench/run library (held)", kind,
+                      f"{beyond:.0f} KiB beyond its program", beyond <= TARGETS[f"held {kind}"])
+    bench.show("library-held", page.table([f"KiB for each of {HELD}", "processes (PSS)", "kernel",
+                                           "beyond the program"], rows))
+
+
+def measure(bench, facts):
+    demand_every_wall(bench, facts)
+    times(bench)
+    rates(bench)
+    held(bench)
