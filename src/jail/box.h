@@ -62,6 +62,7 @@ struct rf_box {
 	const struct rf_parts
 		*parts;           /* made beforehand by a launcher that stays; or NULL; borrowed */
 	pid_t group_of;           /* whose groups the box's lie beneath; 0: ours */
+	bool is_served;           /* by a launcher that has other boxes; its streams are given */
 	bool is_ahead;            /* built before it is known what it will run */
 	int seal;                 /* as root: the last user namespace */
 	pid_t hands;              /* work on another processor while it is built, or 0 */
