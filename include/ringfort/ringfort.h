@@ -94,7 +94,7 @@ enum ringfort_kind {
 struct ringfort_open {
 	size_t size; /* of this struct: set by RINGFORT_OPEN_INIT */
 	enum ringfort_kind kind;
-	const char *warden; /* the program of a private one; NULL: $RINGFORT_WARDEN, or the installed one */
+	const char *warden; /* absolute path of a private one; NULL: $RINGFORT_WARDEN, or the installed one */
 	int timeout_ms;     /* how long it may take to answer; 0: ten seconds */
 };
 

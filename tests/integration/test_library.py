@@ -190,7 +190,7 @@ def test_every_example_is_known_here():
 
 @pytest.mark.parametrize("mode, words", [
     ("streams", "all streams"), ("ends", "all ends"), ("mistakes", "all mistakes"),
-    ("murder", "told"), ("forked", "whole"), ("threads", "64 boxes")])
+    ("scarce", "both"), ("murder", "told"), ("forked", "whole"), ("threads", "64 boxes")])
 def test_it_keeps_its_promises(mode, words, as_who, probe):
     assert probe(mode).stdout.endswith(words + "\n")
     assert eventually(lambda: not processes_with("sleep\0001000."))

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -343,6 +345,8 @@ static void mistakes(int argc, char **argv)
 	struct ringfort_box *box = NULL;
 	const char *none[] = { NULL }, *command[] = { "true", NULL }, *bad[] = { "no value", NULL };
 	const char **many = calloc(5001, sizeof(*many));
+	char folder[4096], path[4200];
+	FILE *file;
 	struct {
 		const char *text, *message;
 		int line;
@@ -372,6 +376,16 @@ static void mistakes(int argc, char **argv)
 	require(ringfort_open(&options, &fort, &error) == -ENOENT && error.remedy[0], "no warden");
 	options.warden = "/bin/true";
 	require(ringfort_open(&options, &fort, &error) < 0, "no warden at all");
+	file = fopen("mute", "w");
+	fputs("#!/bin/sh\nsleep 1\n", file);
+	fclose(file);
+	require(chmod("mute", 0755) == 0, "a warden that says nothing");
+	options.warden = "./mute";
+	require(ringfort_open(&options, &fort, &error) < 0, "a path must be absolute");
+	options.warden = path;
+	snprintf(path, sizeof(path), "%s/mute", getcwd(folder, sizeof(folder)));
+	options.timeout_ms = 200;
+	require(ringfort_open(&options, &fort, &error) == -ETIMEDOUT, "nobody answers");
 	options.size = 4;
 	require(ringfort_open(&options, &fort, &error) == -EINVAL, "a struct that is too small");
 	open_fort();
@@ -400,6 +414,46 @@ static void mistakes(int argc, char **argv)
 	ringfort_close(fort);
 	ringfort_close(NULL);
 	puts("all mistakes");
+}
+
+/* Where descriptors run out, whatever was begun is undone. */
+static void scarce(int argc, char **argv)
+{
+	struct rlimit before, few;
+	int count, failed = 0, started = 0;
+
+	(void)argc;
+	(void)argv;
+	open_fort();
+	getrlimit(RLIMIT_NOFILE, &before);
+	count = count_fds();
+	for (int more = 0; more < 16; more++) {
+		const char *command[] = { "true", NULL };
+		struct ringfort_run run = RINGFORT_RUN_INIT;
+		struct ringfort_box *box = NULL;
+		int code;
+
+		few = before;
+		few.rlim_cur = (rlim_t)(count - 3 + more); /* not ".", ".." and the folder's own */
+		run.argv = command;
+		run.input_fd = 0;
+		run.output_fd[0] = 1;
+		setrlimit(RLIMIT_NOFILE, &few);
+		code = ringfort_start(fort, NULL, &run, &box, &error);
+		setrlimit(RLIMIT_NOFILE, &before);
+		if (code == 0) {
+			started++;
+			require(end(box).status == RINGFORT_OK, "it runs");
+			ringfort_free(box);
+		} else {
+			failed++;
+			require(code == -EMFILE && error.message[0], "it says why");
+		}
+		require(count_fds() == count, "no descriptor is left");
+	}
+	ringfort_close(fort);
+	require(failed > 5 && started > 2, "both ways");
+	puts("both");
 }
 
 /* A warden that is killed takes its boxes along, and says so. */
@@ -551,10 +605,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(int, char **);
 	} modes[] = {
-		{ "json", json },         { "traceless", traceless }, { "limit", limit },
-		{ "streams", streams },   { "ends", ends },           { "mistakes", mistakes },
-		{ "murder", murder },     { "forked", forked },       { "threads", threads },
-		{ "standing", standing },
+		{ "json", json },       { "traceless", traceless }, { "limit", limit },
+		{ "streams", streams }, { "ends", ends },           { "mistakes", mistakes },
+		{ "scarce", scarce },   { "murder", murder },       { "forked", forked },
+		{ "threads", threads }, { "standing", standing },
 	};
 
 	setbuf(stdout, NULL);
