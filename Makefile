@@ -13,7 +13,7 @@ LIBRARY := $(if $(filter musl-gcc,$(CC_OF_BUILD)),build-lib)
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-check build run check check-vm bombs calls bench faults fuzz lint format docs install clean
+.PHONY: help deps deps-check build run check attack promises check-vm bombs calls bench faults fuzz lint format docs install clean
 
 # Each target's text stands beside it, after two number signs.
 help:
@@ -53,6 +53,12 @@ run: deps ## install, build, and show what a box holds back
 
 check: deps-check ## run every test; the last line counts them
 	@$(PYTHON) tests/check.py
+
+attack: build ## try every attack in every mode, and print the escape score (minutes)
+	@$(PYTHON) -B tests/attack/score.py
+
+promises: ## write docs/promises.md anew from what the suites found (build/results/)
+	@$(PYTHON) -B tests/promises.py
 
 check-vm: build ## run boxes on a second kernel, with cgroup v2 only, in QEMU (minutes)
 	@tests/vm/run

@@ -354,7 +354,7 @@ void rf_hands_settle(struct rf_box *box)
 void rf_hands_dismiss(const struct rf_box *box)
 {
 	if (box->hands > 0)
-		syscall(SYS_pidfd_send_signal, box->hands_pidfd, SIGKILL, NULL, 0);
+		rf_kernel_signal(box->hands_pidfd, box->hands, SIGKILL);
 }
 
 void rf_hands_end(struct rf_box *box)

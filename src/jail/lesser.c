@@ -137,8 +137,13 @@ bool rf_lesser_is_due(const struct rf_plan *plan, struct rf_err *err, struct rf_
 	const char *remedy;
 
 	*ret_why = RF_ERR_INIT;
-	if (!is_refusal(err->code) || !is_refusal(rf_lesser_try_full(ret_why)))
+	if (!is_refusal(err->code) || !is_refusal(rf_lesser_try_full(ret_why))) {
+		/* A call that every box needs, and whose absence says nothing of namespaces. */
+		if (err->code == -ENOSYS)
+			rf_fail_hint(err, "a box needs Linux 5.12 or newer, and no filter around "
+					  "it that hides newer calls: see `ringfort doctor`");
 		return false;
+	}
 	if (plan->may_be_weaker)
 		return true;
 	remedy = rf_probe_cause_remedy(ret_why->code, geteuid() == 0, "user");
@@ -457,7 +462,7 @@ void rf_lesser_await(const struct rf_box *box)
 	if (!box->is_lesser)
 		return;
 	if (poll(&gone, 1, END_WITHIN / 1000000) <= 0)
-		syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0);
+		rf_kernel_signal(box->pidfd, box->pid, SIGKILL);
 }
 
 /* How many filters a process is under; only ever more. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/kernel.h"
 #include "jail/deputy.h"
 #include "jail/hands.h"
 #include "jail/lesser.h"
@@ -63,7 +64,7 @@ void rf_life_signal(struct rf_life *life, int signal)
 {
 	if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT)
 		life->ending.forwarded = signal;
-	syscall(SYS_pidfd_send_signal, life->box.pidfd, signal, NULL, 0);
+	rf_kernel_signal(life->box.pidfd, life->box.pid, signal);
 }
 
 static void on_time(void *data, int what)

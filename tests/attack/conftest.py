@@ -1,23 +1,7 @@
 """What the attack suite adds to tests/conftest.py: the compiled attacks and the scene of one."""
-import pathlib
-import shutil
-import subprocess
-
 import pytest
 
-from scene import Scene
-
-HERE = pathlib.Path(__file__).resolve().parent
-
-
-def compile_static(sources, path):
-    if not shutil.which("gcc"):
-        pytest.skip("no gcc on this machine")
-    path.parent.mkdir()
-    path.parent.chmod(0o755)
-    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", "-std=gnu17",
-                    "-D_GNU_SOURCE", *map(str, sources), "-o", str(path)], check=True)
-    return str(path)
+from scene import HERE, Scene, compile_static
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +14,12 @@ def program(public):
 def forbid(public):
     """The program that forbids user namespaces."""
     return compile_static([HERE.parent / "lesser/forbid.c"], public / "forbid/forbid")
+
+
+@pytest.fixture(scope="session")
+def older(public):
+    """The program that makes the kernel seem older."""
+    return compile_static([HERE.parent / "lesser/older.c"], public / "older/older")
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attack.h"
 
-#define ROUNDS   1000
 #define EXCHANGE 2
 
 /* PATH: by a second name beside it */
@@ -85,7 +85,7 @@ static int read_moving(char **args)
 		for (;;)
 			syscall(SYS_renameat2, AT_FDCWD, args[0], AT_FDCWD, other, EXCHANGE);
 	}
-	for (int i = 0; i < ROUNDS && code < 0; i++)
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 4; code < 0 && clock() < end;)
 		if (attack_read(open(path, O_RDONLY)) == 0)
 			code = 0;
 	kill(pid, SIGKILL);

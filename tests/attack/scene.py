@@ -31,6 +31,19 @@ DEED = b"overwritten"  # what attacks write
 TIMEOUT_S = 20
 
 
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def compile_static(sources, path):
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc on this machine")
+    path.parent.mkdir()
+    path.parent.chmod(0o755)
+    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", "-std=gnu17",
+                    "-D_GNU_SOURCE", *map(str, sources), "-o", str(path)], check=True)
+    return str(path)
+
+
 class Said:
     """What an attack said: `word` ("escaped", "refused EPERM", "killed SIGSYS"), and its loot."""
 
@@ -67,7 +80,8 @@ class Scene:
         self.box_options = []
         self.commands = []         # the only programs of the box; none: all
         self.hides = []            # options that hide something in a shown tree
-        self.is_lesser, self.forbidden = False, []
+        self.is_lesser, self.is_weaker, self.forbidden = False, False, []
+        self.has_warden = False    # boxes come from one that stands
         self.wrapper = []          # goes before the launcher, in every way of running
         self.outside = self.folder("outside-")
         self.canary = self.file(self.outside / "canary", self.secret)
@@ -420,8 +434,9 @@ class Scene:
     def box_command(self, *options, build="ringfort"):
         launcher = pathlib.Path(self.ringfort).parent / build
         only = ["--command", ",".join(self.commands)] if self.commands else []
-        weaker = ["--weaker", "allow"] if self.is_lesser else []
-        return [*self.forbidden, str(launcher), "run", "--read", os.path.dirname(self.program),
+        weaker = ["--weaker", "allow"] if self.is_lesser or self.is_weaker else []
+        alone = [] if self.has_warden else ["--no-warden"]
+        return [*self.forbidden, str(launcher), "run", *alone, "--read", os.path.dirname(self.program),
                 "--write", str(self.workdir), *only, *weaker, *self.box_options, *self.hides, *options, "--"]
 
     def has_cgroups(self):
