@@ -217,6 +217,16 @@ static char *lay_words(char **pointers, uint32_t count, char *at, const char *en
 	return at;
 }
 
+static int enter(const char *workdir)
+{
+	struct rf_report report = { .kind = RF_REPORT_NO_WORKDIR };
+
+	report.code = (int32_t)-SYS1(__NR_chdir, workdir);
+	if (report.code != 0)
+		send_report(&report);
+	return -report.code;
+}
+
 /* Waits for what to run, in a box that stood ready before anybody asked for one. */
 static int take_words(struct start *start)
 {
@@ -245,7 +255,7 @@ static int take_words(struct start *start)
 	SYS1(__NR_umask, words.umask);
 	start->argv = argv;
 	start->env = env;
-	return (int)SYS1(__NR_chdir, workdir[0]);
+	return enter(workdir[0]);
 }
 
 /* ------------------------------------------------------------- the end of a lesser box */

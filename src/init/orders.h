@@ -96,8 +96,9 @@ struct rf_orders {
 struct rf_words {
 	uint32_t argc, envc; /* at most RF_WORDS_COUNT together */
 	uint32_t umask;
-	uint32_t len;              /* of the text that is used */
-	char text[RF_WORDS_BYTES]; /* working directory, arguments, environment; each ends with NUL */
+	uint32_t len; /* of the text that is used */
+	char text
+		[RF_WORDS_BYTES]; /* working directory, arguments, environment; each ends with NUL */
 };
 
 enum rf_report_kind {
@@ -105,6 +106,7 @@ enum rf_report_kind {
 	RF_REPORT_REFUSED,     /* `fact` did not hold; nothing was started */
 	RF_REPORT_NO_EXEC,     /* exec failed with `code` */
 	RF_REPORT_ENDED,       /* the program ended with wait status `code` */
+	RF_REPORT_NO_WORKDIR, /* the working directory could not be entered: `code`; nothing was started */
 };
 
 struct rf_report {

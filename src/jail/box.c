@@ -203,6 +203,12 @@ static int take_descriptors(struct rf_box *box, struct rf_err *err)
 	return 0;
 }
 
+int rf_box_fail_workdir(const char *workdir, int code, struct rf_err *err)
+{
+	rf_fail(err, code, "enter the working directory %s", workdir);
+	return rf_fail_hint(err, "name one that the box can see with --workdir");
+}
+
 static int become_init(struct rf_box *box, struct rf_err *err)
 {
 	const struct rf_plan *plan = box->plan;
@@ -218,10 +224,8 @@ static int become_init(struct rf_box *box, struct rf_err *err)
 	}
 	argv[0] = (char[]){ "ringfort-init" };
 	argv[n + 1] = NULL;
-	if (chdir(workdir) < 0) {
-		rf_fail(err, -errno, "enter the working directory %s", workdir);
-		return rf_fail_hint(err, "name one that the box can see with --workdir");
-	}
+	if (chdir(workdir) < 0)
+		return rf_box_fail_workdir(workdir, -errno, err);
 	box->shared->ready_ns = rf_loop_now();
 	syscall(SYS_execveat, box->init, "", argv, box->env ? box->env : plan->env, AT_EMPTY_PATH);
 	return rf_fail(err, -errno, "start pid 1");
@@ -235,6 +239,16 @@ static int become_waiting_init(struct rf_box *box, struct rf_err *err)
 	box->shared->ready_ns = rf_loop_now();
 	syscall(SYS_execveat, box->init, "", argv, env, AT_EMPTY_PATH);
 	return rf_fail(err, -errno, "start pid 1");
+}
+
+/* Where the launcher serves somebody else, whose limits and priority differ. */
+static int be_as_caller(const struct rf_box *box, struct rf_err *err)
+{
+	if (box->callers && rf_rlimit_bound(box, box->callers, 0, err) < 0)
+		return err->code;
+	if (box->nice && setpriority(PRIO_PROCESS, 0, box->nice) < 0)
+		return rf_fail(err, -errno, "pass the caller's priority on");
+	return 0;
 }
 
 /*
@@ -251,7 +265,8 @@ static void raise_walls(void *data)
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (rf_wall_raise_inside(&box, err) == 0 &&
 	    (!box.plan->has_terminal || rf_pty_open(&box, err) == 0) &&
-	    take_descriptors(&box, err) == 0 && rf_rlimit_files(&box, err) == 0) {
+	    take_descriptors(&box, err) == 0 && rf_rlimit_files(&box, err) == 0 &&
+	    be_as_caller(&box, err) == 0) {
 		if (box.is_ahead)
 			become_waiting_init(&box, err);
 		else
@@ -320,8 +335,8 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 	const int pipes[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
 	struct stat st;
 
-	memcpy(orders.cpus, box->cpus, sizeof(orders.cpus));
-	orders.cpus_bytes = box->cpus_bytes;
+	memcpy(orders.cpus, box->callers_cpus ? box->callers_cpus : box->cpus, sizeof(orders.cpus));
+	orders.cpus_bytes = box->callers_cpus ? sizeof(orders.cpus) : box->cpus_bytes;
 	if (read_namespaces("/proc/self/ns", orders.host_ns, err) < 0)
 		return err->code;
 	if (stat("/", &st) < 0)

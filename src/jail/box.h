@@ -27,6 +27,7 @@
 #include "result/result.h"
 
 struct rf_parts;
+struct rlimit;
 struct rf_ruleset;
 
 #define RF_BOX_MISSING_MAX 16
@@ -60,17 +61,20 @@ struct rf_box {
 	int pty[2];      /* instead, where the plan has a terminal: master, slave */
 	int init;        /* the program ringfort-init */
 	const struct rf_parts
-		*parts;           /* made beforehand by a launcher that stays; or NULL; borrowed */
-	pid_t group_of;           /* whose groups the box's lie beneath; 0: ours */
-	bool is_served;           /* by a launcher that has other boxes; its streams are given */
-	bool is_ahead;            /* built before it is known what it will run */
-	int seal;                 /* as root: the last user namespace */
-	pid_t hands;              /* work on another processor while it is built, or 0 */
-	int hands_pidfd;          /* theirs, or -1 */
-	int uid_lock;             /* holds host_uid */
-	bool has_neighbours;      /* other boxes of this owner live */
-	bool has_dead_neighbours; /* records of killed launchers were seen */
-	int record;               /* the locked file in $RUN/boxes, or -1 */
+		*parts;  /* made beforehand by a launcher that stays; or NULL; borrowed */
+	pid_t group_of;  /* whose groups the box's lie beneath; 0: ours */
+	bool is_ahead;   /* built before it is known what it will run */
+	bool is_served;  /* by a launcher that has other boxes; its streams are given */
+	int seal;        /* as root: the last user namespace */
+	pid_t hands;     /* work on another processor while it is built, or 0 */
+	int hands_pidfd; /* theirs, or -1 */
+	int uid_lock;    /* holds host_uid */
+	const struct rlimit *callers; /* limits of who asked, where they are not ours; or NULL */
+	const void *callers_cpus;     /* their processors, RF_ORDERS_CPUS words of bits; or NULL */
+	int nice;                     /* and their priority, or 0 */
+	bool has_neighbours;          /* other boxes of this owner live */
+	bool has_dead_neighbours;     /* records of killed launchers were seen */
+	int record;                   /* the locked file in $RUN/boxes, or -1 */
 	struct rf_program_set *programs; /* the only ones that can be run; NULL: all */
 	bool is_heard;                   /* what the kernel refuses is to be logged */
 	bool seals_memfds;               /* inside: the kernel lets no memfd be executed */
@@ -145,6 +149,9 @@ void rf_box_stop(struct rf_box *box);
 
 /* The same, and takes away all that was made. */
 void rf_box_done(struct rf_box *box);
+
+/* Says that the program's working directory could not be entered. */
+int rf_box_fail_workdir(const char *workdir, int code, struct rf_err *err);
 
 /*
  * Notes that this machine lacks something the plan wants.  Returns 0 if the plan may be weaker;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "jail/hands.h"
 #include "jail/lesser.h"
 #include "jail/record.h"
+#include "jail/rlimit.h"
 #include "jail/ruleset.h"
 #include "jail/seccomp.h"
 #include "jail/tell.h"
@@ -115,6 +117,9 @@ static void take_report(struct rf_life *life, const struct rf_report *report)
 		break;
 	case RF_REPORT_REFUSED:
 		life->ending.start = *report;
+		break;
+	case RF_REPORT_NO_WORKDIR:
+		rf_box_fail_workdir(life->plan->workdir, -report->code, &life->ending.setup);
 		break;
 	case RF_REPORT_NO_EXEC:
 	case RF_REPORT_ENDED:
@@ -325,7 +330,7 @@ static bool find_outside(const char *name, const char *path, char *found, size_t
 }
 
 /* What the result says of the box itself, once; nothing of it runs any more. */
-static void tell(struct rf_life *life)
+void rf_life_tell(struct rf_life *life)
 {
 	struct rf_result *result = life->result;
 	struct rf_box *box = &life->box;
@@ -353,7 +358,7 @@ void rf_life_judge(struct rf_life *life)
 		life->ending.setup = life->box.shared->err;
 	note_usage(life);
 	rf_verdict_judge(&life->ending, program, is_outside ? found : NULL, life->result);
-	tell(life);
+	rf_life_tell(life);
 }
 
 /* ------------------------------------------------------------- the whole */
@@ -389,30 +394,44 @@ static int find_programs(struct rf_life *life, struct rf_err *err)
 	return rf_program_admit(life->box.programs, life->plan, err);
 }
 
-/* What who asked may have is the most that the box may have. */
+/* What who asked may have is what the box may have. */
 static int bound(const struct rf_life *life, struct rf_err *err)
 {
 	const struct rf_life_options *options = life->options;
+	const struct rf_box *box = &life->box;
 
-	for (int i = 0; options->most && i < RLIM_NLIMITS; i++) {
-		const struct rlimit *most = &options->most[i];
-		struct rlimit now;
-
-		if (prlimit(life->box.pid, i, NULL, &now) < 0)
-			return rf_fail(err, -errno, "look at a limit of the box");
-		if (now.rlim_max <= most->rlim_max && now.rlim_cur <= most->rlim_max)
-			continue;
-		now.rlim_max = now.rlim_max < most->rlim_max ? now.rlim_max : most->rlim_max;
-		now.rlim_cur = now.rlim_cur < now.rlim_max ? now.rlim_cur : now.rlim_max;
-		if (prlimit(life->box.pid, i, &now, NULL) < 0)
-			return rf_fail(err, -errno, "pass the caller's limits on");
-	}
-	if (options->nice && setpriority(PRIO_PROCESS, (id_t)life->box.pid, options->nice) < 0)
+	if (options->most && rf_rlimit_bound(box, options->most, box->pid, err) < 0)
+		return err->code;
+	if (options->nice && setpriority(PRIO_PROCESS, (id_t)box->pid, options->nice) < 0)
 		return rf_fail(err, -errno, "pass the caller's priority on");
-	if (options->cpus &&
-	    sched_setaffinity(life->box.pid, sizeof(*options->cpus), options->cpus) < 0)
-		return rf_fail(err, -errno, "pass the caller's processors on");
 	return 0;
+}
+
+_Static_assert(sizeof(cpu_set_t) == RF_ORDERS_CPUS * sizeof(uint64_t),
+	       "orders hold a set of processors");
+
+static void note_caller(struct rf_life *life)
+{
+	life->box.callers = life->options->most;
+	life->box.callers_cpus = life->options->cpus;
+	life->box.nice = life->options->nice;
+}
+
+/* A box that can't wait for anything: its child takes from us what is the caller's. */
+static int start_at_once(struct rf_life *life, struct rf_err *err)
+{
+	const struct rf_life_options *options = life->options;
+	struct rf_box *box = &life->box;
+	mode_t ours;
+	int code;
+
+	if (!options->is_served)
+		return rf_box_start(box, options->init_path, err);
+	note_caller(life);
+	ours = umask(options->umask);
+	code = rf_box_start(box, options->init_path, err);
+	umask(ours);
+	return code;
 }
 
 /* Wakes a box that stands ready, or else builds one first. */
@@ -421,10 +440,10 @@ static int start_served(struct rf_life *life, struct rf_err *err)
 	struct rf_box *box = &life->box;
 
 	if (!rf_box_can_wait(life->plan))
-		return rf_box_start(box, life->options->init_path, err);
-	if (!box->is_ahead && rf_box_build(box, life->options->init_path, err) < 0)
-		return err->code;
-	if (bound(life, err) < 0)
+		return start_at_once(life, err);
+	note_caller(life);
+	if (box->is_ahead ? bound(life, err) < 0
+			  : rf_box_build(box, life->options->init_path, err) < 0)
 		return err->code;
 	return rf_box_wake(box, life->plan, life->options->umask, err);
 }
@@ -437,8 +456,7 @@ static int start_box(struct rf_life *life, struct rf_err *err)
 	struct rf_err why;
 	int streams[3];
 
-	if ((life->options->is_served ? start_served(life, err)
-				      : rf_box_start(box, life->options->init_path, err)) == 0)
+	if ((life->options->is_served ? start_served(life, err) : start_at_once(life, err)) == 0)
 		return 0;
 	if (!rf_lesser_is_due(life->plan, err, &why))
 		return err->code;
@@ -449,7 +467,7 @@ static int start_box(struct rf_life *life, struct rf_err *err)
 	if (life->options->is_served)
 		rf_box_give_streams(box, streams);
 	rf_lesser_choose(box, &why);
-	return rf_box_start(box, life->options->init_path, err);
+	return start_at_once(life, err);
 }
 
 static void on_request(void *data, int what)
@@ -544,7 +562,7 @@ void rf_life_done(struct rf_life *life)
 	forget_events(life);
 	if (box->pid > 0)
 		rf_box_stop(box);
-	tell(life);
+	rf_life_tell(life);
 	rf_box_done(box);
 	rf_janitor_stop(&life->janitor);
 	rf_record_sweep(box);

@@ -79,6 +79,9 @@ void rf_life_fail(struct rf_life *life, const struct rf_err *err);
 /* After on_exit(): fills the result. */
 void rf_life_judge(struct rf_life *life);
 
+/* What the result says of the box itself; for one that could not be started this is all. */
+void rf_life_tell(struct rf_life *life);
+
 /* Ends what runs, fills in what is known only afterwards, and takes everything away. */
 void rf_life_done(struct rf_life *life);
 

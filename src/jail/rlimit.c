@@ -13,6 +13,7 @@
 #include "jail/rlimit.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/fd.h"
@@ -20,24 +21,44 @@
 #define MIB (1024ull * 1024)
 #define GIB (1024ull * MIB)
 
-/* Lowers a limit, never raises it: the caller's own may be lower. */
-static int lower(int resource, uint64_t value)
-{
-	struct rlimit now, want;
+#define ROWS 11
 
-	if (getrlimit(resource, &now) < 0)
-		return -errno;
-	want.rlim_max = now.rlim_max < value ? now.rlim_max : value;
-	want.rlim_cur = want.rlim_max;
-	return setrlimit(resource, &want) < 0 ? -errno : 0;
+struct row {
+	int resource;
+	const char *name;
+	uint64_t value; /* RF_LIMIT_NONE: the caller's own */
+};
+
+/* Lowers a limit, never raises it: the caller's own may be lower. */
+static struct rlimit lower(struct rlimit now, uint64_t value)
+{
+	if (value != RF_LIMIT_NONE) {
+		now.rlim_max = now.rlim_max < value ? now.rlim_max : value;
+		now.rlim_cur = now.rlim_max;
+	}
+	return now;
 }
 
-int rf_rlimit_raise(struct rf_box *box, struct rf_err *err)
+static int lower_own(const struct row *row, struct rf_err *err)
+{
+	struct rlimit now;
+
+	if (row->value == RF_LIMIT_NONE)
+		return 0;
+	if (getrlimit(row->resource, &now) == 0) {
+		now = lower(now, row->value);
+		if (setrlimit(row->resource, &now) == 0)
+			return 0;
+	}
+	return rf_fail(err, -errno, "limit %s", row->name);
+}
+
+static void list(const struct rf_box *box, struct row rows[static ROWS])
 {
 	const uint64_t *limits = box->plan->limits;
 	uint64_t data = limits[RF_LIMIT_MEMORY] * 16, cpu = limits[RF_LIMIT_CPU_TIME];
 	/* clang-format off */
-	const struct { int resource; const char *name; uint64_t value; } rows[] = {
+	const struct row all[] = {
 		{ RLIMIT_CORE,       "core",       1 }, /* not 0: see below */
 		{ RLIMIT_FSIZE,      "fsize",      limits[RF_LIMIT_FILE_SIZE] },
 		{ RLIMIT_MEMLOCK,    "memlock",    8 * MIB },
@@ -51,22 +72,56 @@ int rf_rlimit_raise(struct rf_box *box, struct rf_err *err)
 		                                                          box->tasks_outside },
 		{ RLIMIT_DATA,       "data",       box->cgroup.has_memory ? RF_LIMIT_NONE
 		                                   : data > 4 * GIB ? data : 4 * GIB },
+		{ RLIMIT_NOFILE,     "nofile",     limits[RF_LIMIT_OPEN_FILES] }, /* the last one */
 	};
 	/* clang-format on */
 
-	for (size_t i = 0; i < RF_LEN(rows); i++) {
-		int code =
-			rows[i].value == RF_LIMIT_NONE ? 0 : lower(rows[i].resource, rows[i].value);
+	_Static_assert(RF_LEN(all) == ROWS, "every row has its place");
+	memcpy(rows, all, sizeof(all));
+}
 
-		if (code < 0)
-			return rf_fail(err, code, "limit %s", rows[i].name);
-	}
+int rf_rlimit_raise(struct rf_box *box, struct rf_err *err)
+{
+	struct row rows[ROWS];
+
+	list(box, rows);
+	for (size_t i = 0; i < ROWS - 1; i++)
+		if (lower_own(&rows[i], err) < 0)
+			return err->code;
 	return 0;
 }
 
 int rf_rlimit_files(struct rf_box *box, struct rf_err *err)
 {
-	int code = lower(RLIMIT_NOFILE, box->plan->limits[RF_LIMIT_OPEN_FILES]);
+	struct row rows[ROWS];
 
-	return code < 0 ? rf_fail(err, code, "limit nofile") : 0;
+	list(box, rows);
+	return lower_own(&rows[ROWS - 1], err);
+}
+
+int rf_rlimit_bound(const struct rf_box *box, const struct rlimit *callers, pid_t pid,
+		    struct rf_err *err)
+{
+	struct rlimit want[RLIM_NLIMITS];
+	struct row rows[ROWS];
+
+	list(box, rows);
+	memcpy(want, callers, sizeof(want));
+	for (size_t i = 0; i < ROWS; i++)
+		want[rows[i].resource] = lower(want[rows[i].resource], rows[i].value);
+	for (int i = 0; i < RLIM_NLIMITS; i++) {
+		struct rlimit now;
+
+		if (prlimit(pid, i, NULL, &now) < 0)
+			return rf_fail(err, -errno, "look at a limit of the box");
+		if (want[i].rlim_max >
+		    now.rlim_max) /* ours is lower: it can't be raised any more */
+			want[i].rlim_max = now.rlim_max;
+		if (want[i].rlim_cur > want[i].rlim_max)
+			want[i].rlim_cur = want[i].rlim_max;
+		if ((want[i].rlim_max != now.rlim_max || want[i].rlim_cur != now.rlim_cur) &&
+		    prlimit(pid, i, &want[i], NULL) < 0)
+			return rf_fail(err, -errno, "pass the caller's limits on");
+	}
+	return 0;
 }

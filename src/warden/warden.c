@@ -126,6 +126,8 @@ static void on_over(void *data)
 
 	if (!work->is_over)
 		rf_life_judge(&work->life);
+	else if (work->plan)
+		rf_life_tell(&work->life);
 	if (!client->is_gone)
 		send_ended(client, &work->result, work->id);
 	client->work = NULL;

@@ -37,13 +37,14 @@ static void note_limits(struct rf_work *work, const struct rf_work_order *order,
 			const struct rf_work_self *self)
 {
 	const struct rf_errand *errand = order->errand;
-	bool is_less = false;
+	bool is_other = false;
 
 	for (int i = 0; i < RLIM_NLIMITS; i++) {
 		work->most[i] = (struct rlimit){ errand->rlimits[i].soft, errand->rlimits[i].hard };
-		is_less |= work->most[i].rlim_max < self->rlimits[i].rlim_max;
+		is_other |= work->most[i].rlim_max != self->rlimits[i].rlim_max ||
+			    work->most[i].rlim_cur != self->rlimits[i].rlim_cur;
 	}
-	work->options.most = is_less ? work->most : NULL;
+	work->options.most = is_other ? work->most : NULL;
 	work->options.nice = errand->nice > self->nice ? errand->nice : 0;
 	if (sched_getaffinity(order->client, sizeof(work->cpus), &work->cpus) == 0 &&
 	    !CPU_EQUAL(&work->cpus, &self->cpus))
@@ -67,6 +68,18 @@ static int make_plan(struct rf_work *work, const struct rf_work_order *order, st
 	return rf_plan_make(order->policy, &facts, &work->plan, err);
 }
 
+/*
+ * The limit on stacks is the one that can't be changed from outside for sure: exec notes it at its
+ * beginning and sets it again at its end, and a box that has just been built may be in the middle.
+ */
+static bool has_our_stack(const struct rf_work *work, const struct rf_work_self *self)
+{
+	const struct rlimit *theirs = &work->most[RLIMIT_STACK],
+			    *ours = &self->rlimits[RLIMIT_STACK];
+
+	return theirs->rlim_cur == ours->rlim_cur && theirs->rlim_max == ours->rlim_max;
+}
+
 /* Takes a box that stands ready, if the client's own limits and groups allow one. */
 static void choose_box(struct rf_work *work, const struct rf_work_order *order,
 		       const struct rf_work_self *self, struct rf_yard *yard)
@@ -75,7 +88,7 @@ static void choose_box(struct rf_work *work, const struct rf_work_order *order,
 
 	if (!shares_groups(order->client, self))
 		box->group_of = order->client;
-	else
+	else if (rf_box_can_wait(work->plan) && has_our_stack(work, self))
 		work->is_ready_made = rf_yard_take(yard, work->plan, work->is_heard, box);
 	rf_box_give_streams(box, order->streams);
 }
