@@ -265,10 +265,12 @@ static int trace(char **argv)
 
 int main(int argc, char **argv)
 {
+	const char *word;
+
 	if (argc < 3)
 		return fprintf(stderr, "usage: older WORD[,WORD...] COMMAND...\n"), 2;
 	put(BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(nr));
-	for (char *word = strtok(argv[1], ","); word; word = strtok(NULL, ","))
+	while ((word = strsep(&argv[1], ",")))
 		if (take(word) < 0)
 			return fprintf(stderr, "older: what is %s?\n", word), 2;
 	put(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
