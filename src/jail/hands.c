@@ -38,6 +38,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -102,6 +103,14 @@ static _Noreturn void wait_for_death(void)
 		RAW(SYS_ppoll, 0, 0, 0, 0);
 }
 
+/* Sleeps while it is `value`, and not for ever: a call to wake us could have failed. */
+static void sleep_on(const int32_t *futex, int32_t value)
+{
+	static const struct timespec patience = { .tv_nsec = 20000000 };
+
+	RAW(SYS_futex, (long)futex, FUTEX_WAIT, value, (long)&patience);
+}
+
 static void step_on(int32_t to)
 {
 	__atomic_store_n(&hands.progress, to, __ATOMIC_RELEASE);
@@ -156,7 +165,7 @@ static void make_net(void)
 static void wait_until(const int32_t *flag)
 {
 	while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0)
-		RAW(SYS_futex, (long)flag, FUTEX_WAIT, 0, 0);
+		sleep_on(flag, 0);
 }
 
 static void leave_old_root(const struct stat *ours)
@@ -211,7 +220,7 @@ static bool wait_for(const struct rf_box *box, int job, int32_t progress)
 	if (box->hands <= 0 || take(job))
 		return false;
 	while ((now = __atomic_load_n(&hands.progress, __ATOMIC_ACQUIRE)) < progress && now != DEAD)
-		RAW(SYS_futex, (long)&hands.progress, FUTEX_WAIT, now, 0);
+		sleep_on(&hands.progress, now);
 	return now != DEAD;
 }
 
