@@ -46,7 +46,8 @@ class Session:
         if not self.wardens:
             raise OSError("bench-library has no warden")
 
-    def go(self):
+    def go(self, quiet_s=memory.QUIET_S):
+        memory.wait_quiet(quiet_s)
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -171,9 +172,9 @@ def held(bench):
     for kind in KINDS:
         with Session(bench.place, kind, "-n", HELD, "hold", "./bench-true", "sleep") as session:
             user = memory.pss_kib(memory.descendants())
-            time.sleep(1)
+            memory.wait_quiet(memory.QUIET_S)
             kernel = memory.kernel_kib()
-            session.go()
+            session.go(0)
             time.sleep(4)
             kernel = (memory.kernel_kib() - kernel) / HELD
             user = (memory.pss_kib(memory.descendants()) - user) / HELD

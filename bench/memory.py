@@ -12,7 +12,26 @@ import subprocess
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
+QUIET_S = 5  # how long one measurement waits for a quiet machine
 KERNEL = ("Slab", "KernelStack", "PageTables", "Percpu")
+
+
+def wait_quiet(limit_s):
+    """Waits for a tenth of a second in which the processors were nearly idle."""
+    until = time.monotonic() + limit_s
+    while time.monotonic() < until:
+        before = ticks()
+        time.sleep(0.1)
+        busy, every = (new - old for new, old in zip(ticks(), before))
+        if busy * 10 <= every:
+            return
+
+
+def ticks():
+    """Busy and all ticks of the processors."""
+    words = pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:9]
+    idle = int(words[3]) + int(words[4])
+    return sum(map(int, words)) - idle, sum(map(int, words))
 
 
 def become_reaper():
@@ -123,6 +142,7 @@ def measure(commands, env, cwd, settle_s, wrap=()):
 
     The kernel's memory is read before anybody looks into /proc, which fills caches of its own.
     """
+    wait_quiet(QUIET_S)
     before = set(descendants())
     user = pss_kib(before)
     time.sleep(settle_s / 2)
