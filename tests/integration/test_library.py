@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from helpers import empty_cgroups, eventually, processes_with
+from helpers import USER_ID, empty_cgroups, eventually, processes_with
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROBE = ROOT / "tests/integration/library/probe.c"
@@ -184,6 +184,12 @@ def test_an_example_compiles_and_does_what_it_says(source, as_who, compiled, use
     assert re.fullmatch(WORDS[source.stem], use(compiled(source)).stdout)
 
 
+def test_python_uses_it_without_a_compiler(as_who, use, library_folder, public):
+    shutil.copy(ROOT / "examples/library/hello.py", public)
+    said = use("/usr/bin/python3", public / "hello.py", library_folder / "libringfort.so.0").stdout
+    assert json.loads(said)["stdout"] == "from a box\n"
+
+
 def test_every_example_is_known_here():
     assert {path.stem for path in EXAMPLES} == set(WORDS)
 
@@ -220,7 +226,23 @@ def fixed(document):
     ["no-such-program"],
     ["sh", "-c", "ls /home; touch /usr/x"]])
 def test_the_document_is_the_one_of_ringfort_run(words, as_who, probe, run_json):
-    assert fixed(json.loads(probe("json", *words).stdout)) == fixed(run_json("--", *words))
+    assert fixed(json.loads(probe("json", "", *words).stdout)) == fixed(run_json("--", *words))
+
+
+def test_what_was_hidden_and_planted_is_in_it(as_who, probe, run_json, workdir):
+    (workdir / "project").mkdir()
+    (workdir / "project/.env").write_text("TOKEN=1\n")
+    if os.geteuid() == 0 and as_who == "user":
+        run("chown", "-R", f"{USER_ID}:{USER_ID}", workdir)
+    words = ["sh", "-c", "mkdir -p .git/hooks; echo x >.git/hooks/pre-commit; cat .env"]
+    policy = f"files: {{write: [{workdir}/project], deny: ['**/*.key']}}\nworkdir: {workdir}/project\n"
+    ours = fixed(json.loads(probe("json", policy, *words).stdout))
+    shutil.rmtree(workdir / "project/.git")
+    (workdir / "policy.yaml").write_text(policy)
+    theirs = fixed(run_json("--policy", workdir / "policy.yaml", "--", *words))
+    assert ours == theirs
+    assert [item["what"] for item in ours["planted"]] == ["git hook"]
+    assert [item["rule"] for item in ours["masked"]] == ["files.credentials"]
 
 
 def test_output_is_cut_where_ringfort_run_cuts_it(as_who, probe, run_json):

@@ -79,19 +79,20 @@ static int count_fds(void)
 
 /* ------------------------------------------------------------- modes */
 
-/* Prints the document of a command, for comparison with `ringfort run --json`. */
+/* Prints the document of a command under a policy, for comparison with `ringfort run --json`. */
 static void json(int argc, char **argv)
 {
+	struct ringfort_policy *policy = policy_of(argc > 0 ? *argv++ : "");
 	struct ringfort_run run = RINGFORT_RUN_INIT;
 	struct ringfort_box *box;
 	size_t len = 0;
 	const char *text;
 
-	(void)argc;
 	open_fort();
 	run.argv = (const char *const *)argv;
 	run.wants_denials = 1;
-	require(ringfort_start(fort, NULL, &run, &box, &error) == 0, "a box starts");
+	require(ringfort_start(fort, policy, &run, &box, &error) == 0, "a box starts");
+	ringfort_policy_free(policy);
 	require(ringfort_json(box, NULL) == NULL, "no document before the end");
 	end(box);
 	text = ringfort_json(box, &len);
@@ -293,6 +294,7 @@ static void ends(int argc, char **argv)
 	struct ringfort_result result = RINGFORT_RESULT_INIT;
 	struct ringfort_box *box;
 	struct timespec began, now;
+	char folder[4096];
 	const char *env[] = { "WORD=a word", NULL };
 
 	(void)argc;
@@ -314,6 +316,13 @@ static void ends(int argc, char **argv)
 		"killed");
 	require(ringfort_wait(box, 0, NULL) == 1 && ringfort_kill(box, NULL) == 0, "afterwards");
 	ringfort_free(box);
+
+	require(mkdir("here", 0755) == 0 || errno == EEXIST, "a folder");
+	run.cwd = realpath("here", folder);
+	box = start(NULL, &run, "pwd");
+	require(strncmp(end(box).output[0], folder, strlen(folder)) == 0, "the working directory");
+	ringfort_free(box);
+	run.cwd = NULL;
 
 	run.env = env;
 	box = start(NULL, &run, "echo $WORD; trap 'exit 9' USR1; while :; do sleep 0.05; done");
