@@ -65,8 +65,8 @@ class Range:
         forbidden = {"lesser": [self.forbid, "eperm"],
                      "lesser-root": ["setpriv", "--bounding-set", "-sys_admin", "--"]}.get(mode, [])
         weaker = ["--weaker", "allow"] if forbidden else []
-        return [*self.first, *self.prefix(mode), *forbidden, self.ringfort, "run", "--json", *weaker, *options, "--",
-                *words]
+        return [*self.first, *self.prefix(mode), *forbidden, self.ringfort, "run", "--json", *weaker,
+                *options, "--", *words]
 
     @contextlib.contextmanager
     def folder(self, mode):
@@ -265,9 +265,9 @@ class Range:
         By a group with a great weight, in which launchers make those of their boxes.  Where there is
         no such hierarchy, everybody is equal.
         """
-        own = pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8")
-        path = next((line.split(":")[2] for line in own.splitlines() if "cpu" in line.split(":")[1].split(",")),
-                    None)
+        own = [line.split(":") for line in
+               pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()]
+        path = next((path for _, names, path in own if "cpu" in names.split(",")), None)
         group = pathlib.Path(f"/sys/fs/cgroup/cpu{path}/rf-bombs-{os.getpid()}")
         try:
             group.mkdir()

@@ -9,14 +9,16 @@ The modes:
 
 An ending is a set of words: "memory", "cpu", "timeout", "output" (killed for that limit, and all dead
 soon after), "refused ENOSPC" (the kernel says no, and the bomb gives up), "kept" (it goes on, within
-its limit: the kernel takes back what it can).  None: it is not tried there.  NotHeld says that the limit does not hold, and why;
-the suite insists on that too, so that a limit that begins to hold is noticed.
+its limit: the kernel takes back what it can).  None: it is not tried there.  NotHeld says that the
+limit does not hold, and why; the suite insists on that too, so that a limit that begins to hold is
+noticed.
 """
 import collections
 import os
 
 MIB = 2**20
 MODES = ("root", "user", "lesser-root", "lesser")
+HARD = ("root", "lesser-root")  # where a cgroup keeps memory
 
 NotHeld = collections.namedtuple("NotHeld", "why")
 Bomb = collections.namedtuple("Bomb", "name takes limit_name options limit cap ends is_exact")
@@ -58,9 +60,9 @@ def refused(*errors):
 # --- memory ---
 
 def memory(name, takes, ends=("memory",), **more):
-    limit = more.pop("limit", 32 * MIB)
     options = ["--memory", "32M", "--disk", "1G", "--inodes", "1000000", "--time", "20s"]
-    add(name, takes, "memory 32M", options + more.pop("options", []), limit, ends if isinstance(ends, NotHeld) else set(ends), **more)
+    ends = ends if isinstance(ends, NotHeld) else set(ends)
+    add(name, takes, "memory 32M", options, 32 * MIB, ends, **more)
 
 
 PERM, NOSYS, ACCES = refused("EPERM"), refused("ENOSYS"), refused("EACCES")

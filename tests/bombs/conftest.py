@@ -34,12 +34,10 @@ def field(public, ringfort):
 
 @pytest.fixture(scope="session")
 def book():
-    """What was seen, for report.py and for the page of promises."""
+    """What was seen, for report.py."""
     rows = []
     yield rows
     RESULTS.mkdir(parents=True, exist_ok=True)
     is_whole = os.environ.get("RINGFORT_BOMBS") == "all"
     shots = RESULTS / ("bombs-all.json" if is_whole else "bombs-few.json")
     shots.write_text(json.dumps(rows, indent=1) + "\n")
-    kept = [{key: row[key] for key in ("promise", "test", "mode", "figure", "ok")} for row in rows]
-    (RESULTS / "bombs.json").write_text(json.dumps(kept, indent=1) + "\n")

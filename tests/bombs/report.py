@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""Prints what `make bombs` saw as tables; with --write FILE, also between that file's markers.
+"""Prints what `make bombs` saw as tables, and sums it up in build/results/bombs.json.
+
+With --write FILE, the tables are also written between that file's markers:
 
     <!-- bombs:NAME --> ... <!-- /bombs:NAME -->
 """
@@ -11,7 +13,7 @@ import re
 import statistics
 import sys
 
-from catalogue import BOMBS, IS_V1, MIB, MODES, NotHeld
+from catalogue import BOMBS, HARD, IS_V1, MIB, MODES, NotHeld
 
 RESULTS = pathlib.Path(__file__).resolve().parents[2] / "build/results/bombs-all.json"
 WORDS = {"memory": "killed: memory", "cpu": "killed: cpu time", "timeout": "killed: time",
@@ -70,7 +72,8 @@ def reasons(_rows):
         for mode in MODES:
             if isinstance(bomb.ends[mode], NotHeld):
                 why.setdefault(bomb.ends[mode].why, []).append(mode)
-        lines += [f"| {bomb.name} | {bomb.takes} | {', '.join(modes)} | {text} |" for text, modes in why.items()]
+        lines += [f"| {bomb.name} | {bomb.takes} | {', '.join(modes)} | {text} |"
+                  for text, modes in why.items()]
     return "\n".join(lines)
 
 
@@ -99,9 +102,48 @@ def machine(rows):
     version = "1" if IS_V1 else "2"
     crowds = [row["seen"]["crowd"] for row in rows if isinstance(row["seen"], dict)]
     crowd = statistics.median(crowds) if crowds else 1
-    others = f"Other programs worked meanwhile: {crowd:.1f} for each processor, in the median." if crowd > 1 else \
-        "The machine was at rest otherwise."
+    others = "The machine was at rest otherwise." if crowd <= 1 else \
+        f"Other programs worked meanwhile: {crowd:.1f} for each processor, in the median."
     return f"Linux {platform.release()}, {os.cpu_count()} processors, cgroups of version {version}. {others}"
+
+
+def summary(rows):
+    """For the page of promises: a few lines instead of hundreds."""
+    said = []
+
+    def say(test, mode, ok, figure):
+        said.append({"promise": 8, "test": f"make bombs: {test}", "mode": mode, "figure": figure, "ok": ok})
+
+    for mode in MODES:
+        held, open_ = [], []
+        for row in rows:
+            if row["mode"] == mode and row["test"].endswith(" held"):
+                bomb = next(bomb for bomb in BOMBS if bomb.name == row["bomb"])
+                (open_ if isinstance(bomb.ends[mode], NotHeld) else held).append(row)
+        deaths = [row["seen"]["death_ms"] for row in held if row["seen"]["death_ms"] is not None]
+        if held:
+            say("stopped at the limit", mode, all(row["ok"] for row in held),
+                f"{sum(row['ok'] for row in held)} of {len(held)}; dead after "
+                f"{statistics.median(deaths or [0]):.0f} ms in the median, {max(deaths, default=0):.0f} at most")
+        over = [max(row["seen"]["drop"], row["seen"]["kernel"]) / MIB - 32 for row in held
+                if row["seen"]["end"] == "memory"]
+        if over:
+            say("the host's memory", mode, mode not in HARD or max(over) <= 16,
+                f"fell by the limit and {max(0, max(over)):.0f} MiB at most")
+        if open_:
+            say("not held, and said so", mode, not any(row["ok"] for row in open_),
+                ", ".join(row["bomb"] for row in open_))
+    for share in ("50%", "100%"):
+        speeds = [row["speed"][share][0] for row in rows if share in row.get("speed", {})]
+        if speeds:
+            say(f"a neighbour beside a box with {share}", "root",
+                all(row["ok"] for row in rows if share in row.get("speed", {})),
+                f"keeps {min(speeds):.2f} of its speed at least, {statistics.median(speeds):.2f} in the median")
+    bare = [row for row in rows if row["mode"] == "none"]
+    if bare:
+        say("controls without a box go beyond", "none", all(row["ok"] for row in bare),
+            f"{sum(row['ok'] for row in bare)} of {len(bare)}")
+    return said
 
 
 PARTS = {"machine": machine, "all": all_bombs, "not-held": reasons, "overshoot": overshoot,
@@ -114,6 +156,7 @@ def main(arguments):
     for mode in MODES:
         print(f"{mode}\n{made[mode]}\n")
     print(f"not held\n{made['not-held']}")
+    RESULTS.with_name("bombs.json").write_text(json.dumps(summary(rows), indent=1) + "\n", encoding="utf-8")
     if arguments[:1] == ["--write"]:
         path = pathlib.Path(arguments[1])
         text = path.read_text(encoding="utf-8")

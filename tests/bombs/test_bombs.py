@@ -12,13 +12,12 @@ import statistics
 import pytest
 
 from blast import IS_ROOT
-from catalogue import BOMBS, BY_NAME, DEATH_MS, FEW, FEW_LESSER, MIB, MODES, SLACK, NotHeld
+from catalogue import BOMBS, BY_NAME, DEATH_MS, FEW, FEW_LESSER, HARD, MIB, MODES, SLACK, NotHeld
 
 IS_WHOLE = os.environ.get("RINGFORT_BOMBS") == "all"
 TRIES = 6
 ENOUGH = 3 if IS_WHOLE else 1  # that went well, to tell the usual from the exceptional
 KILLED = {"memory", "cpu", "timeout", "output"}
-HARD = {"root", "lesser-root"}
 # How much of its speed a neighbour keeps, by the bomb's share of the two processors.
 SPEED = {"50%": 0.8, "100%": 0.6}
 BESIDE = ["forks", "spin", "spin-threads", "spin-nice", "spin-realtime", "spin-yield", "spin-membarrier",
@@ -86,11 +85,8 @@ def figures(bomb, shots):
     }
 
 
-def enter(book, bomb, mode, ok, seen, promise=8, test="held"):
-    figure = seen if isinstance(seen, str) else \
-        f"{seen['end']}, {seen['death_ms']} ms, host -{seen['drop'] / MIB:.0f} MiB"
-    book.append({"promise": promise, "test": f"bombs: {bomb.name} {test}", "mode": mode, "figure": figure,
-                 "ok": ok, "bomb": bomb.name, "seen": seen})
+def enter(book, bomb, mode, ok, seen, test="held"):
+    book.append({"test": f"{bomb.name} {test}", "mode": mode, "ok": ok, "bomb": bomb.name, "seen": seen})
 
 
 @pytest.mark.parametrize("mode, name", picked())
