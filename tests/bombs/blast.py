@@ -7,13 +7,15 @@ import resource
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from wardens import IS_ROOT, USER_ID, Warden  # noqa: E402
+
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-USER_ID = 12345
-IS_ROOT = os.geteuid() == 0
 STAMP = ("began_ns", "amount", "last_ns", "crossed_ns", "refused", "refused_at", "beyond_ns", "settled",
          "workers", "lost_ns")
 MOST_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -51,8 +53,20 @@ class Range:
         self.public = public
         self.program = os.stat(bomb)
         self.first = []  # goes before a launcher: see ahead_of_others()
+        self.wardens = {}
 
     # --- how to run ---
+
+    def warden(self, mode):
+        """The warden of a mode, which stands until done()."""
+        if mode not in self.wardens:
+            who = "root" if mode == "warden" else "user"
+            self.wardens[mode] = Warden(self.ringfort, who, self.public / f"run-{mode}")
+        return self.wardens[mode]
+
+    def done(self):
+        for warden in self.wardens.values():
+            warden.close()
 
     @staticmethod
     def prefix(mode):
@@ -65,8 +79,11 @@ class Range:
         forbidden = {"lesser": [self.forbid, "eperm"],
                      "lesser-root": ["setpriv", "--bounding-set", "-sys_admin", "--"]}.get(mode, [])
         weaker = ["--weaker", "allow"] if forbidden else []
-        return [*self.first, *self.prefix(mode), *forbidden, self.ringfort, "run", "--json", *weaker,
-                *options, "--", *words]
+        if mode.startswith("warden"):
+            return [*self.warden(mode).before_in(self.public), self.ringfort, "run", "--json", *options,
+                    "--", *words]
+        return [*self.first, *self.prefix(mode), *forbidden, self.ringfort, "run", "--json",
+                "--no-warden", *weaker, *options, "--", *words]
 
     @contextlib.contextmanager
     def folder(self, mode):
@@ -77,7 +94,7 @@ class Range:
         (path / "scratch").symlink_to(scratch)
         (path / "shown").mkdir(mode=0o755)
         (path / "shown/stamp").write_bytes(bytes(4096))
-        if IS_ROOT and mode != "root":
+        if IS_ROOT and mode not in ("root", "warden"):
             for place in (scratch, path / "shown", path / "shown/stamp"):
                 os.chown(place, USER_ID, USER_ID)
         yield path
@@ -88,7 +105,9 @@ class Range:
         stamp = str(path / "shown/stamp")
         return [self.bomb, bomb.name, stamp, str(bomb.limit), str(bomb.cap * factor)]
 
-    def environment(self, path):
+    def environment(self, path, mode="user"):
+        if mode in self.wardens:
+            return self.wardens[mode].env
         return {"PATH": PATH, "HOME": str(path), "LANG": "C.UTF-8", "TERM": "dumb"}
 
     # --- shots ---
@@ -97,7 +116,7 @@ class Range:
         with self.folder(mode) as path:
             show = ["--write", str(path / "shown"), "--read", os.path.dirname(self.bomb)]
             command = self.launch(mode, [*bomb.options, *options, *show], self.words(bomb, path))
-            shot = self.shoot(command, path, self.environment(path), self.time_of(bomb), bomb.is_exact)
+            shot = self.shoot(command, path, self.environment(path, mode), self.time_of(bomb), bomb.is_exact)
             self.judge_box(shot)
         return shot
 
@@ -205,9 +224,9 @@ class Range:
         command = self.launch(mode, ["--output", "none", "--time", f"{seconds}s"], ["/usr/bin/yes"])
         command.remove("--json")
         began = time.monotonic()
-        with subprocess.Popen(command, cwd=self.public, env=self.environment(self.public),
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL) as process:
+        with self.folder(mode) as path, \
+             subprocess.Popen(command, cwd=path, env=self.environment(path, mode), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             shot.launcher_peak = 0
             while process.poll() is None and time.monotonic() < began + TIMEOUT_S:
                 with contextlib.suppress(OSError, StopIteration):

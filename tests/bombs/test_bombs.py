@@ -12,7 +12,7 @@ import statistics
 import pytest
 
 from blast import IS_ROOT
-from catalogue import BOMBS, BY_NAME, DEATH_MS, FEW, FEW_LESSER, HARD, MIB, MODES, SLACK, NotHeld
+from catalogue import BOMBS, BY_NAME, DEATH_MS, FEW, FEWER, HARD, MIB, MODES, SLACK, NotHeld
 
 IS_WHOLE = os.environ.get("RINGFORT_BOMBS") == "all"
 TRIES = 6
@@ -31,7 +31,7 @@ def picked():
         if mode in HARD and not IS_ROOT:
             continue
         names = [bomb.name for bomb in BOMBS] if IS_WHOLE else \
-            FEW_LESSER if mode.startswith("lesser") else FEW
+            FEW if mode in ("root", "user") else FEWER
         for name in names:
             if BY_NAME[name].ends[mode] is not None:
                 yield pytest.param(mode, name, id=f"{mode}-{name}")
