@@ -1,8 +1,6 @@
 """What the fault suite needs: a stage for each user, and sweeps that know the run without faults."""
 import os
-import pathlib
 import shutil
-import subprocess
 import sys
 import time
 

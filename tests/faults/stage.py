@@ -36,17 +36,17 @@ MS_BIND, MS_REC, MS_PRIVATE, MS_SHARED, CLONE_NEWNS = 0x1000, 0x4000, 0x40000, 0
 VARIANTS = {
     "plain": {"args": []},
     "files": {"args": ["--read", "WORK/shown", "--write", "WORK/own", "--deny", "**/hidden*"]},
+    "lesser": {"args": ["--weaker", "allow"], "before": ["FORBID", "eperm"]},
+    "weaker": {"args": ["--weaker", "allow"]},
     "commands": {"args": ["--command", "WORK/inside"]},
     "terminal": {"args": ["-t"]},
+    "neighbour": {"args": [], "has_neighbour": True},
+    "hard": {"args": ["--require", "hard"], "users": ["root"]},
+    "limit": {"args": ["--output", "16K"], "words": ["more"], "code": 137},
     "strict": {"args": ["--syscalls", "strict", "--seccomp", "WORK/profile.json"]},
     "host-net": {"args": ["--net", "host"]},
-    "limit": {"args": ["--output", "16K"], "words": ["more"], "code": 137},
-    "stay": {"args": [], "words": ["stay"]},
-    "hard": {"args": ["--require", "hard"], "users": ["root"]},
-    "neighbour": {"args": [], "has_neighbour": True},
-    "weaker": {"args": ["--weaker", "allow"]},
-    "lesser": {"args": ["--weaker", "allow"], "before": ["FORBID", "eperm"]},
     "lesser-docker": {"args": ["--weaker", "allow", "--write", "WORK/own"], "before": ["FORBID", "docker"]},
+    "stay": {"args": [], "words": ["stay"]},
 }
 PROFILE = {"defaultAction": "SCMP_ACT_ALLOW",
            "syscalls": [{"names": ["ptrace", "kexec_load"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}]}
@@ -218,7 +218,7 @@ class Stage:
         """Programs, and what boxes are shown."""
         programs = self.base / "bin"
         programs.mkdir()
-        for name in ("ringfort", "ringfort-init", "ringfort-unwalled"):
+        for name in ("ringfort", "ringfort-init", "ringfort-unwalled", "ringfort-warden"):
             shutil.copy(BUILD / name, programs)
         self.ringfort = str(programs / "ringfort")
         self.inject = str(programs / "inject")
@@ -373,7 +373,9 @@ class Stage:
             return {"lock " + " ".join(line.split()[1:]) for line in file if f":{inode} " in line}
 
     # What stays once the first box has run, and is no box's.
-    STAYS = re.compile(r"file (/run/ringfort|.*/runtime/ringfort)(/(boxes|uids))?$|file .*/report$")
+    # A warden that was killed leaves its socket, which the next one takes away.
+    STAYS = re.compile(r"file (/run/ringfort|.*/runtime/ringfort)(/(boxes|uids|warden\.(lock|sock|self|self\.new)))?$"
+                       r"|file .*/(client-)?report$")
 
     def leftovers(self):
         return {word for word in self.look() - self.before if not self.STAYS.match(word)}
