@@ -84,7 +84,7 @@ lint: build ## check layout, common mistakes and the shape of the tree
 	@scripts/lint
 
 format: ## lay out the C sources with clang-format
-	@find src tests bench -name '*.[ch]' -print0 | xargs -0 clang-format -i
+	@find src include tests bench examples/library -name '*.[ch]' -print0 | xargs -0 clang-format -i
 
 docs: build ## write docs/cli.md anew from the table of commands
 	@$(PYTHON) -B packaging/reference.py --page build/packaging/help.json >docs/cli.md.new

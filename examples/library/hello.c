@@ -4,7 +4,8 @@
 
 int main(void)
 {
-	const char *argv[] = { "python3", "-c", "import os; print(6 * 7, os.listdir('/home/box'))", NULL };
+	const char *argv[] = { "python3", "-c", "import os; print(6 * 7, os.listdir('/home/box'))",
+			       NULL };
 	struct ringfort_error error = RINGFORT_ERROR_INIT;
 	struct ringfort_run run = RINGFORT_RUN_INIT;
 	struct ringfort_result result = RINGFORT_RESULT_INIT;

@@ -5,7 +5,8 @@
 
 int main(void)
 {
-	const char *argv[] = { "sh", "-c", "trap 'echo not yet' TERM; while :; do sleep 0.1; done", NULL };
+	const char *argv[] = { "sh", "-c", "trap 'echo not yet' TERM; while :; do sleep 0.1; done",
+			       NULL };
 	struct ringfort_error error = RINGFORT_ERROR_INIT;
 	struct ringfort_run run = RINGFORT_RUN_INIT;
 	struct ringfort_result result = RINGFORT_RESULT_INIT;

@@ -58,7 +58,9 @@ struct ringfort_error {
 	char remedy[512];  /* what to do about it, or "" */
 };
 
+/* clang-format off */
 #define RINGFORT_ERROR_INIT { sizeof(struct ringfort_error), 0, 0, 0, { 0 }, { 0 } }
+/* clang-format on */
 
 /* ------------------------------------------------------------- policies */
 
@@ -87,18 +89,20 @@ RINGFORT_API void ringfort_policy_free(struct ringfort_policy *policy);
 struct ringfort;
 
 enum ringfort_kind {
-	RINGFORT_PRIVATE,  /* a warden of this fort's own, started now; it ends with the fort */
+	RINGFORT_PRIVATE, /* a warden of this fort's own, started now; it ends with the fort */
 	RINGFORT_STANDING /* the user's, started with `ringfort warden` */
 };
 
 struct ringfort_open {
 	size_t size; /* of this struct: set by RINGFORT_OPEN_INIT */
 	enum ringfort_kind kind;
-	const char *warden; /* absolute path of a private one; NULL: $RINGFORT_WARDEN, or the installed one */
+	const char *warden; /* path of a private one; NULL: $RINGFORT_WARDEN, or the installed */
 	int timeout_ms;     /* how long it may take to answer; 0: ten seconds */
 };
 
+/* clang-format off */
 #define RINGFORT_OPEN_INIT { sizeof(struct ringfort_open), RINGFORT_PRIVATE, 0, 0 }
+/* clang-format on */
 
 /* Opens a fort; `options` may be NULL.  Gives `*ret_fort`. */
 RINGFORT_API int ringfort_open(const struct ringfort_open *options, struct ringfort **ret_fort,
@@ -125,18 +129,20 @@ typedef void ringfort_output_fn(void *data, int stream, const char *bytes, size_
 struct ringfort_run {
 	size_t size;             /* of this struct: set by RINGFORT_RUN_INIT */
 	const char *const *argv; /* NULL-ended: the program and its arguments */
-	const char *const *env;  /* NULL-ended "K=V": set in the box besides what the policy sets; or NULL */
+	const char *const *env;  /* NULL-ended "K=V": set besides what the policy sets; or NULL */
 	const char *cwd;         /* the caller's working directory; NULL: what it is */
-	const char *input;       /* given on stdin, then its end (borrows until the end of the box) */
+	const char *input; /* given on stdin, then its end (borrows until the end of the box) */
 	size_t input_len;
 	int input_fd;                  /* read for stdin instead (borrows), or -1 */
 	int output_fd[2];              /* where stdout and stderr are written (borrows), or -1 */
-	ringfort_output_fn *on_output; /* called with those that have no descriptor; NULL: they are kept */
+	ringfort_output_fn *on_output; /* called with those without one; NULL: they are kept */
 	void *data;                    /* for on_output */
-	int wants_denials;             /* list what the kernel refused, as --json does (root only) */
+	int wants_denials; /* list what the kernel refused, as --json does (root only) */
 };
 
+/* clang-format off */
 #define RINGFORT_RUN_INIT { sizeof(struct ringfort_run), 0, 0, 0, 0, 0, -1, { -1, -1 }, 0, 0, 0 }
+/* clang-format on */
 
 /*
  * Starts a program under a policy (NULL: the defaults) and returns at once.  Gives `*ret_box`.  What
@@ -191,8 +197,8 @@ RINGFORT_API const char *ringfort_status_name(enum ringfort_status status);
 struct ringfort_result {
 	size_t size; /* of this struct: set by RINGFORT_RESULT_INIT */
 	enum ringfort_status status;
-	int exit_code; /* of the program, or -1 */
-	int signal;    /* that ended the program, or 0 */
+	int exit_code;  /* of the program, or -1 */
+	int signal;     /* that ended the program, or 0 */
 	int shell_code; /* what `ringfort run` would exit with */
 	uint64_t wall_ns, cpu_ns, start_ns;
 	uint64_t memory_peak, pids_peak, disk_bytes;
@@ -205,14 +211,17 @@ struct ringfort_result {
 	const char *remedy;
 };
 
-#define RINGFORT_RESULT_INIT { sizeof(struct ringfort_result), RINGFORT_OK, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-	{ 0, 0 }, { 0, 0 }, { 0, 0 }, 0, 0, 0 }
+/* clang-format off */
+#define RINGFORT_RESULT_INIT { sizeof(struct ringfort_result), RINGFORT_OK, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+	0, { 0, 0 }, { 0, 0 }, { 0, 0 }, 0, 0, 0 }
+/* clang-format on */
 
 /*
  * What it came to, once ringfort_wait() has returned 1; -EBUSY before.  What it points to is borrowed
  * from the box.
  */
-RINGFORT_API int ringfort_result(const struct ringfort_box *box, struct ringfort_result *ret_result);
+RINGFORT_API int ringfort_result(const struct ringfort_box *box,
+				 struct ringfort_result *ret_result);
 
 /*
  * All of it as the JSON document that `ringfort run --json` prints (docs/result.md); NULL before the
