@@ -13,6 +13,8 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
+import textwrap
 import time
 
 USER_ID = 12345  # as in tests/conftest.py
@@ -147,16 +149,15 @@ class Warden:
             os.kill(self.pid, number)
         return self.process.wait(20)
 
-    def connect(self):
-        """A bare connection to the socket, for whoever speaks the protocol itself.  As root only in root's."""
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        sock.settimeout(20)
-        folder = os.open(self.folder, os.O_PATH | os.O_DIRECTORY)
-        try:
-            sock.connect(f"/proc/self/fd/{folder}/warden.sock")
-        finally:
-            os.close(folder)
-        return sock
+    def python(self, code, *args, wrap=(), timeout=60):
+        """Runs Python code, with all of this file before it, as a client that speaks the protocol itself: it must
+        be who and where the warden is.  connect() gives a connection.  Gives what it printed."""
+        source = pathlib.Path(__file__).read_text() + textwrap.dedent(code)
+        done = subprocess.run([*self.before_in("/"), *wrap, "/usr/bin/python3", "-c", source,
+                               "/run/ringfort" if self.enter else str(self.folder), *map(str, args)],
+                              env=self.env, cwd="/", capture_output=True, text=True, timeout=timeout, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def close(self):
         try:
@@ -173,6 +174,18 @@ class Warden:
 
     def __exit__(self, *why):
         self.close()
+
+
+def connect():
+    """A bare connection to the socket in the folder that is the first argument."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    folder = os.open(sys.argv[1], os.O_PATH | os.O_DIRECTORY)
+    try:
+        sock.connect(f"/proc/self/fd/{folder}/warden.sock")
+    finally:
+        os.close(folder)
+    sock.settimeout(20)
+    return sock
 
 
 # --- the protocol, as docs/protocols/warden.md has it ---

@@ -32,7 +32,6 @@
 #define AHEAD_MOST  256
 #define BACKLOG     128
 #define SOCKET_NAME "warden.sock"
-#define LOCK_NAME   "warden.lock"
 
 struct settings {
 	bool is_private, is_standing;
@@ -109,18 +108,15 @@ static int read_ceiling(int fd, struct rf_policy **ret_policy, struct rf_err *er
 	return code;
 }
 
-/* Its socket, where no other warden of this user's has one. */
-static int listen_in(int run, int *ret_lock, struct rf_err *err)
+/* Its socket, where no other warden of this user's has one: who stands holds the folder's lock. */
+static int listen_in(int run, struct rf_err *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	RF_AUTO_FD int fd = -1;
 	mode_t mask;
 	int code;
 
-	*ret_lock = openat(run, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (*ret_lock < 0)
-		return rf_fail(err, -errno, "make " LOCK_NAME);
-	if (flock(*ret_lock, LOCK_EX | LOCK_NB) < 0) {
+	if (flock(run, LOCK_EX | LOCK_NB) < 0) {
 		rf_fail_say(err, -EBUSY, "a warden of this user's is there already");
 		return rf_fail_hint(err, "every `ringfort run` uses it; end it with SIGTERM to "
 					 "start another");
@@ -178,7 +174,6 @@ static int serve(const struct settings *settings, struct rf_err *err)
 		.ahead = settings->ahead,
 	};
 	RF_AUTO_FD int run = -1;
-	RF_AUTO_FD int lock = -1;
 	struct rf_policy *ceiling = NULL;
 	struct rf_janitor janitor = { .life = -1 };
 	struct rf_peer self = { 0 };
@@ -187,13 +182,14 @@ static int serve(const struct settings *settings, struct rf_err *err)
 	find_init(init_path, sizeof(init_path));
 	if (settings->is_private && options.owner < 0)
 		return rf_fail(err, -errno, "find the owner's connection");
-	close(OWNER_FD);
+	if (settings->is_private)
+		close(OWNER_FD);
 	if (read_ceiling(settings->ceiling, &ceiling, err) < 0)
 		return rf_fail_in(err, "the ceiling");
 	options.ceiling = ceiling;
 	if (settings->is_standing) {
 		run = rf_record_open_run(err);
-		options.listener = run < 0 ? run : listen_in(run, &lock, err);
+		options.listener = run < 0 ? run : listen_in(run, err);
 		if (options.listener < 0 || rf_peer_note_self(&self, err) < 0 ||
 		    rf_peer_write(run, &self, err) < 0)
 			return err->code;

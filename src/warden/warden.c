@@ -30,6 +30,7 @@ struct warden {
 	struct rf_peer peer; /* what we are, and who asks must be */
 	struct client *clients;
 	size_t client_count;
+	int spare; /* a descriptor that does nothing but be there */
 	struct rf_event *tend_timer;
 	struct rf_buf in, out; /* of one message at a time */
 	bool is_lesser;        /* this machine gives no full boxes */
@@ -276,6 +277,26 @@ static void on_message(void *data, int what)
 		hang_up(client);
 }
 
+/* Without a descriptor for it, who waits would be reported again and again: the spare one is for that. */
+static void turn_away(struct warden *warden)
+{
+	struct rf_err err = RF_ERR_INIT, ignored;
+	int fd;
+
+	if (errno != EMFILE && errno != ENFILE)
+		return;
+	rf_fd_done(&warden->spare);
+	fd = accept4(warden->options->listener, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0) {
+		rf_fail_say(&err, -EMFILE, "the warden has no more room for descriptors");
+		rf_fail_hint(&err,
+			     "start it with a higher `ulimit -n`, or run it with --no-warden");
+		rf_wire_refuse(fd, 0, &err, &ignored);
+		close(fd);
+	}
+	warden->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 static void on_connection(void *data, int what)
 {
 	struct warden *warden = data;
@@ -284,8 +305,10 @@ static void on_connection(void *data, int what)
 	pid_t pid;
 
 	(void)what;
-	if (fd < 0)
+	if (fd < 0) {
+		turn_away(warden);
 		return;
+	}
 	if (rf_peer_check(fd, &warden->peer, &pid, &err) < 0 ||
 	    admit(warden, &fd, pid, false, &err) < 0)
 		rf_wire_refuse(fd, 0, &err, &ignored);
@@ -325,6 +348,15 @@ static void on_signal(void *data, int signal)
 	rf_loop_stop(warden->loop);
 }
 
+/* Each run takes some descriptors; what a box may have is another matter (rlimit.h). */
+static void allow_many_files(const struct rf_work_self *self)
+{
+	struct rlimit files = self->rlimits[RLIMIT_NOFILE];
+
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int start(struct warden *warden, struct rf_err *err)
 {
 	const struct rf_warden_options *options = warden->options;
@@ -335,11 +367,13 @@ static int start(struct warden *warden, struct rf_err *err)
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &ends, NULL) < 0)
 		return rf_fail(err, -errno, "hold signals");
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	rf_work_note_self(&warden->self);
+	allow_many_files(&warden->self);
 	if (rf_peer_note_self(&warden->peer, err) < 0)
 		return err->code;
 	warden->is_lesser = rf_lesser_try_full(&why) < 0;
@@ -376,15 +410,17 @@ static void dismiss(struct warden *warden)
 
 int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 {
-	struct warden warden = { .options = options };
+	struct warden warden = { .options = options, .spare = -1 };
 	int code;
 
+	warden.spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	rf_buf_init(&warden.in, RF_WIRE_ROOM);
 	rf_buf_init(&warden.out, RF_WIRE_BODY);
 	code = start(&warden, err);
 	if (code == 0)
 		code = rf_loop_run(warden.loop, err);
 	dismiss(&warden);
+	rf_fd_done(&warden.spare);
 	rf_yard_free(warden.yard);
 	rf_lore_free(warden.lore);
 	rf_loop_free(warden.loop);

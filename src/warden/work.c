@@ -37,7 +37,7 @@ static void note_limits(struct rf_work *work, const struct rf_work_order *order,
 			const struct rf_work_self *self)
 {
 	const struct rf_errand *errand = order->errand;
-	bool is_other = false;
+	bool is_other = work->plan->limits[RF_LIMIT_OPEN_FILES] == RF_LIMIT_NONE;
 
 	for (int i = 0; i < RLIM_NLIMITS; i++) {
 		work->most[i] = (struct rlimit){ errand->rlimits[i].soft, errand->rlimits[i].hard };
