@@ -1,8 +1,8 @@
 """The contenders of bench/run: Ringfort, the program alone, and what others contain programs with.
 
 All are given the same work: no network, a read-only root with the host's /usr, a /tmp of their own.
-What each raises beyond that differs, and `raises` says it.  A peer runs as its own documentation has
-it; where this machine needs a flag for it to start at all, the flag is here with its reason.
+What each raises beyond that differs, and `raises` says it.  A peer runs as its own documentation
+has it; where this machine needs a flag for it to start at all, the flag is here with its reason.
 """
 import dataclasses
 import json
@@ -34,6 +34,7 @@ class Contender:
     after: object = None     # (place) -> None
     held: object = None      # words -> words for a box that is to stay, where they differ
     room: str = ""           # commands that arrange the mounts of a namespace for it to run in
+    rest_ms: int = 0         # how long something of it works on after the command has ended
     for_users: bool = False  # an ordinary user can run it as it is
     version: object = None   # () -> its version
 
@@ -56,7 +57,7 @@ class Place:
                 "DOCKER_HOST": f"unix://{self.folder}/docker/sock"}
 
     def room(self, contender):
-        """The process whose mount namespace a contender runs in, or None; made when first asked for."""
+        """The process in whose mount namespace a contender runs, or None; made when first asked for."""
         if not contender.room or os.geteuid():
             return None
         if contender.name not in self.rooms:
@@ -113,8 +114,8 @@ def runsc_version():
 
 # --- our own standing warden ---
 
-# A folder for its socket that nobody else sees: the machine's other boxes go on without it.  What all
-# boxes of root must agree upon stays where it is.
+# A folder for its socket that nobody else sees: the machine's other boxes go on without it.  What
+# all boxes of root must agree upon stays where it is.
 WARDEN_ROOM = """
 	mkdir -p -m 700 /run/ringfort/boxes && touch /run/ringfort/uids &&
 	mount --bind /run/ringfort "$HOME" && mount -t tmpfs -o mode=700 none /run/ringfort &&
@@ -209,7 +210,7 @@ def docker_before(place):
     folder.mkdir()
     place.run("tar", "-C", make_root(place), "-cf", place.folder / "image.tar", ".")
     with open(folder / "log", "wb") as log:
-        # No bridge and no rules of a firewall: the boxes have no network, and the machine's is not ours.
+        # No bridge and no firewall's rules: the boxes have no network, and the machine's is not ours.
         place.daemon = subprocess.Popen(
             [found("dockerd"), "--bridge=none", "--iptables=false", "--ip6tables=false",
              # Root without CAP_SYS_RESOURCE can't raise its limits, which is the default.
@@ -252,7 +253,8 @@ def srt_script():
 
 def npm_version(package):
     def ask():
-        return json.loads((PEERS / f"npm/node_modules/{package}/package.json").read_text())["version"]
+        path = PEERS / "npm/node_modules" / package / "package.json"
+        return json.loads(path.read_text())["version"]
     return ask
 
 
@@ -292,7 +294,7 @@ TABLE = [
     Contender("**ringfort run, with a warden**", "the same, and the next box stands ready",
               lambda program, place, number: [place.ringfort, "run", "--", *program],
               (ringfort_warden,), "make build", before=warden_before, room=WARDEN_ROOM,
-              for_users=True),
+              rest_ms=10, for_users=True),
     Contender("bwrap, comparable mounts", "namespaces, mounts", bwrap_most, ("bwrap",), APT,
               for_users=True, version=version_of("bwrap")),
     Contender("bwrap, fewest mounts", "namespaces, mounts",

@@ -1,7 +1,7 @@
 """Tables in Markdown, and their places in docs/benchmarks.md.
 
-A place is what stands between two comments, <!-- bench NAME --> and <!-- end -->.  What people wrote
-around them stays.
+A place is what stands between two comments, <!-- bench NAME --> and <!-- end -->.  What people
+wrote around them stays.
 """
 import re
 
@@ -16,9 +16,8 @@ def table(head, rows):
 
 def figure(value):
     """A number with about three digits that count."""
-    if value is None:
-        return None
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{digits}f}"
 
 
 def write(path, tables):

@@ -3,14 +3,15 @@
  *
  *     bench-start [-q SECONDS] CONTENDER...               the time that one run takes
  *     bench-start -s SECONDS -w WORKERS CONTENDER...      runs a second, for one contender at a time
- *     CONTENDER:  ::: [rounds=N] [in=PID] PROGRAM ARGUMENT...
+ *     CONTENDER:  ::: [rounds=N] [rest=MS] [in=PID] PROGRAM ARGUMENT...
  *
  * Every round runs each contender once, so that noise falls on all alike; one with fewer rounds than
  * the others has them spread over the whole.  Before every twentieth round it waits for a quiet
- * machine, all in all no longer than -q says.  A contender with in=PID runs in the mount namespace of
- * that process, for one that must not see what is mounted here.  The first "{n}" in a word becomes the
- * number of the worker, for tools that want a name for each box.  Prints a line of JSON for each
- * contender, in their order.
+ * machine, all in all no longer than -q says.  After a contender with rest=MS it waits so long: something
+ * of that one works on when the command has ended, and the next is not to pay for it.  One with in=PID
+ * runs in the mount namespace of that process, because it must not see what is mounted here.  The first
+ * "{n}" in a word becomes the number of the worker, for tools that want a name for each box.  Prints a
+ * line of JSON for each contender, in their order.
  *
  * In C, and with posix_spawn() of a small process: the caller's own size would else be part of what
  * is measured.
@@ -37,7 +38,8 @@
 static struct contender {
 	char **argv; /* points into main()'s, ends with NULL */
 	int rounds;
-	int ns; /* the mount namespace to run in, or -1 */
+	int ns;      /* the mount namespace to run in, or -1 */
+	int rest_ms; /* after each run */
 	double ms[MAX_ROUNDS];
 	int done, failed;
 } contenders[MAX_CONTENDERS];
@@ -174,6 +176,7 @@ static void run_in_round(struct contender *c, int round, int rounds)
 	ms = run_once(c->argv);
 	if (c->ns >= 0)
 		go(our_ns);
+	usleep((useconds_t)c->rest_ms * 1000);
 	if (ms < 0)
 		c->failed++;
 	else
@@ -281,13 +284,15 @@ static void read_contenders(char **word)
 		for (; *word; word++) {
 			if (!strncmp(*word, "rounds=", 7))
 				c->rounds = atoi(*word + 7);
+			else if (!strncmp(*word, "rest=", 5))
+				c->rest_ms = atoi(*word + 5);
 			else if (!strncmp(*word, "in=", 3))
 				c->ns = open_ns(*word + 3);
 			else
 				break;
 		}
-		if (c->rounds < 1 || c->rounds > MAX_ROUNDS)
-			die("from 1 to 5000 rounds");
+		if (c->rounds < 1 || c->rounds > MAX_ROUNDS || c->rest_ms < 0 || c->rest_ms > 999)
+			die("from 1 to 5000 rounds, and less than a second of rest");
 		c->argv = word;
 		while (*word && strcmp(*word, ":::") != 0)
 			word++;
