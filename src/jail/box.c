@@ -411,7 +411,7 @@ static long make_child(struct rf_box *box)
 	};
 	long pid;
 
-	if (box->cgroup.dirs[RF_GROUP_UNIFIED] >= 0) {
+	if (box->cgroup.dirs[RF_GROUP_UNIFIED] >= 0 && !rf_wall_is_left_out("cgroup")) {
 		args.flags |= RF_CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)box->cgroup.dirs[RF_GROUP_UNIFIED];
 	}

@@ -22,6 +22,8 @@ def test_bounces(attack, scene, request):
     args = attack.args(scene)
     said = scene.in_box(attack.run, *args, options=attack.options)
     assert not attack.judge(scene, said), f"the deed was done: {said}"
+    if said.code == 126 and said.word == "nothing" and "this machine lacks" in said.err:
+        pytest.skip(f"there is no such box on this machine: {said.err}")
     assert said.word in attack.expect.split("|"), said
     assert scene.secret not in said.out or scene.stdout_file, said
 
