@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/kernel.h"
+
 void rf_fd_done(int *fd)
 {
 	int saved = errno;
@@ -59,29 +61,37 @@ ssize_t rf_fd_read(int fd, void *data, size_t size)
 	return (ssize_t)have;
 }
 
+/* These two leave errno alone: they are used beside others who look at it (jail/hands.h). */
+
 ssize_t rf_fd_read_text(int dir, const char *path, char *text, size_t size)
 {
-	RF_AUTO_FD int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
+	long fd = RF_KERNEL_RAW(SYS_openat, dir, (long)path, O_RDONLY | O_CLOEXEC, 0), n;
+	size_t have = 0;
 
 	if (fd < 0)
-		return -errno;
-	n = rf_fd_read(fd, text, size - 1);
-	if (n >= 0)
-		text[n] = '\0';
-	return n;
+		return fd;
+	do {
+		n = RF_KERNEL_RAW(SYS_read, fd, (long)(text + have), (long)(size - 1 - have));
+		have += n > 0 ? (size_t)n : 0;
+	} while (n == -EINTR || (n > 0 && have < size - 1));
+	RF_KERNEL_RAW(SYS_close, fd);
+	if (n < 0)
+		return n;
+	text[have] = '\0';
+	return (ssize_t)have;
 }
 
 int rf_fd_write_text(int dir, const char *path, const char *text)
 {
-	RF_AUTO_FD int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
+	long fd = RF_KERNEL_RAW(SYS_openat, dir, (long)path, O_WRONLY | O_CLOEXEC, 0);
 	size_t len = strlen(text);
-	ssize_t n;
+	long n;
 
 	if (fd < 0)
-		return -errno;
-	n = write(fd, text, len);
+		return (int)fd;
+	n = RF_KERNEL_RAW(SYS_write, fd, (long)text, (long)len);
+	RF_KERNEL_RAW(SYS_close, fd);
 	if (n < 0)
-		return -errno;
+		return (int)n;
 	return (size_t)n == len ? 0 : -EIO;
 }

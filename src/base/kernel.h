@@ -97,6 +97,8 @@ static inline long rf_kernel_raw(long nr, const long args[4])
 #endif
 }
 
+#define RF_KERNEL_RAW(nr, ...) rf_kernel_raw(nr, (const long[4]){ __VA_ARGS__ })
+
 static inline int rf_kernel_open_tree(int dir, const char *path, unsigned flags)
 {
 	return (int)syscall(RF_NR_OPEN_TREE, dir, path, flags);

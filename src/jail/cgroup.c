@@ -27,7 +27,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/kernel.h"
 #include "jail/box.h"
+#include "jail/hands.h"
 #include "jail/parts.h"
 #include "jail/record.h"
 
@@ -212,17 +214,21 @@ static int make_group(struct rf_box *box, enum rf_group group, const char *paren
 {
 	struct rf_cgroup *cgroup = &box->cgroup;
 	char path[sizeof(cgroup->paths[group])];
+	int code;
 
 	if (snprintf(path, sizeof(path), "%s/ringfort-%s", parent, box->id) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	/* Known before it is there, so that a launcher killed right now leaves nothing unknown. */
 	if (rf_record_cgroup(box, path) < 0)
 		return -EIO;
-	if (mkdir(path, 0755) < 0)
-		return -errno;
+	code = (int)RF_KERNEL_RAW(SYS_mkdirat, AT_FDCWD, (long)path, 0755);
+	if (code < 0)
+		return code;
 	memcpy(cgroup->paths[group], path, sizeof(path));
-	cgroup->dirs[group] = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return cgroup->dirs[group] < 0 ? -errno : 0;
+	code = (int)RF_KERNEL_RAW(SYS_openat, AT_FDCWD, (long)path,
+				  O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cgroup->dirs[group] = code < 0 ? -1 : code;
+	return code < 0 ? code : 0;
 }
 
 static bool write_number(int dir, const char *file, uint64_t value)
@@ -233,11 +239,15 @@ static bool write_number(int dir, const char *file, uint64_t value)
 	return rf_fd_write_text(dir, file, text) == 0;
 }
 
+static bool is_there(int dir, const char *file)
+{
+	return RF_KERNEL_RAW(SYS_faccessat, dir, (long)file, F_OK) != -ENOENT;
+}
+
 /* The same of a file that not every kernel has: true, too, where there is none. */
 static bool write_if_there(int dir, const char *file, uint64_t value)
 {
-	return write_number(dir, file, value) ||
-	       (faccessat(dir, file, F_OK, 0) < 0 && errno == ENOENT);
+	return write_number(dir, file, value) || !is_there(dir, file);
 }
 
 /* Pid 1 counts as one of the group's, the plan counts the program's own. */
@@ -272,7 +282,7 @@ static void limit_v1(struct rf_cgroup *cgroup, const struct rf_plan *plan)
 			write_number(memory, "memory.limit_in_bytes", bytes) &&
 			write_if_there(memory, "memory.kmem.tcp.limit_in_bytes", bytes / 8) &&
 			write_if_there(memory, "memory.memsw.limit_in_bytes", bytes);
-		if (faccessat(memory, "memory.memsw.limit_in_bytes", F_OK, 0) < 0)
+		if (!is_there(memory, "memory.memsw.limit_in_bytes"))
 			rf_fd_write_text(memory, "memory.swappiness", "0");
 	}
 	if (cgroup->dirs[RF_GROUP_PIDS] >= 0)
@@ -309,30 +319,46 @@ static bool shares_directory(const char *group, const char *parent)
 	return strncmp(group, parent, len) == 0 && group[len] == '/';
 }
 
-int rf_cgroup_raise(struct rf_box *box, struct rf_err *err)
+/* The groups that the box's lie beneath, as /proc tells them; of the box that is being made. */
+static char beneath[4096];
+
+void rf_cgroup_make(struct rf_box *box)
 {
 	struct rf_cgroup *cgroup = &box->cgroup;
-	char text[4096], path[256], whose[32] = "/proc/self/cgroup";
+	char path[256];
+
+	for (int i = RF_GROUP_MEMORY; i < RF_GROUP_COUNT; i++) {
+		if (!own_path(beneath, (enum rf_group)i, path, sizeof(path)))
+			continue;
+		if (i == RF_GROUP_CPUACCT && shares_directory(cgroup->paths[RF_GROUP_CPU], path)) {
+			int fd = (int)RF_KERNEL_RAW(SYS_fcntl, cgroup->dirs[RF_GROUP_CPU],
+						    F_DUPFD_CLOEXEC, 3);
+
+			cgroup->dirs[i] = fd < 0 ? -1 : fd;
+		} else if (i != RF_GROUP_CPUACCT || needs_cputime(box->plan)) {
+			make_group(box, (enum rf_group)i, path);
+		}
+	}
+	limit_v1(cgroup, box->plan);
+}
+
+int rf_cgroup_raise(struct rf_box *box, struct rf_err *err)
+{
+	char path[256], whose[32] = "/proc/self/cgroup";
 
 	(void)err; /* what can't be had here is graded, and the plan decides on the grades */
 	if (box->group_of)
 		snprintf(whose, sizeof(whose), "/proc/%d/cgroup", (int)box->group_of);
-	if (rf_fd_read_text(AT_FDCWD, whose, text, sizeof(text)) < 0)
-		return 0;
-	if (find_unified(text, path, sizeof(path)) &&
+	if (rf_fd_read_text(AT_FDCWD, whose, beneath, sizeof(beneath)) < 0)
+		beneath[0] = '\0';
+	if (find_unified(beneath, path, sizeof(path)) &&
 	    make_group(box, RF_GROUP_UNIFIED, path) == 0) {
-		limit_unified(cgroup, box->plan);
+		limit_unified(&box->cgroup, box->plan);
+		rf_hands_make_groups(box, false);
 		return 0;
 	}
-	for (int i = RF_GROUP_MEMORY; i < RF_GROUP_COUNT; i++) {
-		if (!own_path(text, (enum rf_group)i, path, sizeof(path)))
-			continue;
-		if (i == RF_GROUP_CPUACCT && shares_directory(cgroup->paths[RF_GROUP_CPU], path))
-			cgroup->dirs[i] = fcntl(cgroup->dirs[RF_GROUP_CPU], F_DUPFD_CLOEXEC, 3);
-		else if (i != RF_GROUP_CPUACCT || needs_cputime(box->plan))
-			make_group(box, (enum rf_group)i, path);
-	}
-	limit_v1(cgroup, box->plan);
+	if (!rf_hands_make_groups(box, true))
+		rf_cgroup_make(box);
 	return 0;
 }
 

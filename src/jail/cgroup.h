@@ -47,6 +47,12 @@ bool rf_cgroup_is_used(const struct rf_cgroup *cgroup);
 int rf_cgroup_raise(struct rf_box *box, struct rf_err *err);
 int rf_cgroup_enter(struct rf_box *box, struct rf_err *err);
 
+/*
+ * The part of rf_cgroup_raise() that takes long, which others may do (hands.h): makes and limits the
+ * groups of version 1.  Leaves errno alone, and touches nothing of the box but its `cgroup`.
+ */
+void rf_cgroup_make(struct rf_box *box);
+
 /* Asks the kernel whether the calling process is in every group that was made. */
 int rf_cgroup_prove(const struct rf_box *box, struct rf_err *err);
 

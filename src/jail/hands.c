@@ -9,8 +9,10 @@
  *
  * They are a process of their own, because a network namespace is a process's, that shares the
  * launcher's memory and descriptors, because a copy would cost more than what is gained.  The launcher
- * goes on working meanwhile.  So nothing of libc is called here: errno is the launcher's, too.  They
+ * goes on working meanwhile.  So nothing is called here that sets errno: it is the launcher's, too.  They
  * touch `hands`, their stack and what they make, and die with the launcher.
+ *
+ * Root's groups of version 1 are made by them as well, as soon as the box has its record.
  *
  * Last, they detach the old root, which makes the kernel wait for a grace period of RCU: they enter the
  * child's mount namespace, where they find themselves at the top of what it was, and go on only if that is
@@ -45,39 +47,50 @@
 #include "base/kernel.h"
 #include "jail/source.h"
 
-#define HOLDERS      2 /* user namespaces made ahead: of the working directory's owner, and the last */
-#define FUTEX_WAIT   0
-#define FUTEX_WAKE   1
-#define RAW(nr, ...) rf_kernel_raw(nr, (const long[4]){ __VA_ARGS__ })
+#define HOLDERS    2 /* user namespaces made ahead: of the working directory's owner, and the last */
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+#define RAW        RF_KERNEL_RAW
 
 enum progress {
 	DEAD,
 	AT_WORK,
 	HOLDING,
-	NET = HOLDING + HOLDERS,
+	GROUPS = HOLDING + HOLDERS,
+	NET,
 	LEFT,
 };
 
 /* Jobs: one for each holder, and these.  Each is done by whoever takes it first. */
 enum {
-	JOB_NET = HOLDERS,
+	JOB_GROUPS = HOLDERS,
+	JOB_NET,
 	JOB_LEAVE,
 	JOBS
 };
 
+enum owner {
+	NOBODY,
+	HANDS,
+	OTHERS, /* the launcher or the child */
+};
+
 static struct {
-	char stack[4096] __attribute__((aligned(16)));
+	char stack[32768] __attribute__((aligned(16))); /* of which most is never touched */
 	char holder_stacks[HOLDERS][1024] __attribute__((aligned(16)));
 	int32_t progress;     /* enum progress, a futex; HOLDING + n: n+1 holders are there */
+	int32_t may_group;    /* a futex: it is known beneath which groups the box's go */
 	int32_t may_enter;    /* a futex: the child's user namespace has its maps */
 	int32_t has_pivoted;  /* a futex: the old root can be left */
 	const int32_t *child; /* the child's pidfd */
+	struct rf_box *box;   /* of which they touch `cgroup`, while that is theirs */
+	bool are_groups_due;  /* and have been asked to */
 	uint64_t cpus[RF_ORDERS_CPUS]; /* the launcher's, before it stays on one */
 	pid_t launcher;
 	pid_t holders[HOLDERS];
-	int wanted, given; /* holders; how many of them the launcher has asked for */
-	bool taken[JOBS];
-	bool is_owed; /* they have taken it upon them to leave the old root */
+	int wanted, given;    /* holders; how many of them the launcher has asked for */
+	uint8_t owners[JOBS]; /* enum owner: who does it */
+	bool is_owed;         /* they have taken it upon them to leave the old root */
 	bool is_root, has_loopback, has_net;
 } hands;
 
@@ -126,9 +139,12 @@ static void hold_namespace(void *data)
 }
 
 /* True for the first of us who wants to do a job. */
-static bool take(int job)
+static bool take(int job, enum owner who)
 {
-	return !__atomic_exchange_n(&hands.taken[job], true, __ATOMIC_ACQ_REL);
+	uint8_t nobody = NOBODY;
+
+	return __atomic_compare_exchange_n(&hands.owners[job], &nobody, (uint8_t)who, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 static void make_holder(int i)
@@ -176,7 +192,7 @@ static void leave_old_root(const struct stat *ours)
 	/* In a chroot, we would come out above it: that one leaves the child. */
 	if (RAW(SYS_setns, *hands.child, CLONE_NEWNS) < 0 || /* Linux 5.8 */
 	    RAW(SYS_newfstatat, AT_FDCWD, (long)"/", (long)&st, 0) < 0 ||
-	    st.st_dev != ours->st_dev || st.st_ino != ours->st_ino || !take(JOB_LEAVE))
+	    st.st_dev != ours->st_dev || st.st_ino != ours->st_ino || !take(JOB_LEAVE, HANDS))
 		return;
 	if (RAW(SYS_umount2, (long)"/", MNT_DETACH) < 0)
 		leave(); /* which the child sees, and fails */
@@ -192,14 +208,20 @@ static void work(void *data)
 	if (RAW(SYS_newfstatat, AT_FDCWD, (long)"/", (long)&root, 0) < 0)
 		leave();
 	for (int i = 0; i < hands.wanted; i++)
-		if (take(i))
+		if (take(i, HANDS))
 			make_holder(i);
-	if (!hands.is_root) {
+	if (hands.is_root) {
+		wait_until(&hands.may_group);
+		if (take(JOB_GROUPS, HANDS)) {
+			rf_cgroup_make(hands.box);
+			step_on(GROUPS);
+		}
+	} else {
 		wait_until(&hands.may_enter);
 		if (RAW(SYS_setns, *hands.child, CLONE_NEWUSER) < 0) /* Linux 5.8 */
 			leave();
 	}
-	if (hands.has_net && take(JOB_NET))
+	if (hands.has_net && take(JOB_NET, HANDS))
 		make_net();
 	leave_old_root(&root);
 	/* It wakes when pid 1 is there, and had better do its own work elsewhere than in its way. */
@@ -217,7 +239,7 @@ static bool wait_for(const struct rf_box *box, int job, int32_t progress)
 {
 	int32_t now;
 
-	if (box->hands <= 0 || take(job))
+	if (box->hands <= 0 || take(job, OTHERS) || hands.owners[job] != HANDS)
 		return false;
 	while ((now = __atomic_load_n(&hands.progress, __ATOMIC_ACQUIRE)) < progress && now != DEAD)
 		sleep_on(&hands.progress, now);
@@ -261,14 +283,16 @@ void rf_hands_start(struct rf_box *box)
 	if (hands.progress != DEAD || !has_two_processors())
 		return;
 	hands.progress = AT_WORK;
-	hands.may_enter = hands.has_pivoted = 0;
+	hands.may_group = hands.may_enter = hands.has_pivoted = 0;
+	hands.are_groups_due = false;
+	hands.box = box;
 	hands.is_owed = false;
 	hands.child = &box->pidfd;
 	hands.launcher = getpid();
 	hands.wanted = box->is_root ? 1 + has_owners(box->plan) : 0;
 	hands.given = 0;
 	memset(hands.holders, 0, sizeof(hands.holders));
-	memset(hands.taken, 0, sizeof(hands.taken));
+	memset(hands.owners, NOBODY, sizeof(hands.owners));
 	hands.is_root = box->is_root;
 	hands.has_net = box->plan->link == RF_LINK_NONE;
 	hands.has_loopback = box->plan->has_loopback;
@@ -297,6 +321,29 @@ static void raise_flag(const struct rf_box *box, int32_t *flag)
 	RAW(SYS_futex, (long)flag, FUTEX_WAKE, 1);
 }
 
+bool rf_hands_make_groups(struct rf_box *box, bool are_wanted)
+{
+	if (box->hands <= 0 || !box->is_root)
+		return false;
+	if (!are_wanted)
+		take(JOB_GROUPS, OTHERS);
+	hands.are_groups_due = are_wanted;
+	raise_flag(box, &hands.may_group);
+	return true;
+}
+
+int rf_hands_await_groups(struct rf_box *box, struct rf_err *err)
+{
+	if (box->hands <= 0 || !hands.are_groups_due)
+		return 0;
+	hands.are_groups_due = false;
+	if (take(JOB_GROUPS, OTHERS))
+		rf_cgroup_make(box);
+	else if (!wait_for(box, JOB_GROUPS, GROUPS))
+		return rf_fail_say(err, -EAGAIN, "the box's groups were not made");
+	return 0;
+}
+
 void rf_hands_go_on(const struct rf_box *box)
 {
 	raise_flag(box, &hands.may_enter);
@@ -314,7 +361,7 @@ void rf_hands_pivoted(const struct rf_box *box)
 
 bool rf_hands_leave_root(const struct rf_box *box)
 {
-	hands.is_owed = box->hands > 0 && !take(JOB_LEAVE);
+	hands.is_owed = box->hands > 0 && !take(JOB_LEAVE, OTHERS);
 	return hands.is_owed;
 }
 
@@ -362,6 +409,8 @@ void rf_hands_settle(struct rf_box *box)
 
 void rf_hands_dismiss(const struct rf_box *box)
 {
+	/* Not while they make groups, or one of them might be left. */
+	wait_for(box, JOB_GROUPS, GROUPS);
 	if (box->hands > 0)
 		rf_kernel_signal(box->hands_pidfd, box->hands, SIGKILL);
 }

@@ -20,6 +20,14 @@ void rf_hands_start(struct rf_box *box);
  */
 pid_t rf_hands_holder(const struct rf_box *box);
 
+/*
+ * As root, in the launcher: asks them to do rf_cgroup_make(), or tells them that nobody has to; false if
+ * there is nobody to ask.  Then, before anybody looks at the groups, waits for them, or makes them if
+ * nobody has begun.
+ */
+bool rf_hands_make_groups(struct rf_box *box, bool are_wanted);
+int rf_hands_await_groups(struct rf_box *box, struct rf_err *err);
+
 /* As an ordinary user, in the child: its user namespace has its maps and can be worked in. */
 void rf_hands_go_on(const struct rf_box *box);
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/kernel.h"
 #include "base/path.h"
 #include "base/rundir.h"
 #include "jail/scratch.h"
@@ -68,7 +69,8 @@ static int add_line(const struct rf_box *box, const char *what, const char *path
 
 	if (box->record < 0)
 		return 0;
-	return write(box->record, line, (size_t)len) == len ? 0 : -EIO;
+	/* Leaves errno alone: see rf_cgroup_make(). */
+	return RF_KERNEL_RAW(SYS_write, box->record, (long)line, len) == len ? 0 : -EIO;
 }
 
 int rf_record_cgroup(const struct rf_box *box, const char *path)

@@ -96,6 +96,9 @@ int rf_wall_raise_outside(struct rf_box *box, struct rf_err *err)
 	for (size_t i = 0; i < count; i++) {
 		uint64_t began = rf_loop_now();
 
+		/* The last wall asks which groups there are. */
+		if (i + 1 == count && rf_hands_await_groups(box, err) < 0)
+			return rf_fail_in(err, "%s", walls[0].name);
 		if (walls[i].outside && walls[i].outside(box, err) < 0)
 			return rf_fail_in(err, "%s", walls[i].name);
 		box->outside_ns[i] = rf_loop_now() - began;
