@@ -10,10 +10,14 @@ A test asks for what it needs by name:
     workdir            a fresh directory of whoever runs: the current directory of every call
     need(program...)   skips the test when this machine lacks a program
 
+With RF_TEST_WARDEN=1 in the environment every box of theirs comes from a standing warden, one for each
+user: pytest then has a mount namespace of its own, with another /run/ringfort and /run/user (as root only).
+
 Each of the first three takes user=, stdin=, timeout= (seconds), env= (added to a small clean
 environment) and cwd=.  A call that outlives its time-out fails the test.
 """
 import collections
+import ctypes
 import json
 import os
 import pathlib
@@ -21,6 +25,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -53,6 +58,28 @@ def ringfort(public):
         if program.is_file() and os.access(program, os.X_OK):
             shutil.copy(program, public / "bin")
     return str(public / "bin" / built.name)
+
+
+@pytest.fixture(scope="session", autouse=bool(os.environ.get("RF_TEST_WARDEN")))
+def standing_wardens(ringfort):
+    """One for each user, in places where clients with a small clean environment find them."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not IS_ROOT or libc.unshare(0x20000):  # CLONE_NEWNS
+        pytest.exit("RF_TEST_WARDEN needs root, and a mount namespace", returncode=2)
+    private = f"/run/user/{USER_ID}"
+    os.makedirs("/run/ringfort", 0o700, exist_ok=True)
+    os.makedirs("/run/user", exist_ok=True)
+    subprocess.run("mount --make-rprivate / && mount -t tmpfs -o mode=0700 none /run/ringfort && mount -t tmpfs none "
+                   f"/run/user && mkdir -m 700 {private} && chown {USER_ID}:{USER_ID} {private}", shell=True, check=True)
+    wardens = [subprocess.Popen([*prefix_for(who), ringfort, "warden"], stdin=subprocess.DEVNULL, cwd="/",
+                                env={"PATH": PATH}, start_new_session=True) for who in ("root", "user")]
+    for folder in ("/run/ringfort", f"{private}/ringfort"):
+        while not os.path.exists(f"{folder}/warden.sock"):
+            time.sleep(0.01)
+    yield
+    for warden in wardens:
+        warden.terminate()
+        warden.wait()
 
 
 @pytest.fixture(params=["root", "user"] if IS_ROOT else ["user"])
