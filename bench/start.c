@@ -132,7 +132,7 @@ static double run_once(char *const *argv)
 	int status;
 	pid_t pid;
 
-	if (posix_spawn(&pid, argv[0], &silence, NULL, argv, environ) != 0)
+	if (!argv[0] || posix_spawn(&pid, argv[0], &silence, NULL, argv, environ) != 0)
 		return -1;
 	if (waitpid(pid, &status, 0) != pid || status != 0)
 		return -1;
