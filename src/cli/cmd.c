@@ -15,8 +15,12 @@
 /* Writes what is for a person to standard error, at once, so that lines stay whole. */
 static void tell(const struct rf_buf *out)
 {
+	static const char no_memory[] = "ringfort: no memory, not even to say what for\n";
+
 	if (out->data)
 		rf_fd_write(STDERR_FILENO, out->data, out->len);
+	if (out->has_failed)
+		rf_fd_write(STDERR_FILENO, no_memory, sizeof(no_memory) - 1);
 }
 
 void rf_cmd_complain(const char *file, const struct rf_err *err)

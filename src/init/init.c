@@ -292,13 +292,16 @@ static void kill_children(void)
  */
 static void end_kin(const struct rf_orders *orders)
 {
+	long gone;
+
 	do {
 		if (orders->lesser.is_scoped && proof_landlock(orders) &&
 		    SYS2(__NR_kill, SYS0(__NR_getppid), 0) == -EPERM)
 			SYS2(__NR_kill, -1, SIGKILL);
 		else
 			kill_children();
-	} while (SYS4(__NR_wait4, -1, 0, 0x40000000 /* __WALL */, 0) != -ECHILD);
+		gone = SYS4(__NR_wait4, -1, 0, 0x40000000 /* __WALL */, 0);
+	} while (gone > 0 || gone == -EINTR);
 }
 
 /* From here on the end of the launcher is a message, not our death: there may be kin to end. */

@@ -377,11 +377,12 @@ int rf_hands_finish(const struct rf_box *box, struct rf_err *err)
 	return 0;
 }
 
-/* Ends a child of ours: by its number, once more, which a kill that failed before makes up for. */
+/* Ends a child of ours by its number, once more; one that can't be killed is not waited for. */
 static void await(pid_t pid)
 {
-	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	int how = kill(pid, SIGKILL) < 0 ? WNOHANG : 0;
+
+	while (waitpid(pid, NULL, how) < 0 && errno == EINTR)
 		;
 }
 

@@ -80,11 +80,12 @@ static void on_exit_of_init(void *data, int what)
 {
 	struct rf_life *life = data;
 	int status = SIGKILL;
+	pid_t got;
 
 	(void)what;
-	if (wait4(life->box.pid, &status, WNOHANG, &life->rusage) != life->box.pid &&
-	    errno != ECHILD)
-		return;
+	got = wait4(life->box.pid, &status, WNOHANG, &life->rusage);
+	if (got == 0 || (got < 0 && errno == EINTR))
+		return; /* any other error would come again and again */
 	life->ending.has_left = WIFEXITED(status);
 	life->box.pid = 0;
 	life->has_exited = true;

@@ -78,7 +78,7 @@ static bool is_writable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	return poll(&p, 1, 0) == 1;
+	return poll(&p, 1, 0) != 0; /* who can't ask tries */
 }
 
 static ssize_t write_some(struct rf_pump *pump)

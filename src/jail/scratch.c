@@ -129,7 +129,7 @@ static int open_folder(int dir, const char *name)
 }
 
 /* Moves a folder up.  One that may not be written does not let go of its parent. */
-static void move_up(int folder, const char *name, int top)
+static bool move_up(int folder, const char *name, int top)
 {
 	static unsigned moved;
 	RF_AUTO_FD int inner = open_folder(folder, name);
@@ -138,19 +138,23 @@ static void move_up(int folder, const char *name, int top)
 	if (inner >= 0)
 		fchmod(inner, 0700);
 	snprintf(higher, sizeof(higher), ".moved-%u", moved++);
-	renameat(folder, name, top, higher);
+	return renameat(folder, name, top, higher) == 0;
 }
 
-/* Takes `folder` (takes) apart.  What lies too deep is moved to `top`, to be found there later. */
-static void empty(int top, int folder,
-		  unsigned depth) // NOLINT(misc-no-recursion): bounded by DEPTH
+/*
+ * Takes `folder` (takes) apart.  What lies too deep is moved to `top`, to be found there later.  Gives
+ * how much was removed or moved.
+ */
+static size_t empty(int top, int folder,
+		    unsigned depth) // NOLINT(misc-no-recursion): bounded by DEPTH
 {
 	DIR *dir = fdopendir(folder);
 	struct dirent *entry;
+	size_t done = 0;
 
 	if (!dir) {
 		close(folder);
-		return;
+		return 0;
 	}
 	/* A folder that may not be written does not let go of what is in it. */
 	fchmod(folder, 0700);
@@ -158,19 +162,23 @@ static void empty(int top, int folder,
 		const char *name = entry->d_name;
 		int inner;
 
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-		    unlinkat(folder, name, 0) == 0)
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 			continue;
+		if (unlinkat(folder, name, 0) == 0) {
+			done++;
+			continue;
+		}
 		if (depth == DEPTH) {
-			move_up(folder, name, top);
+			done += move_up(folder, name, top);
 			continue;
 		}
 		inner = open_folder(folder, name);
 		if (inner >= 0)
-			empty(top, inner, depth + 1);
-		unlinkat(folder, name, AT_REMOVEDIR);
+			done += empty(top, inner, depth + 1);
+		done += unlinkat(folder, name, AT_REMOVEDIR) == 0;
 	}
 	closedir(dir);
+	return done;
 }
 
 bool rf_scratch_remove(const char *path)
@@ -187,12 +195,11 @@ bool rf_scratch_remove(const char *path)
 		return false;
 	if (st.st_uid != geteuid())
 		return true;
-	/* Each pass takes at least one level away. */
-	for (int pass = 0; pass < 4096; pass++) {
+	/* Each pass takes at least one level away, or can't do anything. */
+	for (size_t done = 1; done > 0;) {
 		int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-		if (again >= 0)
-			empty(top, again, 0);
+		done = again >= 0 ? empty(top, again, 0) : 0;
 		if (rmdir(path) == 0 || errno == ENOENT)
 			return true;
 		if (errno != ENOTEMPTY && errno != EINTR)

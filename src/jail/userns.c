@@ -135,9 +135,10 @@ void rf_userns_reap(struct rf_box *box)
 {
 	while (box->holder_count > 0) {
 		pid_t pid = box->holders[--box->holder_count];
+		/* Again: one that still lived would be waited for in vain. */
+		int how = kill(pid, SIGKILL) < 0 ? WNOHANG : 0;
 
-		kill(pid, SIGKILL); /* again: one that still lived would be waited for in vain */
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		while (waitpid(pid, NULL, how) < 0 && errno == EINTR)
 			;
 	}
 }
