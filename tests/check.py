@@ -275,6 +275,18 @@ def show(title, cases, seconds):
             print("    " + case.story.rstrip("\n").replace("\n", "\n    ") + "\n", flush=True)
 
 
+def write_results(results):
+    """What the page of promises is made from: see tests/promises.py."""
+    rows = []
+    for title in dict.fromkeys(title for title, _ in results):
+        count = collections.Counter(case.verdict for of, case in results if of == title)
+        rows.append({"promise": title, "test": "make check", "mode": "all", "ok": not count["failed"],
+                     "figure": f"{title}: {count['passed']} passed, {count['failed']} failed"})
+    kept = [row for row in rows if row["promise"] in ("unit", "sanitizers", "bombs", "faults", "left behind")]
+    (BUILD / "results").mkdir(parents=True, exist_ok=True)
+    (BUILD / "results/check.json").write_text(json.dumps(kept, indent=1) + "\n")
+
+
 def main():
     before = {name: look() for name, look in TRACES.items()}
     # A suite and what has to be there for it: one that is still to be written does not count.
@@ -317,6 +329,7 @@ def main():
             if case.verdict == word:
                 reason = f": {case.story.strip()}" if word == "skipped" else ""
                 print(f"{word}  {title}: {case.name}{reason}")
+    write_results(results)
     count = collections.Counter(case.verdict for _, case in results)
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] or not count["passed"] else 0

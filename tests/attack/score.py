@@ -201,6 +201,19 @@ def run_suite(key, file, what):
             "figure": f"{count - skipped - failed} of {count - skipped} pass: {what}", "ok": failed == 0}
 
 
+def class_rows(done):
+    """How each class of attacks fared against a full box, both users together."""
+    kind_of = {attack.name: attack.kind for attack in ATTACKS}
+    for kind in KINDS:
+        part = [one for one in done if one.mode == "full" and kind_of.get(one.attack) == kind and one.word != "skipped"]
+        if part:
+            held = sum(1 for one in part if one.word == "contained")
+            yield {"promise": f"class-{kind}", "test": "make attack", "mode": "all",
+                   "figure": f"{held} of {len(part)} contained"
+                             + (f", {len(part) - held} known gaps" if held < len(part) else ""),
+                   "ok": not any(one.word == "broken" for one in part)}
+
+
 def write(done, seconds):
     RESULTS.mkdir(parents=True, exist_ok=True)
     rows = [run_suite(*suite) for suite in SUITES]
@@ -217,6 +230,7 @@ def write(done, seconds):
             rows.append({"promise": "escape" if mode.name == "full" else f"mode-{mode.name}", "test": "make attack",
                          "mode": f"{mode.name}, {who}", "figure": figure,
                          "ok": not any(one.word == "broken" for one in mine)})
+    rows += class_rows(done)
     lesser = [one for one in done if one.mode != "full" and one.mode != "control"]
     count = collections.Counter(one.word for one in lesser if one.attack != "(its start)")
     rows.append({"promise": "modes", "test": "make attack", "mode": "all",
