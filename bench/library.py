@@ -102,7 +102,7 @@ def times(bench):
                          *(page.figure(found[key]) for key in ("least", "median", "p99")),
                          page.figure(used / 1e3 / found["rounds"])])
             if name == "paced":
-                bench.promise("A ready box runs a program in less than a millisecond",
+                bench.target("A ready box runs a program in less than a millisecond",
                               "bench/run library (times)", kind, f"median {found['median']:.2f} ms",
                               found["median"] <= TARGETS["median paced"])
     bench.show("library-times", page.table(
@@ -128,7 +128,7 @@ def rates(bench):
         rows.append([kind, f"{found['boxes']:,}", page.figure(found["per_second"]),
                      page.figure(first), page.figure(last),
                      f"{min(found['by_second'])} to {max(found['by_second'])}"])
-        bench.promise("Boxes at full speed for a minute, and no slower at its end",
+        bench.target("Boxes at full speed for a minute, and no slower at its end",
                       "bench/run library (rate)", kind,
                       f"{found['per_second']:.0f} a second; first {ten} s {first:.0f}, "
                       f"last {last:.0f}",
@@ -180,7 +180,7 @@ def held(bench):
             user = (memory.pss_kib(memory.descendants()) - user) / HELD
         beyond = user + kernel - sum(alone)
         rows.append([f"a box, {kind}", f"{user:.0f}", f"{kernel:.0f}", f"{beyond:.0f}"])
-        bench.promise("A box that does nothing holds little", "bench/run library (held)", kind,
+        bench.target("A box that does nothing holds little", "bench/run library (held)", kind,
                       f"{beyond:.0f} KiB beyond its program", beyond <= TARGETS[f"held {kind}"])
     bench.show("library-held", page.table([f"KiB for each of {HELD}", "processes (PSS)", "kernel",
                                            "beyond the program"], rows))
