@@ -311,7 +311,7 @@ class Stage:
         """The next start, which cleans up after a launcher that was killed."""
         return subprocess.run([*self.as_user, self.ringfort, "run", "--", "true"],
                               stdin=subprocess.DEVNULL, capture_output=True, cwd=self.work, env=self.env,
-                              timeout=20, check=False).returncode
+                              timeout=60, check=False).returncode
 
     def start_neighbour(self):
         """Another box of the same owner, for as long as it is needed."""
@@ -364,13 +364,14 @@ class Stage:
     def locks(self):
         """Uids of boxes that are still taken."""
         try:
-            inode = os.stat("/run/ringfort/uids").st_ino
+            st = os.stat("/run/ringfort/uids")
         except OSError:
             return set()
         if self.uid:
             return set()
+        name = f" {os.major(st.st_dev):02x}:{os.minor(st.st_dev):02x}:{st.st_ino} "
         with open("/proc/locks", encoding="ascii") as file:
-            return {"lock " + " ".join(line.split()[1:]) for line in file if f":{inode} " in line}
+            return {"lock " + " ".join(line.split()[1:]) for line in file if name in line}
 
     # What stays once the first box has run, and is no box's.
     # A warden that was killed leaves its socket, which the next one takes away.
