@@ -365,12 +365,19 @@ bool rf_hands_leave_root(const struct rf_box *box)
 	return hands.is_owed;
 }
 
+int rf_hands_await_root(const struct rf_box *box, struct rf_err *err)
+{
+	if (box->hands > 0 && hands.is_owed && !wait_for(box, JOB_LEAVE, LEFT))
+		return rf_fail_say(err, -EPERM, "the old root could not be left");
+	return 0;
+}
+
 int rf_hands_finish(const struct rf_box *box, struct rf_err *err)
 {
 	if (box->hands <= 0)
 		return 0;
-	if (hands.is_owed && !wait_for(box, JOB_LEAVE, LEFT))
-		return rf_fail_say(err, -EPERM, "the old root could not be left");
+	if (rf_hands_await_root(box, err) < 0)
+		return err->code;
 	/* Where nothing holds them, they have ended when the launcher looks. */
 	if (!hands.is_owed || rf_hands_count(box))
 		rf_hands_dismiss(box);

@@ -41,6 +41,9 @@ bool rf_hands_enter_net(const struct rf_box *box);
 void rf_hands_pivoted(const struct rf_box *box);
 bool rf_hands_leave_root(const struct rf_box *box);
 
+/* In the child: waits until the old root is left, if they do that.  Fails if they could not. */
+int rf_hands_await_root(const struct rf_box *box, struct rf_err *err);
+
 /* In the child, before its last wall: waits for what they still do.  Fails if that failed. */
 int rf_hands_finish(const struct rf_box *box, struct rf_err *err);
 

@@ -172,6 +172,9 @@ int rf_userns_seal(struct rf_box *box, struct rf_err *err)
 			return rf_fail(err, -errno, "become uid %u", box->host_uid);
 		return 0;
 	}
+	/* To the kernel, whoever has the old root above its own is in a chroot, and may not. */
+	if (rf_hands_await_root(box, err) < 0)
+		return err->code;
 	if (unshare(CLONE_NEWUSER) < 0) {
 		rf_fail(err, -errno, "a user namespace");
 		return rf_fail_hint(err,
