@@ -71,7 +71,7 @@ def page(saved, order):
              "| scene | checks | suites | seconds | kernel | run |", "|---|---|---|---|---|---|"]
     for scene in order:
         if scene not in saved:
-            lines.append(f"| `{scene}` | not run yet | | | | |")
+            lines.append(f"| `{scene}` | not in these runs | | | | |")
             continue
         found = saved[scene]
         suites = "; ".join(name.partition(": ")[2] for _, name in found["cases"] if is_suite(name))
