@@ -107,7 +107,8 @@ def objects(name, takes, ends=("memory",), **more):
 
 objects("page-tables", "page tables of memory that is only read")
 objects("mappings", "small mappings, in 16 processes", user=UNSEEN)
-objects("seccomp-filters", "system call filters, in 200 processes", JIT, user=UNSEEN)
+objects("seccomp-filters", "system call filters, in 200 processes", JIT, user=UNSEEN,
+        cap=48 * MIB)
 objects("eventfds", "eventfds, in 200 processes")
 objects("timerfds", "timers by descriptor, in 200 processes")
 objects("signalfds", "signals by descriptor, in 200 processes")
@@ -138,10 +139,11 @@ add("posix-timers", "POSIX timers", "4096 pending signals", ["--time", "20s"], 4
     refused("EAGAIN"))
 add("signal-queue", "queued signals", "4096 pending signals", ["--time", "20s"], 4200 * 80,
     refused("EAGAIN"))
-add("inotify", "inotify instances", "the kernel's own, by uid", ["--time", "20s"], 200 * 1024,
-    refused("EMFILE"), lesser=NOSYS, lesser_root=NOSYS)
-add("posix-queues", "POSIX message queues", "1 MiB of queues", ["--time", "20s"], 2 * MIB, ACCES,
-    cap=3 * MIB, lesser=PERM, lesser_root=PERM)
+add("inotify", "inotify instances", "the kernel's own, by uid", ["--time", "20s"], 64 * 1024,
+    refused("EMFILE"), cap=120 * 1024, lesser=NOSYS, lesser_root=NOSYS)
+add("posix-queues", "POSIX message queues", "none are given", ["--time", "20s"], 100 * 1024,
+    refused("EACCES", "ENOSYS"), cap=500 * 1024, lesser=refused("EPERM", "ENOSYS"),
+    lesser_root=refused("EPERM", "ENOSYS"))
 
 # --- disk ---
 
