@@ -85,6 +85,8 @@ static void forget(struct client *client)
 		at = &(*at)->next;
 	*at = client->next;
 	warden->client_count--;
+	if (client->is_owner) /* also one that was found gone when it was to be told something */
+		rf_loop_stop(warden->loop);
 	rf_event_cancel(client->event);
 	rf_fd_done(&client->fd);
 	free(client);

@@ -616,6 +616,28 @@ time.sleep(60)
     assert eventually(lambda: not left_cgroups(0) - groups, 4)
 
 
+def test_a_private_warden_ends_whenever_its_owner_goes(private, folder):
+    """Also when it finds out because there is nobody to tell that a run is over."""
+    for _ in range(5):
+        owner = private("""
+run = Run(ours, errand("echo", "out"))
+print(run.read(), flush=True)
+os.kill(os.getpid(), 9)
+""")
+        assert owner.communicate(timeout=30)[0] == b"b'out\\n'\n"
+
+    def left():
+        found = []
+        for path in glob.glob("/proc/[0-9]*/environ"):
+            try:
+                found += [path] if str(folder).encode() in pathlib.Path(path).read_bytes() else []
+            except OSError:
+                pass
+        return found
+
+    assert eventually(lambda: not left(), 5), left()
+
+
 def test_a_private_warden_takes_further_connections(private):
     owner = private("""
 mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
