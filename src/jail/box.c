@@ -209,6 +209,15 @@ int rf_box_fail_workdir(const char *workdir, int code, struct rf_err *err)
 	return rf_fail_hint(err, "name one that the box can see with --workdir");
 }
 
+/* The one place of the launcher's where a program is executed: pid 1, with these words as its own. */
+static int exec_init(struct rf_box *box, char **argv, char *const *env, struct rf_err *err)
+{
+	argv[0] = (char[]){ "ringfort-init" };
+	box->shared->ready_ns = rf_loop_now();
+	syscall(SYS_execveat, box->init, "", argv, env, AT_EMPTY_PATH);
+	return rf_fail(err, -errno, "start pid 1");
+}
+
 static int become_init(struct rf_box *box, struct rf_err *err)
 {
 	const struct rf_plan *plan = box->plan;
@@ -222,23 +231,18 @@ static int become_init(struct rf_box *box, struct rf_err *err)
 					   RF_LEN(argv) - 2);
 		argv[n + 1] = plan->argv[n];
 	}
-	argv[0] = (char[]){ "ringfort-init" };
 	argv[n + 1] = NULL;
 	if (chdir(workdir) < 0)
 		return rf_box_fail_workdir(workdir, -errno, err);
-	box->shared->ready_ns = rf_loop_now();
-	syscall(SYS_execveat, box->init, "", argv, box->env ? box->env : plan->env, AT_EMPTY_PATH);
-	return rf_fail(err, -errno, "start pid 1");
+	return exec_init(box, argv, box->env ? box->env : plan->env, err);
 }
 
 /* It has its own name as its only word, and learns the others when it is woken. */
 static int become_waiting_init(struct rf_box *box, struct rf_err *err)
 {
-	char name[] = "ringfort-init", *argv[] = { name, NULL }, *env[] = { NULL };
+	char *argv[2] = { NULL }, *env[] = { NULL };
 
-	box->shared->ready_ns = rf_loop_now();
-	syscall(SYS_execveat, box->init, "", argv, env, AT_EMPTY_PATH);
-	return rf_fail(err, -errno, "start pid 1");
+	return exec_init(box, argv, env, err);
 }
 
 /* Where the launcher serves somebody else, whose limits and priority differ. */

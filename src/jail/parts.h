@@ -14,7 +14,7 @@
 struct rf_parts {
 	int mounts; /* the launcher's own mount namespace, to come back to */
 	int mold; /* one with what all boxes of a shape have in common in their root: see mold.h */
-	int proc;    /* the host's /proc, which is not to be seen from a mold */
+	int proc; /* the host's /proc, which is not to be seen from a mold */
 	int network; /* one in which nobody can have a socket: see netns.c */
 };
 
