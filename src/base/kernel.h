@@ -72,6 +72,7 @@ struct rf_kernel_clone_args {
 static inline long rf_kernel_raw(long nr, const long args[4])
 {
 #if defined(__x86_64__)
+	/* cppcheck-suppress constStatement */
 	register long fourth __asm__("r10") = args[3];
 	long ret;
 
