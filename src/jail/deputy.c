@@ -263,8 +263,10 @@ static int become_box(const struct rf_box *box, struct self *self)
 		return 0;
 	if (getresuid(&self->uids[0], &self->uids[1], &self->uids[2]) < 0 ||
 	    getresgid(&self->gids[0], &self->gids[1], &self->gids[2]) < 0 ||
-	    prctl(PR_GET_PDEATHSIG, &self->death_signal, 0, 0, 0) < 0)
-		abort();
+	    prctl(PR_GET_PDEATHSIG, &self->death_signal, 0, 0, 0) < 0) {
+		self->is_changed = false;
+		return -errno;
+	}
 	/* The saved ones stay, for the way back. */
 	if (setresgid(box->host_gid, box->host_gid, self->gids[1]) == 0 &&
 	    setresuid(box->host_uid, box->host_uid, self->uids[1]) == 0)

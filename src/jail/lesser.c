@@ -396,16 +396,21 @@ static int make_env(struct rf_box *box, struct rf_err *err)
 	return 0;
 }
 
-static bool has_capability(unsigned cap)
+/* Returns 1 or 0, or a negative errno: who can't ask knows nothing. */
+static int has_capability(unsigned cap)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct sets[2] = { 0 };
 
-	return syscall(SYS_capget, &header, sets) == 0 && sets[0].effective & 1u << cap;
+	if (syscall(SYS_capget, &header, sets) != 0)
+		return -errno;
+	return sets[0].effective >> cap & 1;
 }
 
 int rf_lesser_raise(struct rf_box *box, struct rf_err *err)
 {
+	int can_empty;
+
 	box->landlock_abi = rf_landlock_abi();
 	if (box->landlock_abi < RF_LESSER_ABI) {
 		rf_fail_say(err, -EOPNOTSUPP,
@@ -415,7 +420,10 @@ int rf_lesser_raise(struct rf_box *box, struct rf_err *err)
 				    "`ringfort doctor` says how to get namespaces; Landlock needs "
 				    "Linux 6.2 or newer with landlock in its lsm= list");
 	}
-	box->has_bounding = !has_capability(CAP_SETPCAP);
+	can_empty = has_capability(CAP_SETPCAP);
+	if (can_empty < 0)
+		return rf_fail(err, can_empty, "ask for capabilities");
+	box->has_bounding = !can_empty;
 	box->shared->is_lesser = true;
 	if (check_plan(box, err) < 0)
 		return err->code;

@@ -153,7 +153,7 @@ class WardenSweep:
             self.stage.before |= left
             if left:
                 verdict = Verdict("FAILED", f"left behind: {sorted(left)} ({verdict.kind}: {verdict.story})")
-            if verdict.kind != "unreached":
+            if verdict.kind != "unreached" and not run.late:
                 break
         self.cases.append(Case(call, name, verdict, left))
         return self.cases[-1], run
