@@ -16,15 +16,14 @@ struct rf_arena_block {
 	_Alignas(max_align_t) char data[];
 };
 
+#define READY 2
+
 /*
  * The first blocks of a process: a command makes a policy and a plan and ends, and would spend more on
- * getting the memory from the kernel than on filling it.
+ * getting the memory from the kernel than on filling it.  Of whichever thread takes them first.
  */
-static struct ready {
-	struct rf_arena_block block;
-	char data[BLOCK];
-} ready[2];
-static bool is_taken[2];
+static _Alignas(max_align_t) char ready[READY][sizeof(struct rf_arena_block) + BLOCK];
+static bool is_taken[READY];
 
 struct rf_arena *rf_arena_new(void)
 {
@@ -33,20 +32,18 @@ struct rf_arena *rf_arena_new(void)
 
 static struct rf_arena_block *take_ready(void)
 {
-	for (size_t i = 0; i < sizeof(ready) / sizeof(ready[0]); i++)
-		if (!is_taken[i]) {
-			is_taken[i] = true;
-			return &ready[i].block;
-		}
+	for (size_t i = 0; i < READY; i++)
+		if (!__atomic_exchange_n(&is_taken[i], true, __ATOMIC_ACQUIRE))
+			return (struct rf_arena_block *)ready[i];
 	return NULL;
 }
 
 static void release(struct rf_arena_block *block)
 {
-	for (size_t i = 0; i < sizeof(ready) / sizeof(ready[0]); i++)
-		if (block == &ready[i].block) {
+	for (size_t i = 0; i < READY; i++)
+		if ((char *)block == ready[i]) {
 			memset(block, 0, sizeof(*block) + block->used);
-			is_taken[i] = false;
+			__atomic_store_n(&is_taken[i], false, __ATOMIC_RELEASE);
 			return;
 		}
 	free(block);

@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -113,14 +114,17 @@ static void close_the_rest(void)
 		close(fd);
 }
 
-/* The caller's ignored signals would stay ignored; its handlers end with exec, and can't run before. */
+/*
+ * The caller's ignored signals would stay ignored; its handlers end with exec, and can't run before.
+ * Asked of the kernel: a libc keeps one or two to itself.
+ */
 static void forget_signals(void)
 {
-	struct sigaction usual = { .sa_handler = SIG_DFL };
+	static const long by_default[4]; /* the kernel's struct sigaction: SIG_DFL, nothing set */
 	sigset_t none;
 
-	for (int i = 1; i < NSIG; i++)
-		sigaction(i, &usual, NULL);
+	for (int i = 1; i <= 64; i++)
+		syscall(SYS_rt_sigaction, i, by_default, NULL, sizeof(uint64_t));
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
