@@ -230,12 +230,9 @@ def left_mounts():
 
 
 def left_cgroups():
-    """Groups of boxes.  The folder that holds them may stay, empty."""
-    found = set()
-    for path, folders, _ in os.walk("/sys/fs/cgroup"):
-        if any(part.startswith("ringfort") for part in path.split("/")):
-            found |= {f"cgroup {path}/{name}" for name in folders}
-    return found
+    """Groups of boxes, wherever they lie."""
+    return {f"cgroup {path}/{name}" for path, folders, _ in os.walk("/sys/fs/cgroup")
+            for name in folders if name.startswith("ringfort-")}
 
 
 def left_files():
