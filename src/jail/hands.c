@@ -186,7 +186,7 @@ static void wait_until(const int32_t *flag)
 
 static void leave_old_root(const struct stat *ours)
 {
-	struct stat st;
+	struct stat st = { 0 };
 
 	wait_until(&hands.has_pivoted);
 	/* In a chroot, we would come out above it: that one leaves the child. */
@@ -201,7 +201,7 @@ static void leave_old_root(const struct stat *ours)
 
 static void work(void *data)
 {
-	struct stat root;
+	struct stat root = { 0 };
 
 	(void)data;
 	die_with_launcher();

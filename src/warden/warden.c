@@ -279,6 +279,14 @@ static void on_message(void *data, int what)
 		hang_up(client);
 }
 
+static int accept_one(const struct warden *warden)
+{
+	struct sockaddr_storage who; /* nobody: its socket has no name */
+	socklen_t len = sizeof(who);
+
+	return accept4(warden->options->listener, (struct sockaddr *)&who, &len, SOCK_CLOEXEC);
+}
+
 /* Without a descriptor for it, who waits would be reported again and again: the spare one is for that. */
 static void turn_away(struct warden *warden)
 {
@@ -288,7 +296,7 @@ static void turn_away(struct warden *warden)
 	if (errno != EMFILE && errno != ENFILE)
 		return;
 	rf_fd_done(&warden->spare);
-	fd = accept4(warden->options->listener, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept_one(warden);
 	if (fd >= 0) {
 		rf_fail_say(&err, -EMFILE, "the warden has no more room for descriptors");
 		rf_fail_hint(&err,
@@ -303,7 +311,7 @@ static void on_connection(void *data, int what)
 {
 	struct warden *warden = data;
 	struct rf_err err = RF_ERR_INIT, ignored;
-	RF_AUTO_FD int fd = accept4(warden->options->listener, NULL, NULL, SOCK_CLOEXEC);
+	RF_AUTO_FD int fd = accept_one(warden);
 	pid_t pid;
 
 	(void)what;
