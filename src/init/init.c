@@ -66,7 +66,10 @@ static long set_mask(int how, uint64_t mask)
 	return SYS4(__NR_rt_sigprocmask, how, &mask, 0, sizeof(mask));
 }
 
-/* What the caller ignores is not the program's business; a libc would hide some of its own. */
+/*
+ * What the caller ignores is not the program's business; a libc would hide some of its own.  Done by pid 1,
+ * whose signals are blocked: what it forgets before there are orders, a box built ahead need not wait for.
+ */
 static long forget_dispositions(void)
 {
 	static const long by_default[4]; /* the kernel's struct sigaction: SIG_DFL, nothing set */
@@ -148,7 +151,6 @@ static void become_program(void *data)
 	SYS0(__NR_setsid);
 	if (start->orders.has_terminal) /* and its foreground, so that ctrl-C means the program */
 		SYS3(__NR_ioctl, 0, TIOCSCTTY, 0);
-	code = forget_dispositions();
 	spread_out(&start->orders);
 	if (proof_check(&start->orders, &report) < 0 || enter_inner(&start->orders, &report) < 0) {
 		report.kind = RF_REPORT_REFUSED;
@@ -157,8 +159,7 @@ static void become_program(void *data)
 	}
 	if (!send_report(&report)) /* nothing starts that nobody hears of */
 		leave(125);
-	if (code == 0)
-		code = set_mask(SIG_SETMASK, 0);
+	code = set_mask(SIG_SETMASK, 0);
 	report = (struct rf_report){
 		.kind = RF_REPORT_NO_EXEC,
 		.code = code < 0 ? (int)-code : exec_program(start->argv, start->env),
@@ -384,7 +385,7 @@ void start(long *stack)
 	if (SYS(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0, 0) != 0 ||
 	    SYS(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0) != 0 ||
 	    SYS3(__NR_fcntl, RF_ORDERS_FD, F_SETFD, FD_CLOEXEC) != 0 ||
-	    set_mask(SIG_SETMASK, ~0ull) != 0)
+	    set_mask(SIG_SETMASK, ~0ull) != 0 || forget_dispositions() != 0)
 		leave(125);
 
 	/* A launcher that died has closed its end, before its orders or behind them: no start. */

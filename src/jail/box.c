@@ -323,6 +323,20 @@ void rf_box_spread_out(struct rf_box *box)
 	box->cpus_bytes = 0;
 }
 
+/* Ours.  Whoever serves others stays where it is, and need not look each time. */
+static int own_namespaces(const struct rf_box *box, uint64_t *ns, struct rf_err *err)
+{
+	static uint64_t known[RF_NS_COUNT];
+
+	if (!box->is_served || !known[0]) {
+		if (read_namespaces("/proc/self/ns", ns, err) < 0)
+			return err->code;
+		memcpy(known, ns, sizeof(known));
+	}
+	memcpy(ns, known, sizeof(known));
+	return 0;
+}
+
 /* Sends the orders without which nothing starts. */
 static int send_orders(struct rf_box *box, struct rf_err *err)
 {
@@ -341,7 +355,7 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 
 	memcpy(orders.cpus, box->callers_cpus ? box->callers_cpus : box->cpus, sizeof(orders.cpus));
 	orders.cpus_bytes = box->callers_cpus ? sizeof(orders.cpus) : box->cpus_bytes;
-	if (read_namespaces("/proc/self/ns", orders.host_ns, err) < 0)
+	if (own_namespaces(box, orders.host_ns, err) < 0)
 		return err->code;
 	if (stat("/", &st) < 0)
 		return rf_fail(err, -errno, "look at /");
