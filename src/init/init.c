@@ -12,11 +12,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/prctl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/vfs.h>
+#include <time.h>
 
 #include "init/orders.h"
 #include "init/proof.h"
@@ -259,6 +261,22 @@ static int take_words(struct start *start)
 	return enter(workdir[0]);
 }
 
+/*
+ * True if the launcher was alive after our death had been tied to its own, so that it can't have died
+ * unheard.  That its end of the orders' socket is open does not say so: a second pair of hands may hold it
+ * for a moment longer.  The kernel signals the children of who dies and marks it dead in one go, under a
+ * lock that wait4() takes, too: so it was marked before, or we were there to be signalled.
+ */
+static bool has_launcher(void)
+{
+	struct pollfd launcher = { .fd = RF_LAUNCHER_FD, .events = POLLIN };
+	struct timespec now = { 0 };
+
+	return SYS4(__NR_wait4, -1, 0, 1 /* WNOHANG */, 0) == -ECHILD &&
+	       SYS(__NR_ppoll, &launcher, 1, &now, 0, 0, 0) == 0 &&
+	       SYS1(__NR_close, RF_LAUNCHER_FD) == 0;
+}
+
 /* ------------------------------------------------------------- the end of a lesser box */
 
 /* Without a scope only the children are safe to name; theirs become ours when they are dead. */
@@ -400,7 +418,7 @@ void start(long *stack)
 	if (SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) != -EAGAIN)
 		leave(125);
 
-	if (keep_kin(&what.orders) < 0)
+	if (what.orders.lesser.is_lesser ? keep_kin(&what.orders) < 0 : !has_launcher())
 		leave(125);
 	program = sys_vfork(become_program, &what, program_stack + sizeof(program_stack));
 	if (program < 0)

@@ -47,6 +47,7 @@
 	CALL_WITH(prlimit64, 0)                                                                    \
 	CALL(execve)                                                                               \
 	CALL(statfs)                                                                               \
+	CALL(ppoll)                                                                                \
 	CALL(rt_sigtimedwait)                                                                      \
 	CALL(kill)                                                                                 \
 	CALL(wait4)                                                                                \

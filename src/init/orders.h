@@ -19,6 +19,7 @@
 #define RF_ORDERS_CPUS  16 /* words: 1024 processors */
 #define RF_ORDERS_FD    3
 #define RF_RULESET_FD   4 /* a lesser box: the program's own Landlock ruleset */
+#define RF_LAUNCHER_FD  4 /* any other: a pidfd of the launcher */
 #define RF_WORDS_BYTES  61440
 #define RF_WORDS_COUNT  2048
 

@@ -42,6 +42,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.plan = plan,
 		.is_root = geteuid() == 0,
 		.pidfd = -1,
+		.self = -1,
 		.channel = { -1, -1 },
 		.stdio = { { -1, -1 }, { -1, -1 }, { -1, -1 } },
 		.pty = { -1, -1 },
@@ -168,6 +169,9 @@ static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, box->channel) < 0)
 		return rf_fail(err, -errno, "make a socket pair");
+	box->self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (box->self < 0)
+		return rf_fail(err, -errno, "take hold of ourselves");
 	if (rf_record_make(box, err) < 0)
 		return err->code;
 	if (rf_wall_raise_outside(box, err) < 0 || grade(box, err) < 0)
@@ -177,12 +181,12 @@ static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err
 
 /* ------------------------------------------------------------- in the child */
 
-/* Descriptors 0, 1, 2, the channel and perhaps a ruleset; every other one is gone with exec. */
+/* Descriptors 0, 1, 2, the channel, and a pidfd of the launcher or a ruleset; every other one is gone with exec. */
 static int take_descriptors(struct rf_box *box, struct rf_err *err)
 {
 	int from[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1], box->channel[1],
-		       box->rulesets[1] };
-	size_t count = box->is_lesser ? RF_LEN(from) : RF_LEN(from) - 1;
+		       box->is_lesser ? box->rulesets[1] : box->self };
+	size_t count = RF_LEN(from);
 	int high[RF_LEN(from)];
 
 	for (int i = 0; box->is_ahead && i < 3; i++)
@@ -474,6 +478,7 @@ static int make_init(struct rf_box *box, struct rf_err *err)
 	}
 	box->pid = (pid_t)pid;
 	rf_fd_done(&box->channel[1]);
+	rf_fd_done(&box->self);
 	/* The child's change of identity took our /proc/self away, which the pumps need. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	rf_hands_settle(box);
@@ -655,6 +660,7 @@ void rf_box_done(struct rf_box *box)
 	}
 	rf_fd_done(&box->pty[0]);
 	rf_fd_done(&box->pty[1]);
+	rf_fd_done(&box->self);
 	rf_fd_done(&box->channel[0]);
 	rf_fd_done(&box->channel[1]);
 	for (size_t i = 0; box->trees && i < box->plan->place_count; i++)

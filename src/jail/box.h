@@ -56,6 +56,7 @@ struct rf_box {
 	gid_t host_gid;
 	pid_t pid; /* of pid 1, outside; 0 before the start */
 	int pidfd;
+	int self;        /* a pidfd of the launcher, for pid 1 */
 	int channel[2];  /* [0] the launcher's end, [1] the box's */
 	int stdio[3][2]; /* pipes: [0] the read end, [1] the write end */
 	int pty[2];      /* instead, where the plan has a terminal: master, slave */
