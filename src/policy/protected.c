@@ -143,6 +143,7 @@ static const struct row {
 	{ ".config/git/**",                  GIT, true },
 	{ ".config/nvim/**",                 EDITOR, true },
 	{ ".config/pip/**",                  TOOL, true },
+	{ ".config/ringfort/**",             TOOL, true }, /* what our own boxes may do */
 	{ ".local/share/systemd/user/**",    START, true },
 	{ ".local/share/applications/**",    START, true },
 	{ ".ssh/**",                         "ssh settings", true },

@@ -210,6 +210,8 @@ static int serve_run(struct client *client, struct rf_wire_message *message, str
 
 	if (client->work)
 		return rf_fail_say(err, -EBUSY, "RUN: this connection has a run already");
+	if (!rf_peer_is_alive(client->fd))
+		return rf_fail_say(err, -ESRCH, "RUN: who connected is gone");
 	if (rf_errand_unpack(message->body, message->len, &errand, err) < 0)
 		return err->code;
 	code = run(client, message, &errand, err);

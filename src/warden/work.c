@@ -38,14 +38,26 @@ static void note_limits(struct rf_work *work, const struct rf_work_order *order,
 {
 	const struct rf_errand *errand = order->errand;
 	bool is_other = work->plan->limits[RF_LIMIT_OPEN_FILES] == RF_LIMIT_NONE;
+	int nice = getpriority(PRIO_PROCESS, (id_t)order->client);
 
 	for (int i = 0; i < RLIM_NLIMITS; i++) {
-		work->most[i] = (struct rlimit){ errand->rlimits[i].soft, errand->rlimits[i].hard };
+		struct rlimit *most = &work->most[i], theirs;
+
+		*most = (struct rlimit){ errand->rlimits[i].soft, errand->rlimits[i].hard };
+		/* What it says of itself counts only where it is less than what the kernel says. */
+		if (prlimit(order->client, i, NULL, &theirs) == 0) {
+			if (theirs.rlim_max < most->rlim_max)
+				most->rlim_max = theirs.rlim_max;
+			if (theirs.rlim_cur < most->rlim_cur)
+				most->rlim_cur = theirs.rlim_cur;
+		}
 		is_other |= work->most[i].rlim_max != self->rlimits[i].rlim_max ||
 			    work->most[i].rlim_cur != self->rlimits[i].rlim_cur;
 	}
 	work->options.most = is_other ? work->most : NULL;
-	work->options.nice = errand->nice > self->nice ? errand->nice : 0;
+	if (nice < errand->nice)
+		nice = errand->nice;
+	work->options.nice = nice > self->nice ? nice : 0;
 	if (sched_getaffinity(order->client, sizeof(work->cpus), &work->cpus) == 0 &&
 	    !CPU_EQUAL(&work->cpus, &self->cpus))
 		work->options.cpus = &work->cpus;

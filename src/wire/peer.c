@@ -30,6 +30,7 @@ static const struct {
 	{ "Groups:", "groups" },
 	{ "NoNewPrivs:", "no_new_privs" },
 	{ "Seccomp:", "system call filters" },
+	{ "Seccomp_filters:", "system call filters" },
 	{ "CapPrm:", "capabilities" },
 	{ "CapEff:", "capabilities" },
 	{ "CapBnd:", "capabilities" },
@@ -70,7 +71,10 @@ static int look_at(int proc, struct rf_peer *peer, struct rf_err *err)
 		return rf_fail(err, code, "look at the other end");
 	for (int i = 0; i < RF_PEER_LINES; i++)
 		take_line(text, lines[i].name, peer->lines[i], sizeof(peer->lines[i]));
-	return 0;
+	if (geteuid() == 0) /* whose boxes lie beneath the client's groups */
+		return 0;
+	code = (int)rf_fd_read_text(proc, "cgroup", peer->groups, sizeof(peer->groups));
+	return code < 0 ? rf_fail(err, code, "look at the other end's groups") : 0;
 }
 
 int rf_peer_note_self(struct rf_peer *ret_self, struct rf_err *err)
@@ -84,6 +88,18 @@ static int differ(const char *what, struct rf_err *err)
 {
 	rf_fail_say(err, -EXDEV, "client and warden have different %s", what);
 	return rf_fail_hint(err, "run it with --no-warden, or start a warden where the client is");
+}
+
+/* True if that line says anything but 0. */
+static bool is_set(const struct rf_peer *peer, const char *name)
+{
+	for (int i = 0; i < RF_PEER_LINES; i++)
+		if (strcmp(lines[i].name, name) == 0) {
+			const char *value = peer->lines[i] + strcspn(peer->lines[i], "0123456789");
+
+			return strcmp(value, "0") != 0;
+		}
+	return true;
 }
 
 static int compare(const struct rf_peer *peer, const struct rf_peer *self, struct rf_err *err)
@@ -100,11 +116,18 @@ static int compare(const struct rf_peer *peer, const struct rf_peer *self, struc
 	for (int i = 0; i < RF_PEER_LINES; i++)
 		if (strcmp(peer->lines[i], self->lines[i]) != 0)
 			return differ(lines[i].what, err);
+	if (strcmp(peer->groups, self->groups) != 0)
+		return differ("cgroups", err);
+	/* Two filters are not one because there is one each; and who set this may have a domain, too. */
+	if (is_set(peer, "NoNewPrivs:") || is_set(peer, "Seccomp:")) {
+		rf_fail_say(err, -EXDEV,
+			    "who has no_new_privs or a system call filter may be in a sandbox");
+		return rf_fail_hint(err, "run it with --no-warden");
+	}
 	return 0;
 }
 
-/* False if the process that connected is gone: its number may be another's by now. */
-static bool is_alive(int connection)
+bool rf_peer_is_alive(int connection)
 {
 	RF_AUTO_FD int pidfd = -1;
 	socklen_t len = sizeof(pidfd);
@@ -127,7 +150,7 @@ int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, st
 		return rf_fail_say(err, -EACCES, "a connection of another user's");
 	snprintf(path, sizeof(path), "/proc/%d", (int)cred.pid);
 	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (proc < 0 || look_at(proc, &peer, err) < 0 || !is_alive(connection))
+	if (proc < 0 || look_at(proc, &peer, err) < 0 || !rf_peer_is_alive(connection))
 		return rf_fail_say(err, -EACCES, "the other end can't be looked at");
 	if (compare(&peer, self, err) < 0)
 		return err->code;

@@ -11,18 +11,20 @@
 #ifndef RF_WIRE_PEER_H
 #define RF_WIRE_PEER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 
 #define RF_PEER_SPACES 6
-#define RF_PEER_LINES  8
+#define RF_PEER_LINES  9
 
 struct rf_peer {
 	uint64_t spaces[RF_PEER_SPACES]; /* namespaces, by inode number */
 	uint64_t root_dev, root_ino;     /* the root directory */
 	char lines[RF_PEER_LINES][256];  /* of /proc/PID/status */
+	char groups[2048]; /* an ordinary user's cgroups, which its boxes live in; or "" */
 };
 
 #define RF_PEER_FILE "warden.self" /* in $RUN: what the standing warden is */
@@ -35,6 +37,9 @@ int rf_peer_note_self(struct rf_peer *ret_self, struct rf_err *err);
  * at, and with -EXDEV if it is not what `self` is, saying in what.
  */
 int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, struct rf_err *err);
+
+/* False if the process that connected is gone: its number may be another's by now. */
+bool rf_peer_is_alive(int connection);
 
 /* Leaves the note in `dir`, $RUN; and says, from the note, whether the warden behind a connection is like `self`. */
 int rf_peer_write(int dir, const struct rf_peer *self, struct rf_err *err);

@@ -55,7 +55,7 @@ def test_a_footprint_shows_what_is_left():
     before = footprint.take(os.getpid())
     assert footprint.grown(before, footprint.take(os.getpid()), 10) == {}
     with open("/dev/null", "rb"), subprocess.Popen(["sleep", "60"]) as child:
-        pages = bytearray(b"x" * 2**20)
+        pages = bytearray(b"x" * 2**24)
         grown = footprint.grown(before, footprint.take(os.getpid()), 10)
         child.kill()
     assert {"process: descriptors", "process: processes", "process: KiB"} <= set(grown), len(pages)

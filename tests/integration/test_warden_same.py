@@ -53,6 +53,8 @@ def stripped(document):
     for key, value in document["usage"].items():
         document["usage"][key] = value is not None
     document["usage"].pop("pids_peak")  # not known of a run that was too short to be looked at
+    if document["status"] == "output":
+        document["usage"].pop("disk")  # known if the program's own end came before its death
     document["walls_us"] = sorted(document["walls_us"])
     if document["status"] in ("error", "denied"):
         document.pop("usage")  # of a box that had nothing to run
