@@ -468,7 +468,8 @@ static void scarce(int argc, char **argv)
 		int code;
 
 		few = before;
-		few.rlim_cur = (rlim_t)count - 3 + (rlim_t)more; /* not ".", ".." and the folder's own */
+		few.rlim_cur =
+			(rlim_t)count - 3 + (rlim_t)more; /* not ".", ".." and the folder's own */
 		run.argv = command;
 		run.input_fd = 0;
 		run.output_fd[0] = 1;
