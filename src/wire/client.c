@@ -121,12 +121,11 @@ static void close_the_rest(void)
 static void forget_signals(void)
 {
 	static const long by_default[4]; /* the kernel's struct sigaction: SIG_DFL, nothing set */
-	sigset_t none;
+	static const uint64_t none;
 
 	for (int i = 1; i <= 64; i++)
-		syscall(SYS_rt_sigaction, i, by_default, NULL, sizeof(uint64_t));
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+		syscall(SYS_rt_sigaction, i, by_default, NULL, sizeof(none));
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 }
 
 static int become_warden(void *data)
