@@ -267,14 +267,15 @@ static int take_words(struct start *start)
  * for a moment longer.  The kernel signals the children of who dies and marks it dead in one go, under a
  * lock that wait4() takes, too: so it was marked before, or we were there to be signalled.
  */
-static bool has_launcher(void)
+static bool has_launcher(const struct rf_orders *orders)
 {
 	struct pollfd launcher = { .fd = RF_LAUNCHER_FD, .events = POLLIN };
 	struct timespec now = { 0 };
 
-	return SYS4(__NR_wait4, -1, 0, 1 /* WNOHANG */, 0) == -ECHILD &&
-	       SYS(__NR_ppoll, &launcher, 1, &now, 0, 0, 0) == 0 &&
-	       SYS1(__NR_close, RF_LAUNCHER_FD) == 0;
+	if (orders->has_launcher && (SYS4(__NR_wait4, -1, 0, 1 /* WNOHANG */, 0) != -ECHILD ||
+				     SYS(__NR_ppoll, &launcher, 1, &now, 0, 0, 0) != 0))
+		return false;
+	return SYS1(__NR_close, RF_LAUNCHER_FD) == 0;
 }
 
 /* ------------------------------------------------------------- the end of a lesser box */
@@ -418,7 +419,7 @@ void start(long *stack)
 	if (SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) != -EAGAIN)
 		leave(125);
 
-	if (what.orders.lesser.is_lesser ? keep_kin(&what.orders) < 0 : !has_launcher())
+	if (what.orders.lesser.is_lesser ? keep_kin(&what.orders) < 0 : !has_launcher(&what.orders))
 		leave(125);
 	program = sys_vfork(become_program, &what, program_stack + sizeof(program_stack));
 	if (program < 0)

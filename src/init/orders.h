@@ -19,7 +19,7 @@
 #define RF_ORDERS_CPUS  16 /* words: 1024 processors */
 #define RF_ORDERS_FD    3
 #define RF_RULESET_FD   4 /* a lesser box: the program's own Landlock ruleset */
-#define RF_LAUNCHER_FD  4 /* any other: a pidfd of the launcher */
+#define RF_LAUNCHER_FD  4 /* any other: a pidfd of the launcher, if it has one */
 #define RF_WORDS_BYTES  61440
 #define RF_WORDS_COUNT  2048
 
@@ -87,6 +87,7 @@ struct rf_orders {
 	uint64_t cpus[RF_ORDERS_CPUS]; /* processors that the program may run on */
 	uint32_t cpus_bytes;           /* how much of them counts; 0: stay */
 	uint64_t stdio_dev[3], stdio_ino[3];
+	uint32_t has_launcher;                 /* RF_LAUNCHER_FD is a pidfd */
 	uint32_t has_terminal;                 /* all three are the box's pty... */
 	uint64_t terminal_rdev;                /* ...with this number */
 	uint64_t host_root_dev, host_root_ino; /* the launcher's root directory */

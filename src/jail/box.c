@@ -169,9 +169,6 @@ static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, box->channel) < 0)
 		return rf_fail(err, -errno, "make a socket pair");
-	box->self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	if (box->self < 0)
-		return rf_fail(err, -errno, "take hold of ourselves");
 	if (rf_record_make(box, err) < 0)
 		return err->code;
 	if (rf_wall_raise_outside(box, err) < 0 || grade(box, err) < 0)
@@ -185,7 +182,9 @@ static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err
 static int take_descriptors(struct rf_box *box, struct rf_err *err)
 {
 	int from[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1], box->channel[1],
-		       box->is_lesser ? box->rulesets[1] : box->self };
+		       box->is_lesser   ? box->rulesets[1]
+		       : box->self >= 0 ? box->self
+					: box->init };
 	size_t count = RF_LEN(from);
 	int high[RF_LEN(from)];
 
@@ -376,6 +375,7 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 		orders.gid = box->host_gid;
 		rf_lesser_order(box, &orders.lesser);
 	}
+	orders.has_launcher = box->self >= 0;
 	orders.has_terminal = box->plan->has_terminal;
 	orders.terminal_rdev = box->plan->has_terminal ? st.st_rdev : 0;
 	if (send(box->channel[0], &orders, sizeof(orders), MSG_NOSIGNAL) != (ssize_t)sizeof(orders))
@@ -478,7 +478,6 @@ static int make_init(struct rf_box *box, struct rf_err *err)
 	}
 	box->pid = (pid_t)pid;
 	rf_fd_done(&box->channel[1]);
-	rf_fd_done(&box->self);
 	/* The child's change of identity took our /proc/self away, which the pumps need. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	rf_hands_settle(box);
@@ -502,8 +501,12 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 {
 	bool is_late;
 
-	/* Whoever serves others, too, works where it is put, and alone. */
-	if (!box->is_lesser && !box->is_served)
+	/*
+	 * Hands hold our descriptors: without a pidfd pid 1 could not tell whether we live.  Whoever
+	 * serves others, too, works where it is put, and alone.
+	 */
+	box->self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (!box->is_lesser && !box->is_served && box->self >= 0)
 		rf_hands_start(box);
 	if (!box->is_served)
 		stay_here(box);
@@ -524,6 +527,7 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 		return err->code;
 	if (is_late && look_at_child(box, err) < 0)
 		return err->code;
+	rf_fd_done(&box->self);
 	close_inner_ends(box);
 	return 0;
 }
