@@ -345,11 +345,15 @@ void rf_cgroup_make(struct rf_box *box)
 int rf_cgroup_raise(struct rf_box *box, struct rf_err *err)
 {
 	char path[256], whose[32] = "/proc/self/cgroup";
+	int code;
 
-	(void)err; /* what can't be had here is graded, and the plan decides on the grades */
+	/* What can't be had here is graded, and the plan decides on the grades. */
 	if (box->group_of)
 		snprintf(whose, sizeof(whose), "/proc/%d/cgroup", (int)box->group_of);
-	if (rf_fd_read_text(AT_FDCWD, whose, beneath, sizeof(beneath)) < 0)
+	code = (int)rf_fd_read_text(AT_FDCWD, whose, beneath, sizeof(beneath));
+	if (code < 0 && box->group_of) /* without them the box would be in ours, beyond theirs */
+		return rf_fail(err, code, "look at the groups of who asks");
+	if (code < 0)
 		beneath[0] = '\0';
 	if (find_unified(beneath, path, sizeof(path)) &&
 	    make_group(box, RF_GROUP_UNIFIED, path) == 0) {

@@ -129,7 +129,7 @@ static void on_over(void *data)
 
 	if (!work->is_over)
 		rf_life_judge(&work->life);
-	else if (work->plan)
+	else if (work->life.plan)
 		rf_life_tell(&work->life);
 	if (!client->is_gone)
 		send_ended(client, &work->result, work->id);
@@ -193,14 +193,19 @@ static int serve_hello(struct client *client, struct rf_wire_message *message, s
 
 static int serve_join(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
+	const struct warden *warden = client->warden;
 	int fd = message->fds[0], domain = 0, type = 0;
 	socklen_t len = sizeof(int);
+	pid_t pid = client->pid;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || domain != AF_UNIX ||
 	    type != SOCK_SEQPACKET)
 		return rf_fail_say(err, -EINVAL, "JOIN: not a socket of packets");
-	return admit(client->warden, &message->fds[0], client->pid, false, err);
+	/* Who is at its other end is not who brought it, and must be what we are as well. */
+	if (warden->options->listener >= 0 && rf_peer_check(fd, &warden->peer, &pid, err) < 0)
+		return err->code;
+	return admit(client->warden, &message->fds[0], pid, false, err);
 }
 
 static int serve_run(struct client *client, struct rf_wire_message *message, struct rf_err *err)

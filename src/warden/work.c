@@ -33,8 +33,8 @@ static bool shares_groups(pid_t client, const struct rf_work_self *self)
 }
 
 /* What the client may have is the most that its box may have. */
-static void note_limits(struct rf_work *work, const struct rf_work_order *order,
-			const struct rf_work_self *self)
+static int note_limits(struct rf_work *work, const struct rf_work_order *order,
+		       const struct rf_work_self *self, struct rf_err *err)
 {
 	const struct rf_errand *errand = order->errand;
 	bool is_other = work->plan->limits[RF_LIMIT_OPEN_FILES] == RF_LIMIT_NONE;
@@ -45,12 +45,12 @@ static void note_limits(struct rf_work *work, const struct rf_work_order *order,
 
 		*most = (struct rlimit){ errand->rlimits[i].soft, errand->rlimits[i].hard };
 		/* What it says of itself counts only where it is less than what the kernel says. */
-		if (prlimit(order->client, i, NULL, &theirs) == 0) {
-			if (theirs.rlim_max < most->rlim_max)
-				most->rlim_max = theirs.rlim_max;
-			if (theirs.rlim_cur < most->rlim_cur)
-				most->rlim_cur = theirs.rlim_cur;
-		}
+		if (prlimit(order->client, i, NULL, &theirs) < 0)
+			return rf_fail(err, -errno, "look at the limits of who asks");
+		if (theirs.rlim_max < most->rlim_max)
+			most->rlim_max = theirs.rlim_max;
+		if (theirs.rlim_cur < most->rlim_cur)
+			most->rlim_cur = theirs.rlim_cur;
 		is_other |= work->most[i].rlim_max != self->rlimits[i].rlim_max ||
 			    work->most[i].rlim_cur != self->rlimits[i].rlim_cur;
 	}
@@ -61,6 +61,7 @@ static void note_limits(struct rf_work *work, const struct rf_work_order *order,
 	if (sched_getaffinity(order->client, sizeof(work->cpus), &work->cpus) == 0 &&
 	    !CPU_EQUAL(&work->cpus, &self->cpus))
 		work->options.cpus = &work->cpus;
+	return 0;
 }
 
 static int make_plan(struct rf_work *work, const struct rf_work_order *order, struct rf_err *err)
@@ -123,7 +124,10 @@ static int prepare(struct rf_work *work, const struct rf_work_order *order,
 		.is_served = true,
 		.umask = errand->umask & 0777,
 	};
-	note_limits(work, order, self);
+	if (note_limits(work, order, self, err) < 0) {
+		rf_result_fail(&work->result, RF_STATUS_ERROR, 125, err);
+		return err->code;
+	}
 	work->is_heard = errand->wants_denials && geteuid() == 0 && rf_ear_ask() == RF_EAR_ON;
 	rf_life_init(&work->life, work->plan, &work->options, &work->result);
 	choose_box(work, order, self, yard);

@@ -40,7 +40,7 @@ enum rf_wire_type {
 	/* From the warden: */
 	RF_WIRE_WELCOME, /* struct rf_wire_welcome */
 	RF_WIRE_STARTED, /* struct rf_wire_started: the program runs */
-	RF_WIRE_ENDED,   /* a packed result: it is over, and nothing of the box is left */
+	RF_WIRE_ENDED,   /* a packed result: it is over, and nothing of the box runs any more */
 	RF_WIRE_REFUSED, /* a packed error: there will be no run */
 	RF_WIRE_COUNT
 };

@@ -332,7 +332,8 @@ def test_a_box_lies_beneath_its_clients_groups(shared, as_who):
         join = "; ".join(f"echo $$ > {group}/cgroup.procs 2>/dev/null" for group in made)
         client = shared.start("run", "--", "sh", "-c", f"echo up; sleep {word}", wrap=["sh", "-c", f'{join}; exec "$@"', "sh"])
         assert client.stdout.readline() == b"up\n"
-        asleep = [pid for pid in processes_with(f"sleep\0{word}")]
+        assert eventually(lambda: processes_with(f"sleep\0{word}"), 3), "it said so, and goes to sleep next"
+        asleep = processes_with(f"sleep\0{word}")
         groups = pathlib.Path(f"/proc/{asleep[0]}/cgroup").read_text()
         beneath = [line for line in groups.split("\n") if f"rf-test-{word}/" in line]
         assert beneath, groups
@@ -421,6 +422,34 @@ def test_a_confined_client_does_not_get_out_by_asking(wrap, shared):
         else:
             raise
     assert said.split()[0] in ("9", "None") and "out" not in said, said
+
+
+@pytest.mark.parametrize("maker, kind", [("like", 6), ("confined", 9), ("dead", 9)])
+def test_a_socket_joins_by_who_made_it_and_not_by_who_brought_it(maker, kind, shared):
+    said = shared.python("""
+        import ctypes
+        ours, childs = socket.socketpair()
+        child = os.fork()
+        if child == 0:
+            if sys.argv[2] == "confined":
+                assert ctypes.CDLL(None).prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+            pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            socket.send_fds(childs, [b"x"], [pair[0].fileno(), pair[1].fileno()])
+            if sys.argv[2] != "dead":
+                childs.recv(1)
+            os._exit(0)
+        _, fds, _, _ = socket.recv_fds(ours, 1, 2)
+        if sys.argv[2] == "dead":
+            os.waitpid(child, 0)
+        sock = connect()
+        send(sock, message(JOIN), fds[:1])
+        send(sock, message(HELLO))
+        print(receive(sock)[0])
+        if sys.argv[2] != "dead":
+            ours.send(b"x")
+            os.waitpid(child, 0)
+    """, maker)
+    assert said == f"{kind}\n"
 
 
 def test_a_client_unlike_the_warden_makes_its_box_itself(shared):
