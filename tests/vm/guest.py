@@ -8,6 +8,7 @@ import traceback
 
 import limits  # noqa: F401: each adds its checks to CASES
 import walls  # noqa: F401
+from report import KNOWN
 from stage import (CASES, Skip, group, lay_out, left_groups, read, write)
 
 
@@ -36,7 +37,7 @@ def main():
             wrong = str(error) or traceback.format_exc()
         except Exception:  # a check that breaks is a check that fails
             wrong = traceback.format_exc()
-        say(f"{'not ' if wrong else ''}ok - {scene}: {name}" + (f" # KNOWN {todo}" if todo else ""))
+        say(f"{'not ' if wrong else ''}ok - {scene}: {name}" + (f" {KNOWN} {todo}" if todo else ""))
         for line in wrong.split("\n") if wrong else []:
             say(f"#   {line}")
         if time.monotonic() - began > 10:
