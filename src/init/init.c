@@ -358,38 +358,84 @@ static bool is_over(void)
 
 /* ------------------------------------------------------------- the watch */
 
+/* Who can't wait for the program, or not tell the time, would wait for ever. */
+static _Noreturn void give_up(const struct rf_orders *orders)
+{
+	if (orders->lesser.is_lesser)
+		end_kin(orders);
+	leave(125);
+}
+
+static uint64_t now_ns(const struct rf_orders *orders)
+{
+	struct timespec now;
+
+	if (SYS2(__NR_clock_gettime, CLOCK_MONOTONIC, &now) != 0)
+		give_up(orders);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * What is left until `deadline_ns`.  Time is the launcher's to keep; where that is stopped, or gets no
+ * processor, the box ends by itself.  Asked before each wait: a box that never lets us wait ends, too.
+ */
+static struct timespec time_left(uint64_t deadline_ns, const struct rf_orders *orders)
+{
+	const struct rf_report report = { .kind = RF_REPORT_LATE };
+	uint64_t now = now_ns(orders), left;
+
+	if (now >= deadline_ns) {
+		if (orders->lesser.is_lesser)
+			end_kin(orders);
+		send_report(&report);
+		leave(0);
+	}
+	left = deadline_ns - now;
+	return (struct timespec){ .tv_sec = (time_t)(left / 1000000000u),
+				  .tv_nsec = (long)(left % 1000000000u) };
+}
+
+static void take_signal(long signal, const siginfo_t *info, int program,
+			const struct rf_orders *orders)
+{
+	bool is_lesser = orders->lesser.is_lesser;
+
+	if (is_lesser && signal == SIGIO && is_over()) {
+		end_kin(orders);
+		leave(0);
+	}
+	/* The launcher is pid 0 to those in a pid namespace. */
+	if (signal > 0 && signal != SIGCHLD && info->si_code == SI_USER &&
+	    info->si_pid == (is_lesser ? orders->lesser.launcher : 0))
+		SYS2(__NR_kill, program, signal);
+}
+
 /* Reaps everything; leaves with the program.  Signals from inside the box are nobody's orders. */
 static _Noreturn void watch(int program, const struct rf_orders *orders)
 {
-	bool is_lesser = orders->lesser.is_lesser;
+	uint64_t deadline_ns = orders->time_ms ? now_ns(orders) + orders->time_ms * 1000000u : 0;
 	uint64_t all = ~0ull;
+	struct timespec left;
 
 	for (;;) {
 		siginfo_t info;
-		int status, pid;
-		long signal = SYS4(__NR_rt_sigtimedwait, &all, &info, 0, sizeof(all));
+		int status, pid = (int)SYS4(__NR_wait4, -1, &status, 1 /* WNOHANG */, 0);
 
-		if (is_lesser && signal == SIGIO && is_over()) {
-			end_kin(orders);
+		if (pid == program) {
+			if (orders->lesser.is_lesser)
+				end_kin(orders);
+			report_end(status, orders);
 			leave(0);
 		}
-		/* The launcher is pid 0 to those in a pid namespace. */
-		if (signal > 0 && signal != SIGCHLD && info.si_code == SI_USER &&
-		    info.si_pid == (is_lesser ? orders->lesser.launcher : 0))
-			SYS2(__NR_kill, program, signal);
-		while ((pid = (int)SYS4(__NR_wait4, -1, &status, 1 /* WNOHANG */, 0)) > 0 ||
-		       pid == -EINTR)
-			if (pid == program) {
-				if (is_lesser)
-					end_kin(orders);
-				report_end(status, orders);
-				leave(0);
-			}
-		if (pid < 0 && pid != -ECHILD) {
-			if (is_lesser)
-				end_kin(orders);
-			leave(125); /* who can't wait for the program would wait for ever */
-		}
+		if (pid < 0 && pid != -ECHILD && pid != -EINTR)
+			give_up(orders);
+		if (deadline_ns)
+			left = time_left(deadline_ns, orders);
+		if (pid > 0 || pid == -EINTR)
+			continue;
+		take_signal(SYS4(__NR_rt_sigtimedwait, &all, &info, deadline_ns ? &left : 0,
+				 sizeof(all)),
+			    &info, program, orders);
 	}
 }
 

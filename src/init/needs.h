@@ -48,6 +48,7 @@
 	CALL(execve)                                                                               \
 	CALL(statfs)                                                                               \
 	CALL(ppoll)                                                                                \
+	CALL(clock_gettime)                                                                        \
 	CALL(rt_sigtimedwait)                                                                      \
 	CALL(kill)                                                                                 \
 	CALL(wait4)                                                                                \

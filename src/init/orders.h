@@ -15,11 +15,12 @@
 
 #include <stdint.h>
 
-#define RF_ORDERS_MAGIC 0x52460003u
+#define RF_ORDERS_MAGIC 0x52460004u
 #define RF_ORDERS_CPUS  16 /* words: 1024 processors */
 #define RF_ORDERS_FD    3
-#define RF_RULESET_FD   4 /* a lesser box: the program's own Landlock ruleset */
-#define RF_LAUNCHER_FD  4 /* any other: a pidfd of the launcher, if it has one */
+#define RF_RULESET_FD   4   /* a lesser box: the program's own Landlock ruleset */
+#define RF_LAUNCHER_FD  4   /* any other: a pidfd of the launcher, if it has one */
+#define RF_GRACE_MS     200 /* how long a launcher may be late before pid 1 keeps the time */
 #define RF_WORDS_BYTES  61440
 #define RF_WORDS_COUNT  2048
 
@@ -83,7 +84,8 @@ struct rf_orders {
 	uint64_t host_ns[RF_NS_COUNT]; /* the launcher's, by inode number */
 	uint32_t same_ns;              /* bit set of enum rf_ns that may be the launcher's */
 	uint32_t seccomp_nr, seccomp_errno;
-	uint64_t open_files;           /* the most descriptors */
+	uint64_t open_files; /* the most descriptors */
+	uint64_t time_ms;    /* after which pid 1 ends the box, if nobody else did; 0: never */
 	uint64_t cpus[RF_ORDERS_CPUS]; /* processors that the program may run on */
 	uint32_t cpus_bytes;           /* how much of them counts; 0: stay */
 	uint64_t stdio_dev[3], stdio_ino[3];
@@ -108,6 +110,7 @@ enum rf_report_kind {
 	RF_REPORT_REFUSED,     /* `fact` did not hold; nothing was started */
 	RF_REPORT_NO_EXEC,     /* exec failed with `code` */
 	RF_REPORT_ENDED,       /* the program ended with wait status `code` */
+	RF_REPORT_LATE, /* time was over, and the launcher did nothing: pid 1 ended the box */
 	RF_REPORT_NO_WORKDIR, /* the working directory could not be entered: `code`; nothing was started */
 };
 

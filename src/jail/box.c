@@ -343,6 +343,7 @@ static int own_namespaces(const struct rf_box *box, uint64_t *ns, struct rf_err 
 /* Sends the orders without which nothing starts. */
 static int send_orders(struct rf_box *box, struct rf_err *err)
 {
+	uint64_t time = box->plan->limits[RF_LIMIT_TIME];
 	struct rf_orders orders = {
 		.magic = RF_ORDERS_MAGIC,
 		.facts = box->facts & ~(1u << RF_PROOF_CGROUP),
@@ -352,6 +353,7 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 		.seccomp_nr = RF_FILTER_PROOF_NR,
 		.seccomp_errno = RF_FILTER_PROOF_ERRNO,
 		.open_files = box->plan->limits[RF_LIMIT_OPEN_FILES],
+		.time_ms = time == RF_LIMIT_NONE ? 0 : time + RF_GRACE_MS,
 	};
 	const int pipes[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
 	struct stat st;

@@ -122,6 +122,10 @@ static void take_report(struct rf_life *life, const struct rf_report *report)
 	case RF_REPORT_NO_WORKDIR:
 		rf_box_fail_workdir(life->plan->workdir, -report->code, &life->ending.setup);
 		break;
+	case RF_REPORT_LATE: /* while we were stopped, or had no processor */
+		if (life->ending.killed_for == RF_LIMIT_COUNT)
+			life->ending.killed_for = RF_LIMIT_TIME;
+		break;
 	case RF_REPORT_NO_EXEC:
 	case RF_REPORT_ENDED:
 		/* The program's own end comes after why it did not start: the first one counts. */

@@ -1,0 +1,108 @@
+"""A launcher or a warden that is stopped keeps no time: pid 1 of the box does then, a little later."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from helpers import eventually
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from wardens import Warden  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("as_who")
+
+LIMIT_S, GRACE_S = 1.0, 0.2  # RF_GRACE_MS of src/init/orders.h
+LATE_S = 2.0  # more than that no machine is late
+
+# One who waits, and one who never lets pid 1 wait: signals, and orphans that it must reap.
+PROGRAMS = {
+    "idle": "echo ready; exec sleep 987654",
+    "busy": "echo ready; for i in 1 2; do (while :; do kill -USR1 $PPID; (true &); done) & done; exec sleep 987654",
+}
+
+
+@pytest.fixture(params=["full", "lesser"])
+def words(request, command, public):
+    """What starts a run in a box of either kind."""
+    if request.param == "full":
+        return command("run")
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc on this machine")
+    path = public / "forbid-namespaces"
+    source = pathlib.Path(__file__).resolve().parents[1] / "lesser/forbid.c"
+    subprocess.run(["gcc", "-static", "-O1", "-D_GNU_SOURCE", str(source), "-o", str(path)], check=True)
+    return [str(path), "eperm", *command("run", "--weaker", "allow")]
+
+
+def sleepers():
+    """The pids of all processes that sleep as only ours do."""
+    found = set()
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_bytes() == b"sleep\000987654\0":
+                found.add(int(path.parent.name))
+        except OSError:
+            pass
+    return found
+
+
+def stop_and_see(process, keeper, others):
+    """Stops `keeper` while the box of `process` runs, and sees it die in time; gives the result."""
+    began = time.monotonic()
+    assert eventually(lambda: sleepers() - others), "the program did not start"
+    ours = sleepers() - others
+    os.kill(keeper, signal.SIGSTOP)
+    try:
+        assert eventually(lambda: not sleepers() & ours, LIMIT_S + GRACE_S + LATE_S), "the box lives on"
+        lived = time.monotonic() - began
+    finally:
+        os.kill(keeper, signal.SIGCONT)
+    out, err = process.communicate(timeout=10)
+    assert LIMIT_S <= lived + 0.5, "it ended before its time"
+    assert process.returncode == 124, err
+    return json.loads(out)
+
+
+def judge(result):
+    assert (result["status"], result["signal"], result["limits_hit"]) == ("timeout", 9, ["time"]), result
+    assert result["stdout"] == "ready\n"
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_box_of_a_stopped_launcher_ends_in_time_and_is_told_as_timed_out(words, environment, workdir, program):
+    others = sleepers()
+    with subprocess.Popen([*words, "--json", "--time", f"{LIMIT_S:.0f}s", "--", "sh", "-c", PROGRAMS[program]],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=environment, cwd=workdir) as process:
+        judge(stop_and_see(process, process.pid, others))
+
+
+def test_the_box_of_a_stopped_warden_ends_in_time_and_is_told_as_timed_out(ringfort, as_who, public):
+    folder = public / f"stopped-{as_who}"
+    try:
+        with Warden(ringfort, as_who, folder) as warden:
+            others = sleepers()
+            with warden.start("run", "--json", "--time", f"{LIMIT_S:.0f}s", "--", "sh", "-c",
+                              PROGRAMS["idle"]) as process:
+                judge(stop_and_see(process, warden.pid, others))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_launcher_that_goes_on_in_time_is_the_one_that_ends_it(words, environment, workdir):
+    """Who was stopped for a moment only tells the program's own end."""
+    with subprocess.Popen([*words, "--json", "--time", "10s", "--", "sh", "-c", "echo ready; sleep 0.5; exit 3"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=environment, cwd=workdir) as process:
+        time.sleep(0.2)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.6)
+        process.send_signal(signal.SIGCONT)
+        result = json.loads(process.communicate(timeout=10)[0])
+    assert (result["status"], result["exit_code"]) == ("failed", 3), result
