@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/kernel.h"
@@ -24,6 +25,16 @@ int rf_fd_take(int *fd)
 
 	*fd = -1;
 	return taken;
+}
+
+int rf_fd_open(const char *path, int flags)
+{
+	return openat(AT_FDCWD, path, flags | O_CLOEXEC);
+}
+
+int rf_fd_copy(int fd, int least)
+{
+	return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
 }
 
 int rf_fd_write(int fd, const void *data, size_t len)

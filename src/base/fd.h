@@ -20,6 +20,13 @@ void rf_fd_done(int *fd);
 /* Gives the descriptor in `*fd` to the caller and leaves -1 behind. */
 int rf_fd_take(int *fd);
 
+/*
+ * open() and a copy not below `least`, both close-on-exec, each in one system call.  (musl's open() and fcntl()
+ * set the flag a second time, for kernels that did not know it.)  Return -1 and errno.
+ */
+int rf_fd_open(const char *path, int flags);
+int rf_fd_copy(int fd, int least);
+
 /* Writes all `len` bytes, whatever the kernel cuts.  Returns 0 or a negative errno. */
 int rf_fd_write(int fd, const void *data, size_t len);
 

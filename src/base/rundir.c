@@ -36,9 +36,10 @@ int rf_rundir_open(bool may_make)
 
 	if (!rf_rundir_path(path, sizeof(path)))
 		return -ENOENT;
-	if (may_make && mkdir(path, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	run = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	run = rf_fd_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	/* Mostly it is there; and another launcher may have been as far. */
+	if (run < 0 && errno == ENOENT && may_make && (mkdir(path, 0700) == 0 || errno == EEXIST))
+		run = rf_fd_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	if (run < 0 || fstat(run, &st) < 0)
 		return -errno;
 	if (st.st_uid != geteuid() || st.st_mode & 077)

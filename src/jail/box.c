@@ -49,6 +49,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.init = -1,
 		.seal = -1,
 		.hands_pidfd = -1,
+		.mounts = -1,
 		.uid_lock = -1,
 		.record = -1,
 		.proc_sys = -1,
@@ -162,7 +163,7 @@ static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err
 	box->shared = calloc(1, sizeof(*box->shared));
 	if (!box->shared)
 		return rf_fail(err, -ENOMEM, "a box");
-	box->init = open(init_path, O_RDONLY | O_CLOEXEC);
+	box->init = rf_fd_open(init_path, O_RDONLY);
 	if (box->init < 0) {
 		rf_fail(err, -errno, "open %s", init_path);
 		return rf_fail_hint(err, "ringfort-init belongs beside ringfort; install both");
@@ -193,9 +194,9 @@ static int take_descriptors(struct rf_box *box, struct rf_err *err)
 
 	/* First out of the way of 0 to 4, so that none is overwritten before it is copied. */
 	for (size_t i = 0; i < count; i++)
-		high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 16);
+		high[i] = rf_fd_copy(from[i], 16);
 	if (box->init < 16)
-		box->init = fcntl(box->init, F_DUPFD_CLOEXEC, 16);
+		box->init = rf_fd_copy(box->init, 16);
 	for (size_t i = 0; i < count; i++)
 		if (high[i] < 0 || dup2(high[i], (int)i) < 0)
 			return rf_fail(err, -errno, "arrange descriptors");
@@ -288,7 +289,7 @@ static void raise_walls(void *data)
 static int read_namespaces(const char *folder, uint64_t *ns, struct rf_err *err)
 {
 	static const char *const names[] = RF_NS_NAMES;
-	RF_AUTO_FD int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	RF_AUTO_FD int dir = rf_fd_open(folder, O_PATH | O_DIRECTORY);
 
 	for (int i = 0; i < RF_NS_COUNT; i++) {
 		struct stat st;
@@ -536,6 +537,18 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 
 /* ------------------------------------------------------------- built ahead */
 
+/*
+ * Whoever lets go of a mount namespace last waits until its mounts are gone.  We hold it, so that it is
+ * not pid 1, for whose end somebody waits.  (An ordinary user may not, and pid 1 does it then.)
+ */
+static void hold_mounts(struct rf_box *box)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", box->pid);
+	box->mounts = rf_fd_open(path, O_RDONLY);
+}
+
 int rf_box_build(struct rf_box *box, const char *init_path, struct rf_err *err)
 {
 	int code;
@@ -543,6 +556,7 @@ int rf_box_build(struct rf_box *box, const char *init_path, struct rf_err *err)
 	box->is_ahead = true;
 	if (prepare(box, init_path, err) < 0 || make_init(box, err) < 0)
 		return err->code;
+	hold_mounts(box);
 	code = meet_neighbours(box, err);
 	box->parts = NULL; /* used; whose they are may throw them away */
 	return code;
@@ -683,6 +697,7 @@ void rf_box_done(struct rf_box *box)
 	rf_hidden_done(&box->hidden);
 	rf_cgroup_done(&box->cgroup);
 	rf_seccomp_done(box);
+	rf_fd_done(&box->mounts);
 	rf_hands_end(box); /* and with them the last of its mounts */
 	rf_record_done(box);
 	rf_kin_leave(box);

@@ -28,6 +28,7 @@
 
 struct rf_parts;
 struct rlimit;
+struct rf_filter;
 struct rf_ruleset;
 
 #define RF_BOX_MISSING_MAX 16
@@ -69,7 +70,8 @@ struct rf_box {
 	int seal;        /* as root: the last user namespace */
 	pid_t hands;     /* work on another processor while it is built, or 0 */
 	int hands_pidfd; /* theirs, or -1 */
-	int uid_lock;    /* holds host_uid */
+	int mounts; /* built ahead: its mount namespace, so that pid 1's end need not take it down */
+	int uid_lock;                 /* holds host_uid */
 	const struct rlimit *callers; /* limits of who asked, where they are not ours; or NULL */
 	const void *callers_cpus;     /* their processors, RF_ORDERS_CPUS words of bits; or NULL */
 	int nice;                     /* and their priority, or 0 */
@@ -83,6 +85,7 @@ struct rf_box {
 	struct rf_cgroup cgroup;
 	struct rf_ruleset **profiles; /* the plan's system call profiles, read; or NULL */
 	size_t profile_count;
+	struct rf_filter *filter; /* of a box built ahead; or NULL: made by the child */
 	struct rf_box_shared *shared;
 	int *trees;                    /* detached mounts by index into plan->places, or -1 */
 	struct rf_hidden_list hidden;  /* what the box must not see of them */

@@ -125,7 +125,7 @@ static bool own_path(const char *text, enum rf_group group, char *path, size_t s
 static bool can_hold_boxes(const char *path, bool takes_less)
 {
 	static const char *const wanted[] = { "memory", "pids", "cpu" };
-	RF_AUTO_FD int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	RF_AUTO_FD int dir = rf_fd_open(path, O_PATH | O_DIRECTORY);
 	bool is_there[RF_LEN(wanted)];
 	char can[256], has[256], order[16];
 

@@ -173,7 +173,7 @@ static int grant_places(const struct rf_plan *plan, int ruleset, uint64_t handle
 		if (place->kind == RF_PLACE_LINK || place->kind == RF_PLACE_MASK ||
 		    place->kind == RF_PLACE_HIDE || is_covered(plan, i))
 			continue;
-		fd = open(place->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		fd = rf_fd_open(place->path, O_PATH | O_NOFOLLOW);
 		if (fd < 0 && errno == ENOENT && place->is_optional)
 			continue;
 		code = fd < 0 ? -errno : grant(ruleset, fd, rights_of(place) & handled);
@@ -188,7 +188,7 @@ static int grant_programs(const struct rf_program_set *set, int ruleset, struct 
 {
 	for (size_t i = 0; set && i < set->program_count; i++) {
 		const char *path = set->programs[i].path;
-		RF_AUTO_FD int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		RF_AUTO_FD int fd = rf_fd_open(path, O_PATH | O_NOFOLLOW);
 		int code = fd < 0 ? -errno : grant(ruleset, fd, FS_EXECUTE | FS_READ_FILE);
 
 		if (code < 0)
@@ -200,7 +200,7 @@ static int grant_programs(const struct rf_program_set *set, int ruleset, struct 
 /* The directories of the root can be listed, and pid 1 started. */
 static int grant_frame(const struct rf_box *box, int ruleset, struct rf_err *err)
 {
-	RF_AUTO_FD int root = open("/", O_PATH | O_CLOEXEC);
+	RF_AUTO_FD int root = rf_fd_open("/", O_PATH);
 	int code = root < 0 ? -errno : grant(ruleset, root, FS_READ_DIR);
 
 	if (code == 0)
@@ -210,7 +210,7 @@ static int grant_frame(const struct rf_box *box, int ruleset, struct rf_err *err
 
 static bool sentinel_opens(const char *path)
 {
-	RF_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	RF_AUTO_FD int fd = rf_fd_open(path, O_RDONLY);
 
 	return fd >= 0;
 }
@@ -289,7 +289,7 @@ static int open_on_host(const struct rf_place *place, struct rf_err *err)
 	case RF_PLACE_SYSTEM:
 	case RF_PLACE_TEXT: /* the host's own passwd, hosts and their like */
 	case RF_PLACE_DEVICE:
-		fd = open(place->path, O_PATH | O_CLOEXEC);
+		fd = rf_fd_open(place->path, O_PATH);
 		if (fd < 0)
 			return -errno;
 		if (place->kind != RF_PLACE_DEVICE || (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode)))
@@ -330,7 +330,7 @@ static int grant_proc(struct rf_box *box, int ruleset, struct rf_err *err)
 		int code;
 
 		if (box->held[i] < 0)
-			box->held[i] = open(of_proc[i], O_PATH | O_CLOEXEC);
+			box->held[i] = rf_fd_open(of_proc[i], O_PATH);
 		code = box->held[i] < 0 ? 0
 					: grant(ruleset, box->held[i], FS_READ_FILE | FS_READ_DIR);
 		if (code < 0)
@@ -357,7 +357,7 @@ static int grant_scratch(const struct rf_box *box, int ruleset, struct rf_err *e
 /* What pid 1 has besides: its own program, and /proc, in which it looks for its kin. */
 static int grant_init(const struct rf_box *box, int ruleset, struct rf_err *err)
 {
-	RF_AUTO_FD int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	RF_AUTO_FD int proc = rf_fd_open("/proc", O_PATH | O_DIRECTORY);
 	int code = proc < 0 ? -errno : grant(ruleset, proc, FS_READ_FILE | FS_READ_DIR);
 
 	if (code == 0)

@@ -40,7 +40,7 @@ static int take(int channel, pid_t pid, struct rf_err *err)
 	if (err->code < 0)
 		return err->code;
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
-	ns = open(path, O_RDONLY | O_CLOEXEC);
+	ns = rf_fd_open(path, O_RDONLY);
 	return ns < 0 ? rf_fail(err, -errno, "take hold of the mold") : ns;
 }
 

@@ -114,7 +114,7 @@ static int make_directory(const struct builder *b, const char *path, size_t len,
 		path += n;
 	}
 	*ret_is_ours = is_ours;
-	return held >= 0 ? rf_fd_take(&held) : fcntl(b->root, F_DUPFD_CLOEXEC, 3);
+	return held >= 0 ? rf_fd_take(&held) : rf_fd_copy(b->root, 3);
 }
 
 /* Leaves the place's directory in b->parent and gives its last name, or NULL with an error. */
@@ -368,6 +368,20 @@ static int put_device(struct builder *b, const struct rf_place *place, struct rf
 	return attach(b, mnt, false, place->path, err);
 }
 
+/*
+ * Puts a box's own tmpfs where /proc is about to cover it: nobody can reach it there.  Left detached, it
+ * would be dissolved with its descriptor, which makes the kernel wait for a grace period of RCU.
+ */
+static int bury_scratch(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	const char *name = b->scratch < 0 ? NULL : enter_parent(b, place->path, err);
+
+	if (name &&
+	    rf_kernel_move_mount(b->scratch, "", b->parent, name, RF_MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		rf_fail(err, -errno, "keep the scratch beneath %s", place->path);
+	return err->code;
+}
+
 static int put_proc(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
 	/* Processes that may not be looked at, pid 1 first of all, are not listed either. */
@@ -385,7 +399,9 @@ static int put_proc(struct builder *b, const struct rf_place *place, struct rf_e
 	/* Of this pid namespace alone, from Linux 6.3; where it can't be had, the filter looks. */
 	b->box->seals_memfds =
 		b->box->programs && rf_fd_write_text(b->box->proc_sys, "vm/memfd_noexec", "2") == 0;
-	return attach(b, rf_fd_take(&mnt), true, place->path, err);
+	return bury_scratch(b, place, err) < 0
+		       ? err->code
+		       : attach(b, rf_fd_take(&mnt), true, place->path, err);
 }
 
 static int put_pts(struct builder *b, const struct rf_place *place, struct rf_err *err)
@@ -666,7 +682,7 @@ static int build_from_mold(struct builder *b, struct rf_err *err)
 {
 	const struct rf_plan *plan = b->box->plan;
 
-	b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	b->root = rf_fd_open("/", O_PATH | O_DIRECTORY);
 	if (b->root < 0)
 		return rf_fail(err, -errno, "open the root");
 	if (open_scratch(b, err) < 0)

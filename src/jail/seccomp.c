@@ -73,10 +73,39 @@ static int read_profiles(struct rf_box *box, struct rf_err *err)
 	return build(box, &options, &filter, err);
 }
 
+/* Two sets of options that make the same filter. */
+static bool is_same(const struct rf_call_options *a, const struct rf_call_options *b)
+{
+	return a->syscalls == b->syscalls && a->has_inet == b->has_inet &&
+	       a->has_unix == b->has_unix && a->is_sampled == b->is_sampled &&
+	       a->is_lesser == b->is_lesser && a->has_deputy == b->has_deputy;
+}
+
+/*
+ * Who builds boxes ahead mostly needs the filter that it had last: that one is kept.  Made here and not by the
+ * child, which could be killed while it writes into our memory.
+ */
+static int take_kept(struct rf_box *box, struct rf_err *err)
+{
+	static struct rf_filter kept;
+	static struct rf_call_options made_for;
+	const struct rf_call_options options = rf_seccomp_options(box);
+
+	if (kept.len == 0 || !is_same(&options, &made_for)) {
+		if (build(box, &options, &kept, err) < 0) {
+			kept.len = 0;
+			return err->code;
+		}
+		made_for = options;
+	}
+	box->filter = &kept;
+	return 0;
+}
+
 int rf_seccomp_prepare(struct rf_box *box, struct rf_err *err)
 {
 	if (read_profiles(box, err) == 0)
-		return 0;
+		return box->is_ahead && !box->profile_count ? take_kept(box, err) : 0;
 	err->code = -EBADMSG; /* the profile is what is wrong, and not this machine */
 	return err->code;
 }
@@ -94,16 +123,20 @@ void rf_seccomp_done(struct rf_box *box)
 static int load(const struct rf_box *box, const struct rf_call_options *options, unsigned flags,
 		struct rf_err *err)
 {
-	struct rf_filter filter;
+	struct rf_filter *filter = box->filter;
+	struct rf_filter own;
 	struct sock_fprog program;
 	long got;
 
-	if (build(box, options, &filter, err) < 0)
-		return err->code;
+	if (!filter) {
+		if (build(box, options, &own, err) < 0)
+			return err->code;
+		filter = &own;
+	}
 	for (size_t i = 0; i < box->profile_count; i++)
 		if (box->profiles[i]->wants_log)
 			flags |= SECCOMP_FILTER_FLAG_LOG;
-	program = (struct sock_fprog){ .len = (unsigned short)filter.len, .filter = filter.code };
+	program = (struct sock_fprog){ .len = (unsigned short)filter->len, .filter = filter->code };
 	got = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 	return got < 0 ? rf_fail(err, -errno, "load the system call filter") : (int)got;
 }

@@ -31,7 +31,7 @@ bool rf_source_is_named(const struct rf_place *place)
 
 static int open_named(const char *path)
 {
-	RF_AUTO_FD int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	RF_AUTO_FD int root = rf_fd_open("/", O_PATH | O_DIRECTORY);
 
 	return root < 0 ? -errno : rf_path_open_beneath(root, path, O_PATH);
 }
@@ -223,7 +223,7 @@ static int open_owned(struct rf_box *box, size_t index, struct owners *owners, s
 
 static int open_all_owned(struct rf_box *box, struct rf_err *err)
 {
-	RF_AUTO_FD int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	RF_AUTO_FD int proc = rf_fd_open("/proc", O_PATH | O_DIRECTORY);
 	struct owners owners = { .proc = proc };
 	int code = proc < 0 ? rf_fail(err, -errno, "open /proc") : 0;
 

@@ -154,7 +154,7 @@ int rf_userns_prepare(struct rf_box *box, struct rf_err *err)
 
 	if (!box->is_root)
 		return 0;
-	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	proc = rf_fd_open("/proc", O_PATH | O_DIRECTORY);
 	if (proc < 0)
 		return rf_fail(err, -errno, "open /proc");
 	return rf_userns_make(proc, box->plan->uid, box->plan->gid, box, &box->seal, err);

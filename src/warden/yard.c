@@ -167,15 +167,15 @@ static struct plot *find_room(struct rf_yard *yard)
 /* A network namespace is made by going there and coming back. */
 static int make_parts(struct rf_parts *parts, struct rf_err *err)
 {
-	RF_AUTO_FD int here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	RF_AUTO_FD int here = rf_fd_open("/proc/self/ns/net", O_RDONLY);
 
-	parts->mounts = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
-	parts->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	parts->mounts = rf_fd_open("/proc/self/ns/mnt", O_RDONLY);
+	parts->proc = rf_fd_open("/proc", O_PATH | O_DIRECTORY);
 	if (here < 0 || parts->mounts < 0 || parts->proc < 0)
 		return rf_fail(err, -errno, "take hold of our namespaces");
 	if (unshare(CLONE_NEWNET) < 0)
 		return 0; /* then each box makes its own, or says why it can't */
-	parts->network = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	parts->network = rf_fd_open("/proc/self/ns/net", O_RDONLY);
 	if (setns(here, CLONE_NEWNET) < 0)
 		return rf_fail(err, -errno, "come back to our network namespace");
 	return 0;
@@ -192,7 +192,7 @@ int rf_yard_new(const char *init_path, size_t most, struct rf_yard **ret_yard, s
 	yard->parts = RF_PARTS_NONE;
 	for (size_t i = 0; i < most; i++)
 		yard->plots[i].parts = RF_PARTS_NONE;
-	yard->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	yard->mounts = rf_fd_open("/proc/self/mountinfo", O_RDONLY);
 	*ret_yard = yard;
 	if (yard->mounts < 0)
 		return rf_fail(err, -errno, "open the table of mounts");

@@ -79,7 +79,7 @@ static int look_at(int proc, struct rf_peer *peer, struct rf_err *err)
 
 int rf_peer_note_self(struct rf_peer *ret_self, struct rf_err *err)
 {
-	RF_AUTO_FD int proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	RF_AUTO_FD int proc = rf_fd_open("/proc/self", O_PATH | O_DIRECTORY);
 
 	return proc < 0 ? rf_fail(err, -errno, "open /proc/self") : look_at(proc, ret_self, err);
 }
@@ -149,7 +149,7 @@ int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, st
 	    cred.uid != geteuid())
 		return rf_fail_say(err, -EACCES, "a connection of another user's");
 	snprintf(path, sizeof(path), "/proc/%d", (int)cred.pid);
-	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	proc = rf_fd_open(path, O_PATH | O_DIRECTORY);
 	if (proc < 0 || look_at(proc, &peer, err) < 0 || !rf_peer_is_alive(connection))
 		return rf_fail_say(err, -EACCES, "the other end can't be looked at");
 	if (compare(&peer, self, err) < 0)
