@@ -439,17 +439,32 @@ static _Noreturn void watch(int program, const struct rf_orders *orders)
 	}
 }
 
+/*
+ * Started as somebody's program: /proc/self/exe is still pid 1 when the program's exec looks for it, and so
+ * is a link or a script's first line that leads there.  Whoever did that is told, and 125 stays our own.
+ */
+static _Noreturn void explain(void)
+{
+	static const char why[] =
+		"ringfort: what was run leads to /proc/self/exe, which is pid 1 of the box "
+		"itself: name the program that it should be\n";
+
+	SYS3(__NR_write, 2, why, sizeof(why) - 1);
+	leave(126);
+}
+
 void start(long *stack)
 {
 	static char program_stack[65536] __attribute__((aligned(16)));
 	static struct start what;
-	long argc = stack[0], program;
+	long argc = stack[0], program, held = SYS3(__NR_fcntl, RF_ORDERS_FD, F_SETFD, FD_CLOEXEC);
 	char extra;
 
+	if (held == -EBADF)
+		explain();
 	/* Before anything of the box runs: nobody inside may look at pid 1, and it dies with its launcher. */
-	if (SYS(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0, 0) != 0 ||
+	if (held != 0 || SYS(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0, 0) != 0 ||
 	    SYS(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0) != 0 ||
-	    SYS3(__NR_fcntl, RF_ORDERS_FD, F_SETFD, FD_CLOEXEC) != 0 ||
 	    set_mask(SIG_SETMASK, ~0ull) != 0 || forget_dispositions() != 0)
 		leave(125);
 

@@ -72,6 +72,9 @@
 	CALL(getppid)                                                                              \
 	CALL(landlock_restrict_self)
 
+/* Not needed by any box: by it pid 1 says that it was started as somebody's program. */
+#define RF_NEEDS_STRAY(CALL, CALL_WITH) CALL(write)
+
 #ifdef __x86_64__
 #define RF_NEEDS_DUP(CALL)  CALL(dup2)
 #define RF_NEEDS_OPEN(CALL) CALL(open) /* as the launcher's libc spells it */

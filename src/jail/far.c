@@ -49,6 +49,31 @@ static int take_result(struct rf_far *far, const struct rf_wire_message *message
 	return 0;
 }
 
+/* False if it has to be said again.  Who is gone need not be told anything. */
+static bool say(const struct rf_far *far, enum rf_wire_type type, uint32_t number)
+{
+	struct rf_err err;
+
+	return far->has_exited || rf_wire_send(far->fd, type, OF_RUN, &number, sizeof(number), NULL,
+					       0, &err) != -EAGAIN;
+}
+
+/* What a warden that does not listen right now can't be told is told as soon as there is room. */
+static void say_due(struct rf_far *far)
+{
+	if (far->is_end_due && say(far, RF_WIRE_END, far->end_for)) {
+		far->is_end_due = false;
+		far->signals = 0;
+	}
+	while (far->signals && !far->is_end_due &&
+	       say(far, RF_WIRE_SIGNAL, (uint32_t)__builtin_ctzll(far->signals) + 1))
+		far->signals &= far->signals - 1;
+	if (far->event)
+		rf_event_want(far->event, far->is_end_due || far->signals
+						  ? RF_LOOP_READ | RF_LOOP_WRITE
+						  : RF_LOOP_READ);
+}
+
 static void on_message(void *data, int what)
 {
 	struct rf_far *far = data;
@@ -57,7 +82,8 @@ static void on_message(void *data, int what)
 	struct rf_err err = RF_ERR_INIT;
 	int got;
 
-	(void)what;
+	if (what & RF_LOOP_WRITE)
+		say_due(far);
 	rf_buf_init(&body, RF_WIRE_BODY);
 	got = rf_wire_receive(far->fd, RF_WIRE_WARDEN, &body, &message, &err);
 	if (got == -EAGAIN)
@@ -99,21 +125,16 @@ int rf_far_start(struct rf_far *far, struct rf_box *box, struct rf_loop *loop,
 	return rf_loop_watch(loop, far->fd, RF_LOOP_READ, on_message, far, &far->event, err);
 }
 
-/* A warden that can't be told anything is gone, or so busy that it will not matter. */
-static void say(struct rf_far *far, enum rf_wire_type type, uint32_t number)
-{
-	struct rf_err err;
-
-	if (!far->has_exited)
-		rf_wire_send(far->fd, type, OF_RUN, &number, sizeof(number), NULL, 0, &err);
-}
-
 void rf_far_signal(struct rf_far *far, int signal)
 {
-	say(far, RF_WIRE_SIGNAL, (uint32_t)signal);
+	far->signals |= 1ull << (signal - 1);
+	say_due(far);
 }
 
 void rf_far_end(struct rf_far *far, enum rf_limit limit)
 {
-	say(far, RF_WIRE_END, limit);
+	if (!far->is_end_due)
+		far->end_for = limit;
+	far->is_end_due = true;
+	say_due(far);
 }

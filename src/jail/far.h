@@ -21,6 +21,10 @@ struct rf_far {
 	void *data;
 	struct rf_event *event;
 	bool has_exited;
+	/* What the warden is to be told, and could not be yet: its socket is full. */
+	uint64_t signals; /* a bit each, as the kernel holds them */
+	bool is_end_due;
+	enum rf_limit end_for;
 };
 
 /*

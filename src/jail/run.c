@@ -137,7 +137,10 @@ static bool on_output(void *data, struct rf_pump *pump, size_t *len)
 	return false;
 }
 
-/* A reader that went away: the program learns it from its own pipe. */
+/*
+ * A reader that went away: the program learns it from its own pipe.  But one that said too much is to be
+ * ended for that, and not to end of a pipe that was closed, before a warden has heard of it.
+ */
 static void on_output_done(void *data, struct rf_pump *pump)
 {
 	struct run *run = data;
@@ -148,7 +151,8 @@ static void on_output_done(void *data, struct rf_pump *pump)
 			stream == 1 ? "output" : "error");
 		rf_fail_hint(&run->result->error, "the program ran, but what it wrote was lost");
 	}
-	rf_fd_done(&run->life.box.stdio[stream][0]);
+	if (!is_far(run) || !run->result->is_truncated[stream - 1])
+		rf_fd_done(&run->life.box.stdio[stream][0]);
 	if (run->plan->has_terminal && !run->has_exited) { /* its terminal hangs up */
 		rf_pump_done(&run->pumps[0]);
 		rf_fd_done(&run->life.box.pty[0]);

@@ -64,6 +64,19 @@ def test_a_file_that_cannot_be_executed_gives_126(run_box, workdir, mode, text):
     assert b"./plain" in done.err and b"hint" in done.err
 
 
+@pytest.mark.parametrize("way", ["name", "link", "script"])
+def test_what_leads_to_pid_1_itself_gives_126_and_says_so(run_box, workdir, way):
+    """While the program's exec is looked for, /proc/self/exe is ringfort-init."""
+    if way == "link":
+        (workdir / "it").symlink_to("/proc/self/exe")
+    if way == "script":
+        (workdir / "it").write_text("#!/proc/self/exe\n")
+        (workdir / "it").chmod(0o755)
+    done = run_box("--", "/proc/self/exe" if way == "name" else "./it")
+    assert (done.code, done.out) == (126, b"")
+    assert b"/proc/self/exe" in done.err and b"pid 1" in done.err
+
+
 def test_a_directory_is_not_a_program(run_box):
     assert run_box("--", "/usr").code == 126
 

@@ -211,9 +211,9 @@ def needed():
 
 
 def parts():
-    """What every box needs: all but the lists of the lesser one, of the terminal and of one built ahead."""
+    """What every box needs: all but the lists of the lesser one, of the terminal, of one built ahead and of a stray one."""
     text = (ROOT / "src/init/needs.h").read_text()
-    lists = re.findall(r"#define RF_NEEDS_(?:LESSER|TERMINAL|AHEAD).*?\n\n", text, re.DOTALL)
+    lists = re.findall(r"#define RF_NEEDS_(?:LESSER|TERMINAL|AHEAD|STRAY).*?\n\n", text, re.DOTALL)
     alone = set(re.findall(r"CALL(?:_WITH)?\((\w+)[,)]", "".join(lists))) | {"open"}
     return needed() - alone - ({"dup3"} if platform.machine() == "x86_64" else {"dup2"})
 

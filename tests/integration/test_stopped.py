@@ -95,6 +95,32 @@ def test_the_box_of_a_stopped_warden_ends_in_time_and_is_told_as_timed_out(ringf
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def test_a_warden_whose_socket_is_full_learns_of_every_end_all_the_same(ringfort, as_who, public):
+    """What fills it is signals that are passed on; then the box says more than it may."""
+    folder = public / f"full-{as_who}"
+    try:
+        with Warden(ringfort, as_who, folder) as warden, \
+                warden.start("run", "--output", "64k", "--time", "30s", "--", "sh", "-c", "echo ready; read go; exec yes",
+                             stdin=subprocess.PIPE) as process:
+            assert process.stdout.readline() == b"ready\n"
+            os.kill(warden.pid, signal.SIGSTOP)
+            try:
+                for _ in range(1000):
+                    process.send_signal(signal.SIGWINCH)
+                    time.sleep(0.001)  # one that is still held would swallow the next
+                process.stdin.write(b"go\n")
+                process.stdin.flush()
+                assert len(process.stdout.read(65530)) == 65530
+                time.sleep(0.3)
+            finally:
+                os.kill(warden.pid, signal.SIGCONT)
+            began = time.monotonic()
+            err = process.communicate(timeout=40)[1]
+            assert (process.returncode, time.monotonic() - began < 10) == (137, True), err
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def test_a_launcher_that_goes_on_in_time_is_the_one_that_ends_it(words, environment, workdir):
     """Who was stopped for a moment only tells the program's own end."""
     with subprocess.Popen([*words, "--json", "--time", "10s", "--", "sh", "-c", "echo ready; sleep 0.5; exit 3"],
