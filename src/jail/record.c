@@ -16,9 +16,8 @@
 #include "base/kernel.h"
 #include "base/path.h"
 #include "base/rundir.h"
+#include "base/statedir.h"
 #include "jail/scratch.h"
-
-#define STATE_OF_ROOT "/var/lib/ringfort"
 
 /* Opens $RUN, or a folder in it, making it if need be.  Returns a descriptor or a negative errno. */
 static int open_run(const char *folder)
@@ -291,8 +290,7 @@ void rf_record_sweep(const struct rf_box *box)
 
 bool rf_record_is_ours(int fd)
 {
-	const char *state = getenv("XDG_STATE_HOME");
-	char link[48], path[4096], run[4096], users[4096] = "";
+	char link[48], path[4096], run[4096], state[4096];
 	ssize_t len;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -300,12 +298,13 @@ bool rf_record_is_ours(int fd)
 	if (len < 0)
 		return true;
 	path[len] = '\0';
-	if (state && state[0] == '/')
-		snprintf(users, sizeof(users), "%s/ringfort", state);
+	if (!rf_statedir_path(state, sizeof(state)))
+		state[0] = '\0';
 	if (!rf_rundir_path(run, sizeof(run)))
 		run[0] = '\0';
 	for (const char *const *ours =
-		     (const char *const[]){ RF_RUNDIR_OF_ROOT, STATE_OF_ROOT, run, users, NULL };
+		     (const char *const[]){ RF_RUNDIR_OF_ROOT, RF_STATEDIR_OF_ROOT, run, state,
+					    NULL };
 	     *ours; ours++)
 		if (**ours && access(*ours, F_OK) == 0 &&
 		    (rf_path_is_beneath(path, *ours) || rf_path_is_beneath(*ours, path)))
