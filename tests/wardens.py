@@ -185,12 +185,22 @@ def connect():
     finally:
         os.close(folder)
     sock.settimeout(20)
+    prove(sock)
     return sock
+
+
+def prove(sock, warden=None):
+    """Root shows that it can look at the warden."""
+    if os.geteuid() != 0:
+        return
+    pid = warden or struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/mem", "rb") as proof:
+        send(sock, message(PROVE), [proof.fileno()])
 
 
 # --- the protocol, as docs/protocols/warden.md has it ---
 
-HELLO, JOIN, RUN, SIGNAL, END, WELCOME, STARTED, ENDED, REFUSED = range(1, 10)
+HELLO, JOIN, RUN, SIGNAL, END, WELCOME, STARTED, ENDED, REFUSED, PROVE = range(1, 11)
 HEAD = struct.Struct("=IHHQ")
 VERSION = 1
 INFINITY = 2**64 - 1

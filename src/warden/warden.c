@@ -46,6 +46,7 @@ struct client {
 	struct rf_work *work;
 	bool is_owner; /* a private warden's: it ends with this one */
 	bool is_gone;
+	bool is_proven; /* root's: it is in no sandbox */
 };
 
 /* ------------------------------------------------------------- clients */
@@ -191,6 +192,23 @@ static int serve_hello(struct client *client, struct rf_wire_message *message, s
 			    NULL, 0, err);
 }
 
+static int serve_prove(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	if (!rf_peer_is_proof(message->fds[0]))
+		return rf_fail_say(err, -EINVAL, "PROVE: that is nothing of this warden's");
+	client->is_proven = true;
+	return 0;
+}
+
+/* Root's clients could be in a Landlock domain that nothing shows: see wire/peer.h. */
+static int demand_proof(const struct client *client, struct rf_err *err)
+{
+	if (client->is_proven || client->warden->options->listener < 0 || geteuid() != 0)
+		return 0;
+	rf_fail_say(err, -EXDEV, "who can't look at the warden may be in a sandbox");
+	return rf_fail_hint(err, "run it with --no-warden");
+}
+
 static int serve_join(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
 	const struct warden *warden = client->warden;
@@ -198,6 +216,8 @@ static int serve_join(struct client *client, struct rf_wire_message *message, st
 	socklen_t len = sizeof(int);
 	pid_t pid = client->pid;
 
+	if (demand_proof(client, err) < 0)
+		return err->code;
 	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || domain != AF_UNIX ||
 	    type != SOCK_SEQPACKET)
@@ -217,6 +237,8 @@ static int serve_run(struct client *client, struct rf_wire_message *message, str
 		return rf_fail_say(err, -EBUSY, "RUN: this connection has a run already");
 	if (!rf_peer_is_alive(client->fd))
 		return rf_fail_say(err, -ESRCH, "RUN: who connected is gone");
+	if (demand_proof(client, err) < 0)
+		return err->code;
 	if (rf_errand_unpack(message->body, message->len, &errand, err) < 0)
 		return err->code;
 	code = run(client, message, &errand, err);
@@ -261,6 +283,7 @@ static serve_fn *const serve[RF_WIRE_COUNT] = {
 	[RF_WIRE_RUN]    = serve_run,
 	[RF_WIRE_SIGNAL] = serve_signal,
 	[RF_WIRE_END]    = serve_end,
+	[RF_WIRE_PROVE]  = serve_prove,
 };
 /* clang-format on */
 

@@ -29,6 +29,7 @@
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "base/rundir.h"
+#include "wire/peer.h"
 
 #define STACK      (32 * 1024) /* of the child, and as much of the grandchild */
 #define WARDEN_FD  3
@@ -48,6 +49,21 @@ static int check_socket(int run, struct rf_err *err)
 	return 0;
 }
 
+/* Root shows a standing warden that it is in no sandbox (peer.h). */
+static int prove(int fd, pid_t warden, struct rf_err *err)
+{
+	RF_AUTO_FD int proof = -1;
+
+	if (geteuid() != 0)
+		return 0;
+	proof = rf_peer_open_proof(warden);
+	if (proof < 0) {
+		rf_fail_say(err, -EXDEV, "this process can't look at the warden, as in a sandbox");
+		return rf_fail_hint(err, "run it with --no-warden");
+	}
+	return rf_wire_send(fd, RF_WIRE_PROVE, 0, NULL, 0, &proof, 1, err);
+}
+
 static int check_peer(int fd, struct rf_err *err)
 {
 	struct ucred peer = { 0 };
@@ -58,7 +74,7 @@ static int check_peer(int fd, struct rf_err *err)
 	if (peer.uid != geteuid())
 		return rf_fail_say(err, -EPERM, "the warden belongs to user %u, and not to you",
 				   (unsigned)peer.uid);
-	return 0;
+	return prove(fd, peer.pid, err);
 }
 
 int rf_client_connect(int *ret_fd, struct rf_err *err)
@@ -211,11 +227,17 @@ int rf_client_private(const char *program, int *ret_fd, struct rf_err *err)
 
 int rf_client_join(int fd, int *ret_fd, struct rf_err *err)
 {
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
 	int pair[2], code;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return rf_fail(err, -errno, "a pair of sockets");
 	code = rf_wire_send(fd, RF_WIRE_JOIN, 0, NULL, 0, &pair[1], 1, err);
+	/* A private one's connection is a pair of ours, and asks for no proof. */
+	if (code == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+	    peer.pid != getpid())
+		code = prove(pair[0], peer.pid, err);
 	if (code == 0)
 		*ret_fd = rf_fd_take(&pair[0]);
 	rf_fd_done(&pair[0]);

@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -156,6 +159,39 @@ int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, st
 		return err->code;
 	*ret_pid = cred.pid;
 	return 0;
+}
+
+/* ------------------------------------------------------------- the proof of a root without a domain */
+
+#define PROOF                                                                                      \
+	"mem" /* others are open to whoever may measure a process (CAP_PERFMON), in a domain or not */
+
+int rf_peer_open_proof(pid_t warden)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/" PROOF, (int)warden);
+	fd = rf_fd_open(path, O_RDONLY);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The right file system and name; and it reads what only our memory has. */
+bool rf_peer_is_proof(int fd)
+{
+	static unsigned char mark[16];
+	unsigned char read[sizeof(mark)];
+	char link[32], path[32], name[sizeof(path)] = "";
+	struct statfs fs;
+
+	if (getrandom(mark, sizeof(mark), 0) != (ssize_t)sizeof(mark))
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof(path), "/proc/%d/" PROOF, (int)getpid());
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC &&
+	       readlink(link, name, sizeof(name) - 1) > 0 && strcmp(name, path) == 0 &&
+	       pread(fd, read, sizeof(read), (off_t)(uintptr_t)mark) == (ssize_t)sizeof(read) &&
+	       memcmp(read, mark, sizeof(mark)) == 0;
 }
 
 /* ------------------------------------------------------------- the note */

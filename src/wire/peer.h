@@ -41,6 +41,14 @@ int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, st
 /* False if the process that connected is gone: its number may be another's by now. */
 bool rf_peer_is_alive(int connection);
 
+/*
+ * What /proc does not tell of a process is whether it is in a Landlock domain, and root can be in one without
+ * no_new_privs.  Such a process can't look at one outside of its domain as ptrace(2) would.  So root's client
+ * opens a file of the warden's in /proc that demands this, and passes it on; the warden sees that it is its own.
+ */
+int rf_peer_open_proof(pid_t warden); /* a descriptor or a negative errno */
+bool rf_peer_is_proof(int fd);
+
 /* Leaves the note in `dir`, $RUN; and says, from the note, whether the warden behind a connection is like `self`. */
 int rf_peer_write(int dir, const struct rf_peer *self, struct rf_err *err);
 int rf_peer_compare(int connection, const struct rf_peer *self, struct rf_err *err);

@@ -40,6 +40,7 @@ static const struct shape {
 			      sizeof(struct rf_wire_started), sizeof(struct rf_wire_started) },
 	[RF_WIRE_ENDED]   = { "ENDED",   RF_WIRE_WARDEN, 0, 1, RESULT_MAX },
 	[RF_WIRE_REFUSED] = { "REFUSED", RF_WIRE_WARDEN, 0, 1, ERROR_MAX },
+	[RF_WIRE_PROVE]   = { "PROVE",   RF_WIRE_CLIENT, 1, 0, 0 },
 };
 /* clang-format on */
 

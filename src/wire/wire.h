@@ -42,6 +42,8 @@ enum rf_wire_type {
 	RF_WIRE_STARTED, /* struct rf_wire_started: the program runs */
 	RF_WIRE_ENDED,   /* a packed result: it is over, and nothing of the box runs any more */
 	RF_WIRE_REFUSED, /* a packed error: there will be no run */
+	/* From the client again: */
+	RF_WIRE_PROVE, /* something that only who is in no sandbox can open: see peer.h */
 	RF_WIRE_COUNT
 };
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-HELLO, JOIN, RUN, SIGNAL, END, WELCOME, STARTED, ENDED, REFUSED = range(1, 10)
+HELLO, JOIN, RUN, SIGNAL, END, WELCOME, STARTED, ENDED, REFUSED, PROVE = range(1, 11)
 PACKET = 64 * 1024
 
 
@@ -77,7 +77,7 @@ def mischief(source):
         yield f"a head of {size} bytes", head(HELLO)[:size], ()
     for version in (0, 2, 256, 65535):
         yield f"version {version}", message(HELLO, version=version), ()
-    for kind in (0, WELCOME, STARTED, ENDED, REFUSED, 10, 255, 65535):
+    for kind in (0, WELCOME, STARTED, ENDED, REFUSED, 11, 255, 65535):
         yield f"type {kind}", message(kind), ()
         yield f"type {kind} with a body", message(kind, b"x" * 64), ()
     for length in (1, 5, 255, 65536, 2**31, 2**32 - 1):

@@ -395,7 +395,20 @@ def test_root_is_refused_by_another_users_warden(shared, as_who):
     sock.close()
 
 
+# Root enters a Landlock domain without no_new_privs, so that nothing in /proc shows it.
+IN_A_DOMAIN = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+if os.geteuid() != 0:
+    libc.prctl(38, 1, 0, 0, 0)
+rights = ctypes.c_uint64(1 << 6)  # making character devices is all that it takes away
+ruleset = libc.syscall(444, ctypes.byref(rights), 8, 0)
+assert ruleset >= 0 and libc.syscall(446, ruleset, 0) == 0, os.strerror(ctypes.get_errno())
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
 CONFINED = {
+    "a Landlock domain": ["/usr/bin/python3", "-c", IN_A_DOMAIN],
     "no_new_privs": ["setpriv", "--no-new-privs", "--"],
     "a mount namespace of its own": ["unshare", "--map-root-user", "--user", "--mount"],
     "a network namespace of its own": ["unshare", "--map-root-user", "--user", "--net"],
@@ -450,6 +463,25 @@ def test_a_socket_joins_by_who_made_it_and_not_by_who_brought_it(maker, kind, sh
             os.waitpid(child, 0)
     """, maker)
     assert said == f"{kind}\n"
+
+
+def test_a_warden_says_that_it_is_not_for_who_is_in_a_domain(shared):
+    done = shared.run("warden", "--status", wrap=["/usr/bin/python3", "-c", IN_A_DOMAIN])
+    assert done.returncode != 0 and b"not for this process" in done.stderr, done
+
+
+@pytest.mark.parametrize("what", ["/proc/self/mem", "/proc/{}/auxv", "/dev/null"])
+def test_only_a_look_at_the_warden_itself_is_a_proof(what, shared, as_who):
+    if as_who != "root":
+        pytest.skip("only root's clients prove it")
+    said = shared.python("""
+        sock = connect()
+        pid = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        with open(sys.argv[2].format(pid), "rb") as file:
+            send(sock, message(PROVE), [file.fileno()])
+        print(receive(sock)[0])
+    """, what)
+    assert said == "9\n"
 
 
 def test_a_client_unlike_the_warden_makes_its_box_itself(shared):
