@@ -49,11 +49,11 @@ def limited(scene, said):
 
 
 def slowed(scene, said):
-    return os.getpriority(os.PRIO_PROCESS, scene.prey.pid) != 0
+    return os.getpriority(os.PRIO_PROCESS, scene.prey.pid) != os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def bound(scene, said):
-    return len(os.sched_getaffinity(scene.prey.pid)) < os.cpu_count()
+    return os.sched_getaffinity(scene.prey.pid) != os.sched_getaffinity(0)
 
 
 def idled(scene, said):
