@@ -25,6 +25,7 @@ int rf_cmd_policy_show(int argc, char **argv);
 int rf_cmd_policy_diff(int argc, char **argv);
 int rf_cmd_policy_schema(int argc, char **argv);
 int rf_cmd_warden(int argc, char **argv);
+int rf_cmd_metrics(int argc, char **argv);
 int rf_cmd_doctor(int argc, char **argv);
 int rf_cmd_help(int argc, char **argv);
 

@@ -90,6 +90,12 @@ static const struct rf_cmd_example warden_examples[] = {
 	{ NULL, NULL },
 };
 
+static const struct rf_cmd_example metrics_examples[] = {
+	{ "ringfort metrics",      NULL },
+	{ "ringfort metrics | grep ringfort_boxes", NULL },
+	{ NULL, NULL },
+};
+
 static const struct rf_cmd_example doctor_examples[] = {
 	{ "ringfort doctor",      "a look at this machine" },
 	{ "sudo ringfort doctor", "the same for root's boxes" },
@@ -207,6 +213,14 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"It serves a socket in $XDG_RUNTIME_DIR/ringfort (root: /run/ringfort), which\n"
 		"belongs to the user alone.  `run -t` and `shell` do without it.",
 		warden_examples, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
+	},
+	[RF_CMD_METRICS] = {
+		"metrics", rf_cmd_metrics, "print figures for Prometheus",
+		"",
+		"Prints what is known of boxes and runs in Prometheus's text format: what the\n"
+		"runtime directory shows, of the boxes of whoever asks.  A figure that nobody keeps\n"
+		"is left out.",
+		metrics_examples, "0 printed, 125 Ringfort failed",
 	},
 	[RF_CMD_DOCTOR] = {
 		"doctor", rf_cmd_doctor, "tell what this machine can enforce, and how to fix what it can't",

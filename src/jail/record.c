@@ -288,6 +288,22 @@ void rf_record_sweep(const struct rf_box *box)
 		rf_record_sweep_all();
 }
 
+static bool count_living(int boxes, const char *name, struct entry *entry, void *data)
+{
+	(void)boxes;
+	(void)name;
+	*(size_t *)data += !entry->is_dead;
+	return true;
+}
+
+size_t rf_record_count(void)
+{
+	size_t count = 0;
+
+	each_entry(open_run("boxes"), "", count_living, &count);
+	return count;
+}
+
 bool rf_record_is_ours(int fd)
 {
 	char link[48], path[4096], run[4096], state[4096];

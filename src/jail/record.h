@@ -10,6 +10,7 @@
 #define RF_JAIL_RECORD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -46,6 +47,9 @@ void rf_record_sweep(const struct rf_box *box);
 
 /* The same, whether anybody came across any or not. */
 void rf_record_sweep_all(void);
+
+/* How many boxes of this user's live, as far as there are records. */
+size_t rf_record_count(void);
 
 /* True if the opened file is Ringfort's state, lies in it or holds it. */
 bool rf_record_is_ours(int fd);
