@@ -1,17 +1,21 @@
 #!/usr/bin/python3
 """Runs every test there is and counts them: what `make check` does.
 
-The suites run one after another, because some of them measure time; each prints one line.  Two
-languages are understood, TAP (unit tests, corpus replays, lint) and JUnit's XML (pytest).  Logs lie
-in build/check/.  The last line is always "N passed, N failed, N skipped", and the exit code is 1
-when anything failed or nothing ran.
+Boxes are tested at full priority: suites whose tests mostly wait file by file, as many at a time as
+there are processors, and suites that measure one after another.  What only computes (another
+build, analysis) goes on beside them, at the lowest priority, and has what they leave.  Each
+suite prints a line when it has ended.  Two languages are understood, TAP (unit tests, corpus replays,
+lint) and JUnit's XML (pytest).  Logs lie in build/check/.  The last line is always "N passed, N failed,
+N skipped", and the exit code is 1 when anything failed or nothing ran.
 """
 import collections
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -24,10 +28,12 @@ BUILD = ROOT / "build"
 LOGS = BUILD / "check"
 PYTHON = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
 SUITE_TIMEOUT_S = 1800
+IN_RESERVE = ["nice", "-n", "19"]  # before a command that is to have what others leave
 PROGRAM_TIMEOUT_S = 300
 
 # One tested promise.  `verdict` is "passed", "failed" or "skipped"; `story` is why.
 Case = collections.namedtuple("Case", "name verdict story")
+RUNNING = set()  # commands, each the head of a process group
 
 
 def run(command, log, timeout_s=PROGRAM_TIMEOUT_S, env=None):
@@ -42,15 +48,15 @@ def run(command, log, timeout_s=PROGRAM_TIMEOUT_S, env=None):
         process = subprocess.Popen([str(word) for word in command], cwd=ROOT, stdout=output,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                    env={**os.environ, **(env or {})}, start_new_session=True)
+        RUNNING.add(process)
         try:
             code = process.wait(timeout_s)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt) as reason:
+        except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            if isinstance(reason, KeyboardInterrupt):
-                raise
             code = -signal.SIGKILL
             output.write(f"\ncheck: ended after {timeout_s} s\n".encode())
+        RUNNING.discard(process)
     return code, path.read_text(errors="replace")
 
 
@@ -61,15 +67,18 @@ def one(name, code, output):
 
 # --- builds ---
 
-def build(folder, compiler, *options, target=()):
-    """Configures a build folder where needed and builds; gives the exit code and the output."""
+def build(folder, compiler, *options, target=(), before=()):
+    """Configures a build folder where needed and builds; gives the exit code and the output.
+
+    `before` comes before every command.
+    """
     said = ""
     if not (ROOT / folder / "build.ninja").exists():
-        code, said = run(["meson", "setup", folder, *options], f"{folder}-setup",
+        code, said = run([*before, "meson", "setup", folder, *options], f"{folder}-setup",
                          env={"CC": compiler})
         if code:
             return code, said
-    code, output = run(["ninja", "-C", folder, *target], folder, SUITE_TIMEOUT_S)
+    code, output = run([*before, "ninja", "-C", folder, *target], folder, SUITE_TIMEOUT_S)
     return code, said + output
 
 
@@ -80,17 +89,28 @@ def product_compiler():
 
 def gcc_build():
     return [one("gcc builds everything without a warning",
-                *build("build", product_compiler(), "-Dwerror=true")),
+                *build("build", product_compiler(), "-Dwerror=true",
+                       target=["all", "bench-start", "bench-true"])),  # which tests would build side by side
             one("the system's compiler builds the library without a warning",
                 *build("build-lib", "gcc" if shutil.which("gcc") else "cc", "-Dprograms=false",
-                       "-Dwerror=true"))]
+                       "-Dwerror=true")),
+            one("it builds the logic with sanitizers", *sanitized_build())]
+
+
+def sanitized_build():
+    """Only what needs no wall: see tests/unit/meson.build.  A suite of boxes has a program of it, too.
+
+    Warnings are the other builds' business: with sanitizers in it gcc sees ghosts.
+    """
+    return build("build-asan", "gcc" if shutil.which("gcc") else "cc", "-Db_sanitize=address,undefined",
+                 "-Db_lundef=false", "-Dbuildtype=debugoptimized", "-Dwerror=false", target=["logic"])
 
 
 def clang_build():
     name = "clang builds everything without a warning"
     if not shutil.which("clang"):
         return [Case(name, "skipped", "no clang on this machine")]
-    return [one(name, *build("build-clang", "clang", "-Dwerror=true"))]
+    return [one(name, *build("build-clang", "clang", "-Dwerror=true", before=IN_RESERVE))]
 
 
 # --- TAP ---
@@ -139,15 +159,7 @@ def unit():
 
 
 def sanitized():
-    """The same logic under sanitizers: only what needs no wall, see tests/unit/meson.build.
-
-    Warnings are the other builds' business: with sanitizers in it gcc sees ghosts.
-    """
-    code, output = build("build-asan", "gcc" if shutil.which("gcc") else "cc",
-                         "-Db_sanitize=address,undefined", "-Db_lundef=false",
-                         "-Dbuildtype=debugoptimized", "-Dwerror=false", target=["logic"])
-    if code:
-        return [one("the sanitized build", code, output)]
+    """The same logic under sanitizers."""
     return meson_tests("build-asan", {"unit", "fuzz"}, {
         "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -155,7 +167,7 @@ def sanitized():
 
 
 def lint():
-    return read_tap("", *run(["scripts/lint", "--tap"], "lint", SUITE_TIMEOUT_S))
+    return read_tap("", *run([*IN_RESERVE, "scripts/lint", "--tap"], "lint", 2 * SUITE_TIMEOUT_S))
 
 
 # --- pytest ---
@@ -176,35 +188,39 @@ def read_junit(path):
         yield Case(name, verdict, story)
 
 
-def pytest(folder):
-    if subprocess.run([PYTHON, "-c", "import pytest"], stderr=subprocess.DEVNULL,
-                      check=False).returncode:
-        return [Case(f"tests/{folder}", "skipped", "no python3-pytest on this machine")]
-    report = LOGS / f"{folder}.xml"
+def pytest(folder, file=""):
+    """Runs the tests of a folder, or of one file in it."""
+    name = f"{folder}/{file.removesuffix('.py')}".rstrip("/")
+    report = LOGS / f"{name}.xml"
     report.unlink(missing_ok=True)
-    code, output = run([PYTHON, "-m", "pytest", "-q", f"--junitxml={report}", f"tests/{folder}"],
-                       folder, SUITE_TIMEOUT_S, {"PYTHONDONTWRITEBYTECODE": "1"})
+    code, output = run([PYTHON, "-m", "pytest", "-q", f"--junitxml={report}", f"tests/{folder}/{file}".rstrip("/")],
+                       name, SUITE_TIMEOUT_S, {"PYTHONDONTWRITEBYTECODE": "1"})
     cases = list(read_junit(report)) if report.exists() else []
     if code not in (0, 1) or (code == 1 and not any(c.verdict == "failed" for c in cases)):
-        cases.append(Case(f"tests/{folder}: runs to its end", "failed",
+        cases.append(Case(f"tests/{name}: runs to its end", "failed",
                           f"pytest's exit code {code}\n{output}"))
     return cases
 
 
-def integration():
-    return pytest("integration")
+def has_pytest():
+    return not subprocess.run([PYTHON, "-c", "import pytest"], stderr=subprocess.DEVNULL,
+                              check=False).returncode
 
 
-def attack():
-    return pytest("attack")
+def time_of(report):
+    """How long a file's tests took the last time; one that is new may be the longest of all."""
+    try:
+        return float(xml.etree.ElementTree.parse(report).getroot().find("testsuite").get("time"))
+    except (OSError, AttributeError, ValueError, xml.etree.ElementTree.ParseError):
+        return SUITE_TIMEOUT_S
 
 
-def bombs():
-    return pytest("bombs")
-
-
-def faults():
-    return pytest("faults")
+def file_by_file(folder):
+    """Runs each file of a folder by itself, as many at a time as there are processors, the longest first."""
+    files = sorted((path.name for path in (ROOT / "tests" / folder).glob("test_*.py")),
+                   key=lambda name: -time_of(LOGS / folder / f"{name.removesuffix('.py')}.xml"))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [case for cases in pool.map(lambda name: pytest(folder, name), files) for case in cases]
 
 
 # --- what is left behind ---
@@ -263,13 +279,34 @@ def left_behind(before):
 # --- all of it ---
 
 def show(title, cases, seconds):
+    """Says it all at once: suites that run side by side do not mix."""
     count = collections.Counter(case.verdict for case in cases)
-    print(f"{count['passed']:5} passed {count['failed']:4} failed {count['skipped']:4} skipped "
-          f"{seconds:7.1f} s", flush=True)
+    lines = [f"{title:12} {count['passed']:5} passed {count['failed']:4} failed {count['skipped']:4} skipped "
+             f"{seconds:7.1f} s"]
     for case in cases:
         if case.verdict == "failed":
-            print(f"\nFAILED  {title}: {case.name}")
-            print("    " + case.story.rstrip("\n").replace("\n", "\n    ") + "\n", flush=True)
+            story = case.story.rstrip("\n").replace("\n", "\n    ")
+            lines.append(f"\nFAILED  {title}: {case.name}\n    {story}\n")
+    print("\n".join(lines), flush=True)
+
+
+def run_suite(title, suite, pattern):
+    """Runs one suite and shows it; gives its cases.  `pattern` is what has to be there: a suite that is still to
+    be written does not count."""
+    if not any(ROOT.glob(pattern)):
+        return []
+    began = time.monotonic()
+    try:
+        cases = suite()
+    except Exception as problem:  # a suite that can't even start has failed
+        cases = [Case("starts", "failed", repr(problem))]
+    cases = cases or [Case("has a test", "failed", "the suite is there, but nothing ran")]
+    show(title, cases, time.monotonic() - began)
+    return [(title, case) for case in cases]
+
+
+def in_turn(suites):
+    return [result for suite in suites for result in run_suite(*suite)]
 
 
 def write_results(results):
@@ -284,43 +321,53 @@ def write_results(results):
     (BUILD / "results/check.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 
+def give_up(number, _):
+    """Ctrl-C and the like: ends everything at once."""
+    for process in list(RUNNING):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    os._exit(128 + number)
+
+
+# In this order: analysis reads how clang was told to build.
+BESIDE = [
+    ("clang build", clang_build, "meson.build"),
+    ("lint", lint, "scripts/lint"),
+]
+# Before all that, because each of their tests has some seconds and no more.
+ON_LOGIC = [
+    ("unit", unit, "tests/unit/test-*.c"),
+    ("sanitizers", sanitized, "tests/unit/test-*.c"),
+]
+ON_BOXES = [
+    ("integration", lambda: file_by_file("integration"), "tests/integration/test_*.py"),
+    ("attack", lambda: file_by_file("attack"), "tests/attack/test_*.py"),
+    ("bombs", lambda: pytest("bombs"), "tests/bombs/test_*.py"),
+    ("faults", lambda: pytest("faults"), "tests/faults/test_*.py"),
+]
+
+
 def main():
     before = {name: look() for name, look in TRACES.items()}
-    # A suite and what has to be there for it: one that is still to be written does not count.
-    suites = [
-        ("gcc build", gcc_build, "meson.build"),
-        ("clang build", clang_build, "meson.build"),
-        ("unit", unit, "tests/unit/test-*.c"),
-        ("sanitizers", sanitized, "tests/unit/test-*.c"),
-        ("lint", lint, "scripts/lint"),
-        ("integration", integration, "tests/integration/test_*.py"),
-        ("attack", attack, "tests/attack/test_*.py"),
-        ("bombs", bombs, "tests/bombs/test_*.py"),
-        ("faults", faults, "tests/faults/test_*.py"),
-        ("left behind", lambda: left_behind(before), "tests/check.py"),
-    ]
-    needs_build = {"unit", "integration", "attack", "bombs", "faults"}
-    results, is_built, start = [], True, time.monotonic()
-
+    start = time.monotonic()
     LOGS.mkdir(parents=True, exist_ok=True)
-    for title, suite, pattern in suites:
-        if not any(ROOT.glob(pattern)):
-            continue
-        print(f"{title:12}", end=" ", flush=True)
-        if title in needs_build and not is_built:
-            print("  not run: there is nothing to run before the build is mended", flush=True)
-            continue
-        began = time.monotonic()
-        try:
-            cases = suite()
-        except Exception as problem:  # a suite that can't even start has failed
-            cases = [Case("starts", "failed", repr(problem))]
-        cases = cases or [Case("has a test", "failed", "the suite is there, but nothing ran")]
-        show(title, cases, time.monotonic() - began)
-        results += [(title, case) for case in cases]
-        is_built = is_built and not (title == "gcc build" and cases[0].verdict == "failed")
+    results = in_turn([("gcc build", gcc_build, "meson.build")])
+    is_built = results[0][1].verdict == "passed"
+    results += in_turn(ON_LOGIC) if is_built else []
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        beside = pool.submit(in_turn, BESIDE)
+        if not is_built:
+            print("the other suites are not run: there is nothing to run before the build is mended", flush=True)
+        elif has_pytest():
+            results += in_turn(ON_BOXES)
+        else:
+            results.append(("boxes", Case("tests of boxes", "skipped", "no python3-pytest on this machine")))
+        results += beside.result()
+    results += in_turn([("left behind", lambda: left_behind(before), "tests/check.py")])
 
-    print(f"\n{time.monotonic() - start:.0f} s; logs in {LOGS.relative_to(ROOT)}/")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"\n{time.monotonic() - start:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time; "
+          f"logs in {LOGS.relative_to(ROOT)}/")
     for word in ("skipped", "failed"):
         for title, case in results:
             if case.verdict == word:
@@ -333,4 +380,6 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, give_up)
+    signal.signal(signal.SIGTERM, give_up)
     sys.exit(main())

@@ -9,10 +9,14 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 from helpers import USER_ID, empty_cgroups, eventually, processes_with
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from wardens import Warden  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROBE = ROOT / "tests/integration/library/probe.c"
@@ -257,19 +261,12 @@ def test_output_is_cut_where_ringfort_run_cuts_it(as_who, probe, run_json):
     assert fixed(ours) == fixed(theirs)
 
 
-def test_the_users_standing_warden_serves_it_too(as_who, probe, command, environment, workdir):
+def test_the_users_standing_warden_serves_it_too(as_who, probe, compiled, ringfort, public, workdir):
     said = probe("standing", "none").stdout
     assert "ringfort warden" in said
-    with subprocess.Popen(command("warden"), cwd=workdir, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as warden:
-        try:
-            run_folder = pathlib.Path("/run/ringfort") if as_who == "root" else \
-                pathlib.Path(environment["XDG_RUNTIME_DIR"]) / "ringfort"
-            assert eventually((run_folder / "warden.sock").exists)
-            assert re.fullmatch(r"served by \d+\n", probe("standing").stdout)
-        finally:
-            warden.terminate()
-            warden.wait(20)
+    with Warden(ringfort, as_who, public / f"library-{as_who}") as warden:
+        said = run(*warden.before_in(workdir), compiled(PROBE), "standing", cwd=workdir, env=warden.env).stdout
+        assert said == f"served by {warden.pid}\n"
 
 
 @pytest.mark.parametrize("mode", ["streams", "ends", "mistakes", "murder", "forked", "limit"])
