@@ -467,6 +467,7 @@ void start(long *stack)
 	    SYS(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0) != 0 ||
 	    set_mask(SIG_SETMASK, ~0ull) != 0 || forget_dispositions() != 0)
 		leave(125);
+	SYS0(__NR_setsid); /* what stops the launcher's job does not stop us: somebody has to keep the time */
 
 	/* A launcher that died has closed its end, before its orders or behind them: no start. */
 	if (SYS(__NR_recvfrom, RF_ORDERS_FD, &what.orders, sizeof(what.orders), 0, 0, 0) !=

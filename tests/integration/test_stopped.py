@@ -52,17 +52,17 @@ def sleepers():
     return found
 
 
-def stop_and_see(process, keeper, others):
+def stop_and_see(process, keeper, others, kill=os.kill):
     """Stops `keeper` while the box of `process` runs, and sees it die in time; gives the result."""
     began = time.monotonic()
     assert eventually(lambda: sleepers() - others), "the program did not start"
     ours = sleepers() - others
-    os.kill(keeper, signal.SIGSTOP)
+    kill(keeper, signal.SIGSTOP)
     try:
         assert eventually(lambda: not sleepers() & ours, LIMIT_S + GRACE_S + LATE_S), "the box lives on"
         lived = time.monotonic() - began
     finally:
-        os.kill(keeper, signal.SIGCONT)
+        kill(keeper, signal.SIGCONT)
     out, err = process.communicate(timeout=10)
     assert LIMIT_S <= lived + 0.5, "it ended before its time"
     assert process.returncode == 124, err
@@ -74,13 +74,15 @@ def judge(result):
     assert result["stdout"] == "ready\n"
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_the_box_of_a_stopped_launcher_ends_in_time_and_is_told_as_timed_out(words, environment, workdir, program):
+@pytest.mark.parametrize("program, kill", [("idle", os.kill), ("busy", os.kill), ("idle", os.killpg)],
+                         ids=["idle", "busy", "its whole job"])
+def test_the_box_of_a_stopped_launcher_ends_in_time_and_is_told_as_timed_out(words, environment, workdir, program,
+                                                                             kill):
     others = sleepers()
     with subprocess.Popen([*words, "--json", "--time", f"{LIMIT_S:.0f}s", "--", "sh", "-c", PROGRAMS[program]],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=environment, cwd=workdir) as process:
-        judge(stop_and_see(process, process.pid, others))
+                          env=environment, cwd=workdir, start_new_session=True) as process:
+        judge(stop_and_see(process, process.pid, others, kill))
 
 
 def test_the_box_of_a_stopped_warden_ends_in_time_and_is_told_as_timed_out(ringfort, as_who, public):
