@@ -1,6 +1,7 @@
 """Every bomb stops at its limit, dies at once, and leaves the host and its neighbours alone.
 
     RINGFORT_BOMBS=all    all of them, in every kind of box, several times; else one of each sort
+    RINGFORT_SLOW=40      a machine is so much slower than ours, where it is emulated: dying takes so much longer
 
 Judged from outside: see blast.py.  Other programs run on the host meanwhile, and what they do can
 look like the bomb's doing, but never undo it: a bomb has some tries, and must be held in one of them.
@@ -12,7 +13,7 @@ import statistics
 import pytest
 
 from blast import IS_ROOT
-from catalogue import BOMBS, BY_NAME, DEATH_MS, FEW, FEWER, HARD, MIB, MODES, SLACK, NotHeld
+from catalogue import BOMBS, BY_NAME, DEATH_MS, FEW, FEWER, HARD, MIB, MODES, SLACK, SLOW, NotHeld
 
 IS_WHOLE = os.environ.get("RINGFORT_BOMBS") == "all"
 TRIES = 6
@@ -143,4 +144,4 @@ def test_output_that_nobody_takes_costs_no_memory_and_ends_in_time(field, book, 
     ok = shot.result_code == 124 and shot.launcher_peak < 16 * MIB
     enter(book, BY_NAME["output"], mode, ok, f"ended by time after {shot.seconds:.2f} s, launcher had "
           f"{shot.launcher_peak / MIB:.1f} MiB", test="slow reader")
-    assert ok and shot.seconds < 3, shot
+    assert ok and shot.seconds < 2 + SLOW, shot

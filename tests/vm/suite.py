@@ -40,7 +40,8 @@ def run(who, arguments):
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
 
-    env = {**os.environ, "RINGFORT_BUILT": "/opt/ringfort/built", "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**os.environ, "RINGFORT_BUILT": "/opt/ringfort/built", "RINGFORT_SLOW": "40",
+           "PYTHONDONTWRITEBYTECODE": "1"}
     if uid:
         env.update(HOME="/home/user", XDG_RUNTIME_DIR=f"/run/user/{uid}")
     began, last = time.monotonic(), collections.deque(maxlen=30)
@@ -66,7 +67,7 @@ def tell(title):
                 verdict, story = "failed", part.text or part.get("message", "")
             elif part.tag == "skipped" and verdict == "passed":
                 verdict = "known" if part.get("type") == "pytest.xfail" else "skipped"
-                skipped[part.get("message", "")] += verdict == "skipped"
+                skipped.update([part.get("message", "")] if verdict == "skipped" else [])
         figures[verdict] += 1
         if verdict == "failed":
             print(f"not ok - {title}: {case.get('name')}", flush=True)
