@@ -274,15 +274,35 @@ static int become_box(const struct rf_box *box, struct self *self)
 	return -errno;
 }
 
+/* (The kernel forgets the signal.) */
+static bool come_back(const struct self *self)
+{
+	return setresuid(self->uids[0], self->uids[1], self->uids[2]) == 0 &&
+	       setresgid(self->gids[0], self->gids[1], self->gids[2]) == 0 &&
+	       prctl(PR_SET_PDEATHSIG, self->death_signal, 0, 0, 0) == 0;
+}
+
+/* Nothing that follows may be done as someone else: who can't come back ends, and the box with it. */
 static void become_self(const struct self *self)
 {
-	if (!self->is_changed)
-		return;
-	/* Nothing that follows may be done as someone else.  (The kernel forgets the signal.) */
-	if (setresuid(self->uids[0], self->uids[1], self->uids[2]) < 0 ||
-	    setresgid(self->gids[0], self->gids[1], self->gids[2]) < 0 ||
-	    prctl(PR_SET_PDEATHSIG, self->death_signal, 0, 0, 0) < 0)
-		abort();
+	static const char farewell[] = "ringfort: can't be root again after a deed for the box\n";
+
+	for (int tries = 0; self->is_changed && !come_back(self); tries++)
+		if (tries == 3) {
+			rf_fd_write(STDERR_FILENO, farewell, sizeof(farewell) - 1);
+			_exit(125);
+		}
+}
+
+/* Gives the answer.  Who gets none would wait for ever: without a listener the kernel refuses by itself. */
+static bool send_answer(int listener, struct seccomp_notif_resp *answer)
+{
+	int code;
+
+	do
+		code = ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, answer);
+	while (code < 0 && errno == EINTR);
+	return code == 0 || errno == ENOENT; /* the caller was killed meanwhile */
 }
 
 static int grant(const struct rf_box *box, const struct seccomp_notif *call)
@@ -340,6 +360,5 @@ bool rf_deputy_serve(const struct rf_box *box)
 	if (out.answer.error == 0)
 		out.answer.error = grant(box, &in.call);
 	become_self(&self);
-	ioctl(box->listener, SECCOMP_IOCTL_NOTIF_SEND, &out);
-	return true;
+	return send_answer(box->listener, &out.answer);
 }

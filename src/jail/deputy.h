@@ -22,7 +22,7 @@ int rf_deputy_take(struct rf_box *box, struct rf_err *err);
 
 /*
  * Answers one call that waits.  To be called when box->listener can be read.  Returns false when
- * nobody is left to ask.
+ * nobody is left to ask, or can be answered: the listener is to be closed then.
  */
 bool rf_deputy_serve(const struct rf_box *box);
 

@@ -484,6 +484,7 @@ static void on_request(void *data, int what)
 		return;
 	rf_event_cancel(life->request_event);
 	life->request_event = NULL;
+	rf_fd_done(&life->box.listener); /* who still waits for an answer gets the kernel's */
 }
 
 /* Names in a profile that no kernel has: allowing them does nothing, and may be a slip. */
