@@ -111,6 +111,8 @@ def weaknesses(reference, run):
             continue
         if is_link_bound(name, wanted.get(name), seen.get(name)):
             continue
+        if name == "status Seccomp_filters" and int(seen.get(name) or 0) > int(wanted.get(name) or 0):
+            continue  # one more, where the kernel does not seal memfds by itself
         if name.startswith("inside setuid") and seen.get(name) != "done":
             continue  # a deputy that could not change a mode says why
         for limit, pattern in OF_LIMIT.items():
@@ -154,7 +156,7 @@ def judge(reference, run):
     """The verdict on a run with one fault, compared with the same run without."""
     if run.late:
         return Verdict("FAILED", "; ".join(run.late))
-    if run.crashes == ["0 11"] and run.hit == "0:1 158 setup " and not run.started:
+    if run.crashes == ["0 11"] and (run.hit or "").startswith("0:1 158 setup") and not run.started:
         return Verdict("refused", "the C library gives up before main(): it has no thread pointer")
     if run.crashes:
         return Verdict("FAILED", "crash of " + ", ".join(run.crashes))
