@@ -36,7 +36,7 @@ deps-check: ## install what the tests use, too
 
 build: build/build.ninja $(LIBRARY:%=%/build.ninja) ## build the programs into build/, the library into build-lib/
 	@ninja -C build --quiet
-	@$(if $(LIBRARY),ninja -C $(LIBRARY) --quiet)
+	@$(if $(LIBRARY),ninja -C $(LIBRARY) --quiet && scripts/beside $(LIBRARY) build)
 
 build/build.ninja:
 	@command -v $(MESON) >/dev/null || { echo 'no $(MESON) here: run "make deps" first' >&2; exit 1; }

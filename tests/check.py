@@ -88,13 +88,17 @@ def product_compiler():
 
 
 def gcc_build():
-    return [one("gcc builds everything without a warning",
-                *build("build", product_compiler(), "-Dwerror=true",
-                       target=["all", "bench-start", "bench-true"])),  # which tests would build side by side
-            one("the system's compiler builds the library without a warning",
-                *build("build-lib", "gcc" if shutil.which("gcc") else "cc", "-Dprograms=false",
-                       "-Dwerror=true")),
-            one("it builds the logic with sanitizers", *sanitized_build())]
+    cases = [one("gcc builds everything without a warning",
+                 *build("build", product_compiler(), "-Dwerror=true",
+                        target=["all", "bench-start", "bench-true"])),  # which tests would build side by side
+             one("the system's compiler builds the library without a warning",
+                 *build("build-lib", "gcc" if shutil.which("gcc") else "cc", "-Dprograms=false",
+                        "-Dwerror=true")),
+             one("it builds the logic with sanitizers", *sanitized_build())]
+    if product_compiler() == "musl-gcc":
+        cases.append(one("the programs of both builds lie beside each other",
+                         *run([ROOT / "scripts/beside", "build-lib", "build"], "beside")))
+    return cases
 
 
 def sanitized_build():

@@ -112,7 +112,7 @@ int rf_store_event(struct rf_store *store, const struct rf_audit_event *event, u
 	return rf_store_add(store, bytes.data, bytes.len, ret_seq, err);
 }
 
-static void forget_batch(struct rf_store *store)
+void rf_store_forget(struct rf_store *store)
 {
 	rf_buf_clear(&store->batch);
 	store->at = store->written;
@@ -131,7 +131,7 @@ int rf_store_commit(struct rf_store *store, struct rf_err *err)
 		if (ftruncate(store->fd, (off_t)store->size) < 0 ||
 		    lseek(store->fd, (off_t)store->size, SEEK_SET) < 0)
 			store->is_dead = true;
-		forget_batch(store);
+		rf_store_forget(store);
 		rf_fail(err, code, "write the audit log");
 		return rf_fail_hint(err, code == -ENOSPC || code == -EDQUOT
 						 ? "make room on its disk: until then, nothing "
@@ -213,7 +213,7 @@ static int begin_file(struct rf_store *store, struct rf_err *err)
 		unlinkat(store->options.dir, name, 0);
 		store->fd = before;
 		store->size = size;
-		forget_batch(store);
+		rf_store_forget(store);
 		return code;
 	}
 	rf_fd_take(&fd);

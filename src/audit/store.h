@@ -55,6 +55,9 @@ int rf_store_event(struct rf_store *store, const struct rf_audit_event *event, u
 /* Writes the batch.  On failure none of it is in the log. */
 int rf_store_commit(struct rf_store *store, struct rf_err *err);
 
+/* Throws the batch away: nothing of it was written. */
+void rf_store_forget(struct rf_store *store);
+
 /* Bytes that wait for rf_store_commit(). */
 size_t rf_store_waiting(const struct rf_store *store);
 

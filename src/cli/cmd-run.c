@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/hire.h"
 #include "cli/lang-list.h"
+#include "cli/recorder.h"
 #include "cli/request.h"
 #include "cli/shell.h"
 #include "jail/run.h"
@@ -144,7 +145,8 @@ static int fail(const struct rf_request *request, const struct rf_err *err)
 	return RF_EXIT_FAILED;
 }
 
-static int carry_out(enum rf_cmd_id id, const struct rf_request *request)
+static int carry_out(enum rf_cmd_id id, const struct rf_request *request,
+		     struct rf_recorder *recorder)
 {
 	char init_path[4096];
 	struct rf_run_options options = {
@@ -163,8 +165,10 @@ static int carry_out(enum rf_cmd_id id, const struct rf_request *request)
 	if (id == RF_CMD_SHELL && !request->is_json && rf_shell_greet(request))
 		result.warning_count = 0; /* told */
 	rf_hire_warden(&hire, request, &options);
+	rf_recorder_attend(recorder, request, &options);
 	rf_run(request->plan, &options, &result);
 	rf_hire_done(&hire);
+	rf_recorder_end(recorder, &result);
 	code = report(request, &result);
 	rf_result_done(&result);
 	return code;
@@ -178,9 +182,11 @@ int rf_cmd_run(int argc, char **argv)
 int rf_cmd_run_as(enum rf_cmd_id id, int argc, char **argv)
 {
 	struct rf_request request;
+	struct rf_recorder recorder;
 	struct rf_err err = RF_ERR_INIT;
 	int code;
 
+	rf_recorder_init(&recorder);
 	if (rf_request_read(id, argc, argv, id == RF_CMD_RUN, &request, &err) < 0) {
 		code = fail(&request, &err);
 	} else if (request.wants_help) {
@@ -192,8 +198,9 @@ int rf_cmd_run_as(enum rf_cmd_id id, int argc, char **argv)
 	} else if (request.wants_langs) {
 		code = rf_lang_list_print(&request);
 	} else {
-		code = carry_out(id, &request);
+		code = carry_out(id, &request, &recorder);
 	}
 	rf_request_done(&request);
+	rf_recorder_done(&recorder);
 	return code;
 }

@@ -13,6 +13,7 @@
 #include "cli/cmd.h"
 #include "cli/home.h"
 #include "cli/option.h"
+#include "cli/service.h"
 #include "cli/shelf.h"
 #include "wire/client.h"
 #include "wire/peer.h"
@@ -122,7 +123,7 @@ static int check_ahead(const char *text, struct rf_err *err)
 /* Becomes the warden.  Returns only on failure. */
 static int become(struct wish *wish, struct rf_err *err)
 {
-	char path[4096], ceiling[16];
+	char ceiling[16];
 	const char *argv[8] = { "ringfort-warden", "--standing" };
 	size_t n = 2;
 
@@ -141,10 +142,7 @@ static int become(struct wish *wish, struct rf_err *err)
 		argv[n++] = "--ceiling-fd";
 		argv[n++] = ceiling;
 	}
-	rf_cmd_find("ringfort-warden", path, sizeof(path));
-	execv(path, (char *const *)(uintptr_t)argv);
-	rf_fail(err, -errno, "start %s", path);
-	return rf_fail_hint(err, "ringfort-warden belongs beside ringfort; install both");
+	return rf_service_become("ringfort-warden", argv, err);
 }
 
 static int read_line(int argc, char **argv, struct wish *wish, struct rf_err *err)

@@ -96,6 +96,40 @@ static const struct rf_cmd_example metrics_examples[] = {
 	{ NULL, NULL },
 };
 
+static const struct rf_cmd_example watch_examples[] = {
+	{ "ringfort watch &",                  "from now on every run of yours is recorded" },
+	{ "ringfort watch --anchor syslog",    "and how far the log went is told to syslog" },
+	{ "ringfort watch --keep 10G --keep-days 90", NULL },
+	{ "ringfort watch --status",           NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example audit_examples[] = {
+	{ "ringfort audit show --since 1h",     "what was recorded in the last hour" },
+	{ "ringfort audit verify",              "that nobody changed it" },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example audit_show_examples[] = {
+	{ "ringfort audit show --since 1h --kind run", NULL },
+	{ "ringfort audit show --verdict timeout --last 20", NULL },
+	{ "ringfort audit show --follow --json", NULL },
+	{ "ringfort audit show --box 150fd0fb15ca92ec", "all that is known of one run" },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example audit_verify_examples[] = {
+	{ "ringfort audit verify", NULL },
+	{ "ringfort audit verify --anchor /var/log/ringfort-heads", "its end, too" },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example audit_export_examples[] = {
+	{ "ringfort audit export --since 2026-11-01 > november.jsonl", NULL },
+	{ "ringfort audit export --format ocsf | your-siem", NULL },
+	{ NULL, NULL },
+};
+
 static const struct rf_cmd_example doctor_examples[] = {
 	{ "ringfort doctor",      "a look at this machine" },
 	{ "sudo ringfort doctor", "the same for root's boxes" },
@@ -200,6 +234,50 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Prints a JSON Schema (2020-12) of policies, from which editors complete and check\n"
 		"them, as YAML or as JSON.",
 		schema_examples, "0 printed, 125 Ringfort failed",
+	},
+	[RF_CMD_WATCH] = {
+		"watch", rf_cmd_watch, "record every run, in a process that no box can reach",
+		"[OPTIONS]\n"
+		"--status [--json]",
+		"Stays, and writes what every `ringfort run` and warden of the same user tells it into\n"
+		"a log that can only grow; `ringfort audit` reads it.  What is acknowledged is written\n"
+		"and survives the death of every process; the disk is synced every 50 ms.  A policy\n"
+		"with `audit: required` is not run where no watcher stands, or where it can't write.\n"
+		"\n"
+		"It serves a socket in $XDG_RUNTIME_DIR/ringfort (root: /run/ringfort) and writes to\n"
+		"~/.local/state/ringfort/audit (root: /var/lib/ringfort/audit), which belong to the\n"
+		"user alone.",
+		watch_examples, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
+	},
+	[RF_CMD_AUDIT] = {
+		"audit", NULL, "show, prove and export what was recorded",
+		"COMMAND [OPTIONS]",
+		"Where a watcher stands (`ringfort watch`), every run leaves a record in a log that can\n"
+		"only grow: each record has the hash of the one before, and the watcher signs how far\n"
+		"it went.  These commands read it; none of them writes.",
+		audit_examples, NULL,
+	},
+	[RF_CMD_AUDIT_SHOW] = {
+		"audit show", rf_cmd_audit_show, "print events of the log",
+		"[OPTIONS]",
+		"Prints the events of the log, the oldest first: all of them, or those that the options\n"
+		"want.  A moment is 10m, 2h or 7d (ago), or 2026-11-16T06:50:00Z.",
+		audit_show_examples, "0 printed, 125 Ringfort failed",
+	},
+	[RF_CMD_AUDIT_VERIFY] = {
+		"audit verify", rf_cmd_audit_verify, "prove that nobody changed the log",
+		"[OPTIONS]",
+		"Goes through the whole log and names the first record that was changed, deleted, added\n"
+		"or moved, or lies in another log's file.  That the end of a log was cut off can only be\n"
+		"seen from an anchor: a file with the signed heads that the watcher told somebody else.",
+		audit_verify_examples, "0 all is as it was written, 1 it is not, 125 Ringfort failed",
+	},
+	[RF_CMD_AUDIT_EXPORT] = {
+		"audit export", rf_cmd_audit_export, "write the log for another system",
+		"[OPTIONS]",
+		"Writes one JSON object a line to standard output: the events as they are (jsonl), or\n"
+		"in the style of the Open Cybersecurity Schema Framework (ocsf).",
+		audit_export_examples, "0 written, 125 Ringfort failed",
 	},
 	[RF_CMD_WARDEN] = {
 		"warden", rf_cmd_warden, "keep boxes ready, so that runs start at once",

@@ -28,7 +28,8 @@
 #define RUNS     (ONLY(RUN) | ONLY(SHELL)) /* whoever runs a program */
 /* Whoever makes a plan. */
 #define POLICY (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
-#define CODE   (ONLY(RUN) | ONLY(POLICY_EXPLAIN)) /* whoever runs code, or tells how */
+#define CODE   (ONLY(RUN) | ONLY(POLICY_EXPLAIN))      /* whoever runs code, or tells how */
+#define EVENTS (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
 #define ALL    (RF_CMD_BIT(RF_CMD_COUNT) - 1)
 
 /* clang-format off */
@@ -72,21 +73,46 @@ const struct rf_option rf_option_table[] = {
 	KEY("seccomp",    0,   "FILE",       "seccomp",           "a system call profile in Docker's format, on top"),
 	KEY("isolation",  0,   "process",    "isolation",         "what stands between"),
 	KEY("weaker",     0,   "refuse|allow", "weaker",          "allow: run even where a wall is missing"),
+	KEY("audit",      0,   "auto|required|off", "audit",      "record it where a watcher stands; required: or do not run"),
+	KEY("agent",      0,   "NAME",       "agent",             "for whom it runs: what its record is filed under"),
 	OWN("profile",    'p', "NAME[,NAME]", RF_OPTION_PROFILE, POLICY, "python, git, agent ...: `policy show` lists them"),
 	OWN("policy",     0,   "FILE",       RF_OPTION_POLICY, POLICY, "read rules from a YAML or JSON file"),
 	OWN("config",     0,   "FILE",       RF_OPTION_CONFIG, POLICY, "your settings, instead of ~/.config/ringfort/config.yaml"),
 	OWN("no-config",  0,   NULL,         RF_OPTION_NO_CONFIG, POLICY, "do without your settings"),
 
+	GROUP("which events"),
+	OWN("since",      0,   "TIME",       RF_OPTION_SERVICE, EVENTS, "not before: 10m (ago), 2h, 7d, or 2026-11-16T06:50:00Z"),
+	OWN("until",      0,   "TIME",       RF_OPTION_SERVICE, EVENTS, "before that"),
+	OWN("kind",       'k', "NAME",       RF_OPTION_SERVICE, EVENTS, "run.ended, or a family: run; may be repeated"),
+	OWN("agent",      0,   "NAME",       RF_OPTION_SERVICE, EVENTS, "of this agent"),
+	OWN("box",        0,   "ID",         RF_OPTION_SERVICE, EVENTS, "of this box"),
+	OWN("verdict",    0,   "WORD",       RF_OPTION_SERVICE, EVENTS, "ok, failed, timeout, memory, killed, denied ..."),
+	OWN("last",       'n', "N",          RF_OPTION_SERVICE, EVENTS, "the last N of them"),
+	OWN("log",        0,   "FOLDER",     RF_OPTION_SERVICE, EVENTS | ONLY(AUDIT_VERIFY), "a log that lies elsewhere"),
+
+	GROUP("what it keeps"),
+	OWN("anchor",     0,   "syslog|FILE", RF_OPTION_SERVICE, ONLY(WATCH), "where signed heads are told, too; may be repeated"),
+	OWN("segment",    0,   "64M",        RF_OPTION_SERVICE, ONLY(WATCH), "bytes of one file of the log"),
+	OWN("keep",       0,   "10G",        RF_OPTION_SERVICE, ONLY(WATCH), "bytes of all of them; older ones go (default: none)"),
+	OWN("keep-days",  0,   "90",         RF_OPTION_SERVICE, ONLY(WATCH), "days that they are kept (default: for ever)"),
+
+	GROUP("what it is held against"),
+	OWN("anchor",     0,   "FILE",       RF_OPTION_SERVICE, ONLY(AUDIT_VERIFY), "heads that were told to somebody else, also among other lines"),
+	OWN("key",        0,   "HEX",        RF_OPTION_SERVICE, ONLY(AUDIT_VERIFY), "the public key to trust (default: the log's key.pub)"),
+
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(HELP), "one JSON object instead of text"),
+	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY), "JSON instead of text"),
+	OWN("csv",        0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "comma-separated values, a column for each field"),
+	OWN("format",     0,   "jsonl|ocsf", RF_OPTION_SERVICE, ONLY(AUDIT_EXPORT), "how each event is written (default: jsonl)"),
+	OWN("follow",     'f', NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "and stay, for what comes"),
 	OWN("tty",        't', NULL,         RF_OPTION_TTY, RUNS,   "a terminal of its own instead of pipes"),
 	OWN("plain",      0,   NULL,         RF_OPTION_PLAIN, RUNS, "text only: no colours, no escape sequences"),
 	OWN("stats",      0,   NULL,         RF_OPTION_STATS, RUNS, "what the run used, on standard error"),
 	OWN("no-warden",  0,   NULL,         RF_OPTION_NO_WARDEN, ONLY(RUN), "make the box here, even where a warden stands"),
 	OWN("ceiling",    0,   "NAME|FILE",  RF_OPTION_CEILING, ONLY(WARDEN), "a profile or policy that no run goes beyond"),
 	OWN("ahead",      0,   "8",          RF_OPTION_AHEAD, ONLY(WARDEN), "kinds of boxes that stand ready; 0: none"),
-	OWN("status",     0,   NULL,         RF_OPTION_STATUS, ONLY(WARDEN), "whether one stands for you, and nothing else"),
+	OWN("status",     0,   NULL,         RF_OPTION_STATUS, ONLY(WARDEN) | ONLY(WATCH), "whether one stands for you, and nothing else"),
 	OWN("names",      0,   "profiles",   RF_OPTION_NAMES, ONLY(HELP), "names for completions, one a line"),
 	OWN("help",       'h', NULL,         RF_OPTION_HELP, ALL, "this text"),
 	OWN("version",    0,   NULL,         RF_OPTION_VERSION, RUNS, "the version"),

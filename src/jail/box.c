@@ -152,14 +152,23 @@ static int make_pipes(struct rf_box *box, struct rf_err *err)
 	return 0;
 }
 
-static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err)
+int rf_box_name(struct rf_box *box, struct rf_err *err)
 {
 	unsigned char random[8];
 
+	if (box->id[0])
+		return 0;
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return rf_fail(err, -errno, "random bytes");
 	for (size_t i = 0; i < sizeof(random); i++)
 		snprintf(box->id + 2 * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+static int prepare(struct rf_box *box, const char *init_path, struct rf_err *err)
+{
+	if (rf_box_name(box, err) < 0)
+		return err->code;
 	box->shared = calloc(1, sizeof(*box->shared));
 	if (!box->shared)
 		return rf_fail(err, -ENOMEM, "a box");

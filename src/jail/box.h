@@ -135,6 +135,9 @@ int rf_box_build(struct rf_box *box, const char *init_path, struct rf_err *err);
  */
 int rf_box_wake(struct rf_box *box, const struct rf_plan *plan, unsigned umask, struct rf_err *err);
 
+/* Gives it its id, if it has none: for who must know it before the box is built. */
+int rf_box_name(struct rf_box *box, struct rf_err *err);
+
 /* False for a plan whose box can't be built ahead: a terminal, profiles, too many words. */
 bool rf_box_can_wait(const struct rf_plan *plan);
 

@@ -395,6 +395,24 @@ static void give_terminal_back(struct run *run)
 	rf_terminal_leave(&run->terminal, is_noisy);
 }
 
+/* Somebody must know of the box before there is one. */
+static int announce(struct run *run, struct rf_err *err)
+{
+	const struct rf_run_options *options = run->options;
+
+	if (!options->on_start)
+		return 0;
+	if (rf_box_name(&run->life.box, err) < 0) {
+		rf_life_fail(&run->life, err);
+		return err->code;
+	}
+	if (options->on_start(options->data, run->life.box.id, err) < 0) {
+		rf_result_fail(run->result, RF_STATUS_DENIED, 126, err);
+		return err->code;
+	}
+	return 0;
+}
+
 static int supervise(struct run *run, struct rf_err *err)
 {
 	if (rf_loop_new(&run->loop, err) < 0 || start_signals(run, err) < 0) {
@@ -407,7 +425,7 @@ static int supervise(struct run *run, struct rf_err *err)
 			rf_life_fail(&run->life, err);
 			return err->code;
 		}
-	} else if (rf_life_start(&run->life, run->loop, err) < 0) {
+	} else if (announce(run, err) < 0 || rf_life_start(&run->life, run->loop, err) < 0) {
 		return err->code;
 	}
 	if (start_pumps(run, err) < 0 || rf_loop_run(run->loop, err) < 0) {

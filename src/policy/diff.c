@@ -39,6 +39,7 @@ static const struct meaning {
 	{ "env.pass",         RF_DIFF_LOOSER,   false, "passed on",      "no longer passed on" },
 	{ "commands",         RF_DIFF_LOOSER,   true,  "can be run",     "can't be run" },
 	{ "network.loopback", 0,                false, "MORE OPEN",      "stricter" },
+	{ "audit",            0,                false, "LESS RECORDED",  "stricter" },
 	{ "limits.require",   0,                false, "WEAKER",         "stricter" },
 	{ "final",            RF_DIFF_STRICTER, false, "can be changed later", "can't be loosened later" },
 	{ "env.set",          RF_DIFF_OTHER,    false, "",               "" },

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "policy/key.h"
 
 /* clang-format off */
 static const struct {
@@ -48,6 +49,12 @@ const char *rf_explain_kind(enum rf_place_kind kind)
 {
 	return kinds[kind].word;
 }
+
+static const char *const recorded[] = {
+	[RF_RECORDED_NOT] = "no",
+	[RF_RECORDED_AUTO] = "where a watcher stands",
+	[RF_RECORDED_ALWAYS] = "always: without a watcher there is no run",
+};
 
 static const char *isolation_name(const struct rf_plan *plan)
 {
@@ -231,6 +238,8 @@ void rf_explain_text(const struct rf_plan *plan, const struct rf_explain_calls *
 		      "  isolation  %s; a machine that lacks a wall is %s\n",
 		      plan->user, plan->uid, plan->gid, plan->hostname, plan->home, plan->workdir,
 		      isolation_name(plan), plan->may_be_weaker ? "accepted, and said" : "refused");
+	rf_buf_printf(out, "  recorded   %s%s%s\n", recorded[plan->recorded],
+		      plan->agent ? ", under the name " : "", plan->agent ? plan->agent : "");
 	text_lines("Notes", plan->notes, out);
 }
 
@@ -335,6 +344,8 @@ void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *
 	rf_json_open_object(&json, NULL);
 	rf_json_string(&json, "isolation", isolation_name(plan));
 	rf_json_string(&json, "weaker", plan->may_be_weaker ? "allow" : "refuse");
+	rf_json_string(&json, "audit", rf_key_choice_name(RF_KEY_AUDIT, (uint64_t)plan->recorded));
+	rf_json_string(&json, "agent", plan->agent);
 	rf_json_open_array(&json, "files");
 	for (size_t i = 0; i < plan->place_count; i++)
 		json_place(&json, &plan->places[i]);

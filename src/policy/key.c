@@ -40,6 +40,10 @@ static const struct rf_key_choice credentials[] = {
 static const struct rf_key_choice links[] = {
 	{ "none", RF_LINK_NONE }, { "host", RF_LINK_HOST }, { NULL },
 };
+static const struct rf_key_choice audits[] = {
+	{ "off", RF_RECORDED_NOT }, { "auto", RF_RECORDED_AUTO },
+	{ "required", RF_RECORDED_ALWAYS }, { "false", RF_RECORDED_NOT }, { NULL },
+};
 static const struct rf_key_choice switches[] = {
 	{ "off", RF_SWITCH_OFF }, { "on", RF_SWITCH_ON },
 	{ "false", RF_SWITCH_OFF }, { "true", RF_SWITCH_ON }, { NULL },
@@ -111,6 +115,11 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_COMMANDS] = LISTS("commands", PROGRAMS,
 		"the only programs that can be run; without it, all can"),
 
+	[RF_KEY_AUDIT] = CHOICE("audit", audits, MORE, "auto",
+		"whether a watcher records the run, and whether it must"),
+	[RF_KEY_AGENT] = TASTE("agent", HOST, NULL,
+		"for whom it runs: a name that records are filed under"),
+
 	[RF_KEY_FINAL] = LISTS("final", KEYS,
 		"keys that later sources may only make stricter"),
 };
@@ -132,7 +141,6 @@ static const struct {
 	{ "network.mode",        "remove it; every rule is enforced" },
 	{ "credentials",         "remove it, or hand a variable over in env.pass" },
 	{ "breaker",             "remove it; limits.time and limits.cpu_time bound a run" },
-	{ "audit",               "remove it" },
 };
 /* clang-format on */
 

@@ -583,6 +583,9 @@ static void add_scalars(struct maker *m)
 	plan->may_be_weaker = number(m, RF_KEY_WEAKER) == RF_WEAKER_ALLOW;
 	plan->hides_credentials = number(m, RF_KEY_CREDENTIALS) == RF_CREDENTIALS_HIDE;
 	plan->needs_hard = number(m, RF_KEY_REQUIRE) == RF_REQUIRE_HARD;
+	plan->recorded = (enum rf_recorded)number(m, RF_KEY_AUDIT);
+	if (m->policy->values[RF_KEY_AGENT].text)
+		plan->agent = rf_arena_copy(m->arena, m->policy->values[RF_KEY_AGENT].text);
 	plan->hostname = rf_arena_copy(m->arena, m->policy->values[RF_KEY_HOSTNAME].text);
 	plan->user = USER;
 	plan->home = HOME;

@@ -88,7 +88,9 @@ struct rf_plan {
 	char **seccomp;    /* NULL-ended: system call profiles on the host, all of which apply */
 	bool has_terminal; /* its standard streams are a terminal of its own, not pipes */
 	bool may_be_weaker;
-	bool needs_hard; /* every limit graded hard, or no run */
+	bool needs_hard;           /* every limit graded hard, or no run */
+	enum rf_recorded recorded; /* by a watcher */
+	const char *agent;         /* for whom; or NULL */
 	char **notes; /* NULL-ended: what the user should know ("the current directory is not shown: ...") */
 	void *memory; /* owns every string above */
 };

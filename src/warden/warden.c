@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "audit/runs.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "jail/lesser.h"
@@ -27,7 +28,8 @@ struct warden {
 	struct rf_yard *yard;
 	struct rf_lore *lore;
 	struct rf_work_self self;
-	struct rf_peer peer; /* what we are, and who asks must be */
+	struct rf_teller teller; /* to a watcher, where one stands */
+	struct rf_peer peer;     /* what we are, and who asks must be */
 	struct client *clients;
 	size_t client_count;
 	int spare; /* a descriptor that does nothing but be there */
@@ -107,6 +109,42 @@ static void hang_up(struct client *client)
 		forget(client);
 }
 
+/* ------------------------------------------------------------- the record */
+
+/* Connects to a watcher, where one stands: it may have come, or come back, after us. */
+static bool has_watcher(struct warden *warden, struct rf_err *err)
+{
+	return rf_teller_is_open(&warden->teller) || rf_teller_open(&warden->teller, err) == 0;
+}
+
+/* Tells of the run before it starts; whoever must be recorded does not start without. */
+static int on_ready(void *data, struct rf_work *work, const struct rf_errand *errand,
+		    struct rf_err *err)
+{
+	struct warden *warden = data;
+	struct rf_runs_facts facts = { .box = work->life.box.id, .policy = errand->policy };
+	struct rf_err why = RF_ERR_INIT;
+
+	if (work->plan->recorded == RF_RECORDED_NOT)
+		return 0;
+	facts.pid = getpid();
+	for (int i = 0; i < 2 && !work->is_recorded && has_watcher(warden, &why); i++)
+		work->is_recorded = rf_runs_started(&warden->teller, work->plan, &facts, &why) == 0;
+	if (work->is_recorded || work->plan->recorded == RF_RECORDED_AUTO)
+		return 0;
+	return rf_runs_require(&why, err);
+}
+
+static void record_end(struct warden *warden, const struct rf_work *work)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	for (int i = 0; i < 2 && work->is_recorded && has_watcher(warden, &err); i++)
+		if (rf_runs_ended(&warden->teller, work->plan, work->life.box.id, &work->result,
+				  &err) == 0)
+			return;
+}
+
 /* ------------------------------------------------------------- runs */
 
 static void send_ended(struct client *client, const struct rf_result *result, uint64_t id)
@@ -134,6 +172,7 @@ static void on_over(void *data)
 		rf_life_tell(&work->life);
 	if (!client->is_gone)
 		send_ended(client, &work->result, work->id);
+	record_end(warden, work);
 	client->work = NULL;
 	rf_work_done(work, warden->yard);
 	rf_event_again(warden->tend_timer, rf_loop_now());
@@ -158,6 +197,8 @@ static int run(struct client *client, struct rf_wire_message *message,
 		.errand = errand,
 		.client = client->pid,
 		.init_path = warden->options->init_path,
+		.on_ready = on_ready,
+		.data = warden,
 	};
 
 	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0)
@@ -439,8 +480,10 @@ static void dismiss(struct warden *warden)
 
 	for (struct client *client = warden->clients; client; client = next) {
 		next = client->next;
-		if (client->work)
+		if (client->work) {
+			record_end(warden, client->work);
 			rf_work_done(client->work, warden->yard);
+		}
 		rf_event_cancel(client->event);
 		rf_fd_done(&client->fd);
 		free(client);
@@ -454,6 +497,7 @@ int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 	int code;
 
 	warden.spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	rf_teller_init(&warden.teller);
 	rf_buf_init(&warden.in, RF_WIRE_ROOM);
 	rf_buf_init(&warden.out, RF_WIRE_BODY);
 	code = start(&warden, err);
@@ -464,6 +508,7 @@ int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 	rf_yard_free(warden.yard);
 	rf_lore_free(warden.lore);
 	rf_loop_free(warden.loop);
+	rf_teller_done(&warden.teller);
 	rf_buf_done(&warden.in);
 	rf_buf_done(&warden.out);
 	return code;

@@ -37,6 +37,7 @@ struct rf_work {
 	char *caller_path;
 	bool is_heard;
 	bool is_ready_made; /* its box came from the yard */
+	bool is_recorded;   /* a watcher knows of it */
 	bool is_over;       /* on_exit() was called, or it never started */
 };
 
@@ -47,6 +48,10 @@ struct rf_work_order {
 	pid_t client;                   /* whose groups the box lies beneath */
 	int streams[3];                 /* taken, whatever comes of it */
 	const char *init_path;
+	/* Called when the box's id is known and nothing runs yet; if it fails, nothing will. */
+	int (*on_ready)(void *data, struct rf_work *work, const struct rf_errand *errand,
+			struct rf_err *err);
+	void *data;
 };
 
 /*

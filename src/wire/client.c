@@ -38,14 +38,14 @@
 
 /* ------------------------------------------------------------- a warden that there is */
 
-static int check_socket(int run, struct rf_err *err)
+static int check_socket(int run, const char *name, const char *who, struct rf_err *err)
 {
 	struct stat st;
 
-	if (fstatat(run, RF_CLIENT_SOCKET, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return rf_fail(err, -errno, "the warden's socket");
+	if (fstatat(run, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return rf_fail(err, -errno, "the %s's socket", who);
 	if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
-		return rf_fail_say(err, -EPERM, "the warden's socket is not a socket of yours");
+		return rf_fail_say(err, -EPERM, "the %s's socket is not a socket of yours", who);
 	return 0;
 }
 
@@ -64,41 +64,55 @@ static int prove(int fd, pid_t warden, struct rf_err *err)
 	return rf_wire_send(fd, RF_WIRE_PROVE, 0, NULL, 0, &proof, 1, err);
 }
 
-static int check_peer(int fd, struct rf_err *err)
+static int check_peer(int fd, const char *who, pid_t *ret_pid, struct rf_err *err)
 {
 	struct ucred peer = { 0 };
 	socklen_t len = sizeof(peer);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return rf_fail(err, -errno, "look who the warden is");
+		return rf_fail(err, -errno, "look who the %s is", who);
 	if (peer.uid != geteuid())
-		return rf_fail_say(err, -EPERM, "the warden belongs to user %u, and not to you",
+		return rf_fail_say(err, -EPERM, "the %s belongs to user %u, and not to you", who,
 				   (unsigned)peer.uid);
-	return prove(fd, peer.pid, err);
+	*ret_pid = peer.pid;
+	return 0;
 }
 
-int rf_client_connect(int *ret_fd, struct rf_err *err)
+int rf_client_connect_to(const char *name, const char *who, int *ret_fd, pid_t *ret_pid,
+			 struct rf_err *err)
 {
 	RF_AUTO_FD int run = rf_rundir_open(false);
 	RF_AUTO_FD int fd = -1;
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int code;
 
 	if (run < 0)
-		return rf_fail(err, run, "the folder of the warden's socket");
-	if (check_socket(run, err) < 0)
+		return rf_fail(err, run, "the folder of the %s's socket", who);
+	if (check_socket(run, name, who, err) < 0)
 		return err->code;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return rf_fail(err, -errno, "a socket");
 	/* By the open folder: a path of any length, and nobody can put another one in its place. */
-	snprintf(name.sun_path, sizeof(name.sun_path), "/proc/self/fd/%d/" RF_CLIENT_SOCKET, run);
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", run, name);
 	do
-		code = connect(fd, (struct sockaddr *)&name, sizeof(name));
+		code = connect(fd, (struct sockaddr *)&address, sizeof(address));
 	while (code < 0 && errno == EINTR);
 	if (code < 0)
-		return rf_fail(err, -errno, "connect to the warden");
-	if (check_peer(fd, err) < 0)
+		return rf_fail(err, -errno, "connect to the %s", who);
+	if (check_peer(fd, who, ret_pid, err) < 0)
+		return err->code;
+	*ret_fd = rf_fd_take(&fd);
+	return 0;
+}
+
+int rf_client_connect(int *ret_fd, struct rf_err *err)
+{
+	RF_AUTO_FD int fd = -1;
+	pid_t pid;
+
+	if (rf_client_connect_to(RF_CLIENT_SOCKET, "warden", &fd, &pid, err) < 0 ||
+	    prove(fd, pid, err) < 0)
 		return err->code;
 	*ret_fd = rf_fd_take(&fd);
 	return 0;

@@ -9,6 +9,7 @@
 #define RF_WIRE_CLIENT_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "wire/errand.h"
@@ -21,6 +22,10 @@
  * its socket and the process behind it must be the caller's own.  Gives `*ret_fd`.
  */
 int rf_client_connect(int *ret_fd, struct rf_err *err);
+
+/* The same for another socket of the user's in $RUN: `name` is the file's, `who` what messages call its owner. */
+int rf_client_connect_to(const char *name, const char *who, int *ret_fd, pid_t *ret_pid,
+			 struct rf_err *err);
 
 /*
  * Starts a warden for this process alone, `program` with --private, and gives the connection: when it

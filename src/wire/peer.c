@@ -119,7 +119,7 @@ static int compare(const struct rf_peer *peer, const struct rf_peer *self, struc
 	for (int i = 0; i < RF_PEER_LINES; i++)
 		if (strcmp(peer->lines[i], self->lines[i]) != 0)
 			return differ(lines[i].what, err);
-	if (strcmp(peer->groups, self->groups) != 0)
+	if (!self->has_any_groups && strcmp(peer->groups, self->groups) != 0)
 		return differ("cgroups", err);
 	/* Two filters are not one because there is one each; and who set this may have a domain, too. */
 	if (is_set(peer, "NoNewPrivs:") || is_set(peer, "Seccomp:")) {

@@ -24,7 +24,8 @@ struct rf_peer {
 	uint64_t spaces[RF_PEER_SPACES]; /* namespaces, by inode number */
 	uint64_t root_dev, root_ino;     /* the root directory */
 	char lines[RF_PEER_LINES][256];  /* of /proc/PID/status */
-	char groups[2048]; /* an ordinary user's cgroups, which its boxes live in; or "" */
+	char groups[2048];   /* an ordinary user's cgroups, which its boxes live in; or "" */
+	bool has_any_groups; /* of `self`: whoever is in others is like it all the same */
 };
 
 #define RF_PEER_FILE "warden.self" /* in $RUN: what the standing warden is */

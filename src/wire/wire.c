@@ -13,10 +13,11 @@
 #include "base/fd.h"
 #include "base/pack.h"
 
-#define SHORT      (RF_WIRE_PACKET - sizeof(struct rf_wire_head)) /* bytes that fit into a packet */
-#define RESULT_MAX (4 * 1024 * 1024)
-#define HELLO_MAX  256
-#define ERROR_MAX  1024
+#define SHORT        (RF_WIRE_PACKET - sizeof(struct rf_wire_head)) /* bytes that fit into a packet */
+#define RESULT_MAX   (4 * 1024 * 1024)
+#define HELLO_MAX    256
+#define ERROR_MAX    1024
+#define QUESTION_MAX 4096
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -40,9 +41,16 @@ static const struct shape {
 			      sizeof(struct rf_wire_started), sizeof(struct rf_wire_started) },
 	[RF_WIRE_ENDED]   = { "ENDED",   RF_WIRE_WARDEN, 0, 1, RESULT_MAX },
 	[RF_WIRE_REFUSED] = { "REFUSED", RF_WIRE_WARDEN, 0, 1, ERROR_MAX },
+	[RF_WIRE_TELL]    = { "TELL",    RF_WIRE_TELLER, 0, 1, SHORT },
+	[RF_WIRE_ASK]     = { "ASK",     RF_WIRE_TELLER, 0, 1, QUESTION_MAX },
+	[RF_WIRE_KEPT]    = { "KEPT",    RF_WIRE_WATCHER, 0, sizeof(uint64_t), sizeof(uint64_t) },
+	[RF_WIRE_TOLD]    = { "TOLD",    RF_WIRE_WATCHER, 0, 0, RESULT_MAX },
+	[RF_WIRE_LOST]    = { "LOST",    RF_WIRE_WATCHER, 0, 1, ERROR_MAX },
 	[RF_WIRE_PROVE]   = { "PROVE",   RF_WIRE_CLIENT, 1, 0, 0 },
 };
 /* clang-format on */
+
+static const char *const sides[] = { "client", "warden", "client", "watcher" };
 
 /* The kernel fills it from its start: aligned as its first part demands. */
 union control {
@@ -126,13 +134,24 @@ int rf_wire_send(int fd, enum rf_wire_type type, uint64_t id, const void *body, 
 	return 0;
 }
 
-int rf_wire_refuse(int fd, uint64_t id, const struct rf_err *why, struct rf_err *err)
+static int send_err(int fd, enum rf_wire_type type, uint64_t id, const struct rf_err *why,
+		    struct rf_err *err)
 {
 	RF_AUTO_BUF struct rf_buf body;
 
 	rf_buf_init(&body, ERROR_MAX);
 	rf_pack_err(&body, why);
-	return rf_wire_send(fd, RF_WIRE_REFUSED, id, body.data, body.len, NULL, 0, err);
+	return rf_wire_send(fd, type, id, body.data, body.len, NULL, 0, err);
+}
+
+int rf_wire_refuse(int fd, uint64_t id, const struct rf_err *why, struct rf_err *err)
+{
+	return send_err(fd, RF_WIRE_REFUSED, id, why, err);
+}
+
+int rf_wire_lose(int fd, uint64_t id, const struct rf_err *why, struct rf_err *err)
+{
+	return send_err(fd, RF_WIRE_LOST, id, why, err);
 }
 
 /* ------------------------------------------------------------- receiving */
@@ -212,8 +231,7 @@ static int check(enum rf_wire_side from, struct rf_buf *buf, struct rf_wire_mess
 	shape = shape_of(head.type);
 	if (!shape || shape->from != from)
 		return rf_fail_say(err, -EBADMSG, "a message of type %u (%s) from the %s",
-				   head.type, rf_wire_name(head.type),
-				   from == RF_WIRE_CLIENT ? "client" : "warden");
+				   head.type, rf_wire_name(head.type), sides[from]);
 	if (head.length < shape->least || head.length > shape->most)
 		return rf_fail_say(err, -EBADMSG, "%s of %u bytes", shape->name, head.length);
 	fds = shape->fds + (head.length > SHORT);
@@ -322,7 +340,8 @@ int rf_wire_refused(const struct rf_wire_message *message, struct rf_err *err)
 
 	rf_pack_read_init(&in, message->body, message->len);
 	rf_pack_read_err(&in, err);
-	if (!rf_pack_is_whole(&in) || message->type != RF_WIRE_REFUSED || err->code == 0)
-		return rf_fail_say(err, -EBADMSG, "a malformed REFUSED");
+	if (!rf_pack_is_whole(&in) || err->code >= 0 ||
+	    (message->type != RF_WIRE_REFUSED && message->type != RF_WIRE_LOST))
+		return rf_fail_say(err, -EBADMSG, "a malformed refusal");
 	return err->code;
 }

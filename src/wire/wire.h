@@ -27,7 +27,9 @@
 
 enum rf_wire_side {
 	RF_WIRE_CLIENT,
-	RF_WIRE_WARDEN
+	RF_WIRE_WARDEN,
+	RF_WIRE_TELLER, /* who has something to tell the watcher: see docs/protocols/watch.md */
+	RF_WIRE_WATCHER
 };
 
 enum rf_wire_type {
@@ -44,6 +46,13 @@ enum rf_wire_type {
 	RF_WIRE_REFUSED, /* a packed error: there will be no run */
 	/* From the client again: */
 	RF_WIRE_PROVE, /* something that only who is in no sandbox can open: see peer.h */
+	/* From who tells a watcher: */
+	RF_WIRE_TELL, /* events, each a u32 of its length and its bytes (audit/event.h) */
+	RF_WIRE_ASK,  /* a question: words, each ended by a NUL */
+	/* From the watcher: */
+	RF_WIRE_KEPT, /* u64: the number of the last of these events; all are written */
+	RF_WIRE_TOLD, /* a text that answers a question */
+	RF_WIRE_LOST, /* a packed error: none of these events is kept, or there is no answer */
 	RF_WIRE_COUNT
 };
 
@@ -103,8 +112,9 @@ int rf_wire_started(const struct rf_wire_message *message, struct rf_wire_starte
 		    struct rf_err *err);
 uint32_t rf_wire_u32(const struct rf_wire_message *message); /* of SIGNAL and END */
 
-/* Sends a refusal; rf_wire_refused() takes it apart again, into `err`, and returns its code. */
+/* Sends a refusal, or a watcher's LOST; rf_wire_refused() takes it apart again, into `err`, and returns its code. */
 int rf_wire_refuse(int fd, uint64_t id, const struct rf_err *why, struct rf_err *err);
+int rf_wire_lose(int fd, uint64_t id, const struct rf_err *why, struct rf_err *err);
 int rf_wire_refused(const struct rf_wire_message *message, struct rf_err *err);
 
 /* The name of a type ("RUN"), for messages. */

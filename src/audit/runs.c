@@ -1,0 +1,205 @@
+/* What the watcher is told of a run: see runs.h. */
+#include "audit/runs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/sha256.h"
+
+/* ------------------------------------------------------------- a plan's hash */
+
+static void add_number(struct rf_sha256 *sha, uint64_t number)
+{
+	rf_sha256_add(sha, &number, sizeof(number));
+}
+
+/* With its NUL, so that two texts are never one; one that is absent is told from one that is empty. */
+static void add_text(struct rf_sha256 *sha, const char *text)
+{
+	add_number(sha, text != NULL);
+	if (text)
+		rf_sha256_add(sha, text, strlen(text) + 1);
+}
+
+static void add_list(struct rf_sha256 *sha, char *const *list)
+{
+	add_number(sha, list != NULL);
+	for (; list && *list; list++)
+		add_text(sha, *list);
+	add_text(sha, NULL);
+}
+
+/* Names of variables; their values may be secrets, and a hash of a short one can be guessed. */
+static void add_names(struct rf_sha256 *sha, char *const *env)
+{
+	for (; env && *env; env++) {
+		rf_sha256_add(sha, *env, strcspn(*env, "="));
+		rf_sha256_add(sha, "", 1);
+	}
+	add_text(sha, NULL);
+}
+
+void rf_runs_digest(const struct rf_plan *plan, uint8_t hash[RF_AUDIT_HASH])
+{
+	struct rf_sha256 sha;
+
+	rf_sha256_init(&sha);
+	add_number(&sha, plan->place_count);
+	for (size_t i = 0; i < plan->place_count; i++) {
+		const struct rf_place *place = &plan->places[i];
+
+		add_number(&sha, place->kind);
+		add_number(&sha, place->rights);
+		add_number(&sha, place->is_optional);
+		add_text(&sha, place->path);
+		add_text(&sha, place->kind == RF_PLACE_TEXT ? NULL : place->source);
+		add_text(&sha, place->rule);
+	}
+	add_number(&sha, plan->deny_count);
+	for (size_t i = 0; i < plan->deny_count; i++)
+		add_text(&sha, plan->deny[i].text);
+	rf_sha256_add(&sha, plan->limits, sizeof(plan->limits));
+	add_list(&sha, plan->commands);
+	add_list(&sha, plan->seccomp);
+	add_names(&sha, plan->env);
+	add_text(&sha, plan->hostname);
+	add_text(&sha, plan->workdir);
+	add_number(&sha, plan->isolation);
+	add_number(&sha, plan->link);
+	add_number(&sha, plan->has_loopback);
+	add_number(&sha, plan->has_unix);
+	add_number(&sha, plan->syscalls);
+	add_number(&sha, plan->hides_credentials);
+	add_number(&sha, plan->may_be_weaker);
+	add_number(&sha, plan->needs_hard);
+	rf_sha256_end(&sha, hash);
+}
+
+/* ------------------------------------------------------------- events */
+
+/* A program's own name, without the folders that lead to it. */
+static const char *name_of(const struct rf_plan *plan)
+{
+	const char *program = plan && plan->argv ? plan->argv[0] : NULL;
+	const char *slash = program ? strrchr(program, '/') : NULL;
+
+	return slash && slash[1] ? slash + 1 : program && *program ? program : "?";
+}
+
+int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
+		    const struct rf_runs_facts *facts, struct rf_err *err)
+{
+	uint8_t of_plan[RF_AUDIT_HASH], of_policy[RF_AUDIT_HASH];
+	struct rf_audit_event event;
+	struct rf_sha256 sha;
+
+	rf_audit_event_init(&event, RF_AUDIT_RUN_STARTED);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, facts->box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
+	rf_audit_event_number(&event, RF_AUDIT_PID, (uint64_t)facts->pid);
+	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
+	rf_runs_digest(plan, of_plan);
+	rf_audit_event_digest(&event, RF_AUDIT_PLAN, of_plan);
+	if (facts->policy) {
+		rf_sha256_init(&sha);
+		rf_sha256_add(&sha, facts->policy, strlen(facts->policy));
+		rf_sha256_end(&sha, of_policy);
+		rf_audit_event_digest(&event, RF_AUDIT_POLICY, of_policy);
+	}
+	if (rf_teller_add(teller, &event, err) < 0)
+		return err->code;
+	return rf_teller_send(teller, NULL, err);
+}
+
+static void put_us(struct rf_audit_event *event, enum rf_audit_field field, uint64_t ns)
+{
+	if (ns != UINT64_MAX)
+		rf_audit_event_number(event, field, ns / 1000);
+}
+
+static void put_known(struct rf_audit_event *event, enum rf_audit_field field, uint64_t number)
+{
+	if (number != UINT64_MAX)
+		rf_audit_event_number(event, field, number);
+}
+
+static int add_denial(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		      const struct rf_result_denial *denial, struct rf_err *err)
+{
+	struct rf_audit_event event;
+	char what[512];
+
+	snprintf(what, sizeof(what), "%s %s", denial->kind, denial->what);
+	rf_audit_event_init(&event, RF_AUDIT_DENIAL);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan ? plan->agent : NULL);
+	rf_audit_event_text(&event, RF_AUDIT_RING, "execution");
+	rf_audit_event_text(&event, RF_AUDIT_WHAT, what);
+	rf_audit_event_text(&event, RF_AUDIT_RULE, denial->rule);
+	rf_audit_event_text(&event, RF_AUDIT_REMEDY, denial->remedy);
+	return rf_teller_add(teller, &event, err);
+}
+
+int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		  const struct rf_result *result, struct rf_err *err)
+{
+	struct rf_audit_event event;
+
+	for (size_t i = 0; i < result->denial_count && i < RF_RUNS_DENIALS; i++)
+		if (add_denial(teller, plan, box, &result->denials[i], err) < 0)
+			return err->code;
+	rf_audit_event_init(&event, RF_AUDIT_RUN_ENDED);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan ? plan->agent : NULL);
+	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
+	rf_audit_event_text(&event, RF_AUDIT_VERDICT, rf_result_status(result->status));
+	rf_audit_event_text(&event, RF_AUDIT_ISOLATION,
+			    result->walls.is_lesser ? "lesser" : "process");
+	if (result->exit_code >= 0)
+		rf_audit_event_number(&event, RF_AUDIT_EXIT_CODE, (uint64_t)result->exit_code);
+	if (result->signal > 0)
+		rf_audit_event_number(&event, RF_AUDIT_SIGNAL, (uint64_t)result->signal);
+	put_us(&event, RF_AUDIT_WALL_US, result->usage.wall_ns);
+	put_us(&event, RF_AUDIT_CPU_US, result->usage.cpu_ns);
+	put_us(&event, RF_AUDIT_START_US, result->usage.start_ns);
+	put_known(&event, RF_AUDIT_MEMORY, result->usage.memory_peak);
+	put_known(&event, RF_AUDIT_PIDS, result->usage.pids_peak);
+	put_known(&event, RF_AUDIT_DISK, result->usage.disk_bytes);
+	if (result->has_seen_denials || result->denial_count > 0)
+		rf_audit_event_number(&event, RF_AUDIT_DENIALS, result->denial_count);
+	if (result->error.code)
+		rf_audit_event_text(&event, RF_AUDIT_REASON, result->error.msg);
+	if (rf_teller_add(teller, &event, err) < 0)
+		return err->code;
+	return rf_teller_send(teller, NULL, err);
+}
+
+int rf_runs_refused(struct rf_teller *teller, const struct rf_plan *plan, const struct rf_err *why,
+		    struct rf_err *err)
+{
+	struct rf_audit_event event;
+
+	rf_audit_event_init(&event, RF_AUDIT_RUN_REFUSED);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan ? plan->agent : NULL);
+	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, plan ? name_of(plan) : NULL);
+	rf_audit_event_text(&event, RF_AUDIT_REASON, why->msg);
+	rf_audit_event_text(&event, RF_AUDIT_REMEDY, why->hint);
+	if (rf_teller_add(teller, &event, err) < 0)
+		return err->code;
+	return rf_teller_send(teller, NULL, err);
+}
+
+int rf_runs_require(const struct rf_err *why, struct rf_err *err)
+{
+	bool is_none = why->code == -ENOENT || why->code == -ECONNREFUSED;
+
+	rf_fail_say(err, -EPERM, "audit: required, and %s%s",
+		    is_none ? "no watcher stands" : "the watcher keeps nothing: ",
+		    is_none ? "" : why->msg);
+	if (is_none)
+		return rf_fail_hint(err, "start one: ringfort watch &");
+	return rf_fail_hint(err, "%s", why->hint[0] ? why->hint : "see `ringfort watch --status`");
+}

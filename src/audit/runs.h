@@ -1,0 +1,43 @@
+/*
+ * What the watcher is told of a run: that it starts, under which policy and plan; that it ended, how, and what it used and
+ * was refused; or that it was refused itself.
+ *
+ * Never what it was given: a program's name is told, its arguments, variables and output are not.
+ */
+#ifndef RF_AUDIT_RUNS_H
+#define RF_AUDIT_RUNS_H
+
+#include <stdint.h>
+
+#include "audit/teller.h"
+#include "base/err.h"
+#include "policy/plan.h"
+#include "result/result.h"
+
+#define RF_RUNS_DENIALS 64 /* of one run, that are told one by one; all are counted */
+
+struct rf_runs_facts {
+	const char *box;    /* its id */
+	const char *policy; /* its text, as rf_policy_format() has it; or NULL */
+	pid_t pid;          /* of who asked */
+};
+
+/* Tells that a run is about to start.  Until it returned 0, nothing is recorded. */
+int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
+		    const struct rf_runs_facts *facts, struct rf_err *err);
+
+/* Tells how it ended, with what it was refused. */
+int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		  const struct rf_result *result, struct rf_err *err);
+
+/* Tells that there was no run, and why. */
+int rf_runs_refused(struct rf_teller *teller, const struct rf_plan *plan, const struct rf_err *why,
+		    struct rf_err *err);
+
+/* The refusal of a run that must be recorded and can't be, for which `why` says what failed.  Returns err->code. */
+int rf_runs_require(const struct rf_err *why, struct rf_err *err);
+
+/* The hash of all that a plan says of its box; not of what runs in it. */
+void rf_runs_digest(const struct rf_plan *plan, uint8_t hash[RF_AUDIT_HASH]);
+
+#endif

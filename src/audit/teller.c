@@ -1,0 +1,118 @@
+/* Tells the user's watcher what happened: see teller.h. */
+#include "audit/teller.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/pack.h"
+#include "wire/client.h"
+#include "wire/wire.h"
+
+#define MOST (RF_WIRE_PACKET - sizeof(struct rf_wire_head)) /* bytes of one message */
+
+void rf_teller_init(struct rf_teller *teller)
+{
+	*teller = (struct rf_teller){ .fd = -1 };
+	rf_buf_init(&teller->out, MOST);
+	rf_buf_init(&teller->in, RF_WIRE_ROOM);
+}
+
+void rf_teller_done(struct rf_teller *teller)
+{
+	rf_fd_done(&teller->fd);
+	rf_buf_done(&teller->out);
+	rf_buf_done(&teller->in);
+}
+
+int rf_teller_open(struct rf_teller *teller, struct rf_err *err)
+{
+	pid_t pid;
+
+	rf_fd_done(&teller->fd);
+	return rf_client_connect_to(RF_TELLER_SOCKET, "watcher", &teller->fd, &pid, err);
+}
+
+int rf_teller_add(struct rf_teller *teller, const struct rf_audit_event *event, struct rf_err *err)
+{
+	size_t before = teller->out.len;
+	uint32_t len;
+
+	rf_pack_u32(&teller->out, 0);
+	if (rf_audit_event_encode(event, &teller->out, err) < 0) {
+		teller->out.len = before;
+		teller->out.has_failed = false;
+		return err->code;
+	}
+	len = (uint32_t)(teller->out.len - before - sizeof(len));
+	memcpy(teller->out.data + before, &len, sizeof(len));
+	return 0;
+}
+
+/* Waits for an answer and takes it.  One that cut the connection may have said why before. */
+static int hear(struct rf_teller *teller, struct rf_wire_message *ret_answer, struct rf_err *err)
+{
+	struct pollfd wait = { .fd = teller->fd, .events = POLLIN };
+	int got;
+
+	do
+		got = poll(&wait, 1, RF_TELLER_WAIT);
+	while (got < 0 && errno == EINTR);
+	if (got <= 0)
+		return rf_fail_say(err, -ETIMEDOUT, "the watcher does not answer");
+	got = 0;
+	for (int i = 0; i < 2 && got == 0; i++) /* that it was cut is news that comes first */
+		got = rf_wire_receive(teller->fd, RF_WIRE_WATCHER, &teller->in, ret_answer, err);
+	return got == 0 ? rf_fail_say(err, -ECONNRESET, "the watcher has ended") : got;
+}
+
+/* Sends one message and waits for its answer; what is wrong with the watcher ends the connection. */
+static int talk(struct rf_teller *teller, enum rf_wire_type type, const void *body, size_t len,
+		struct rf_wire_message *ret_answer, struct rf_err *err)
+{
+	int got;
+
+	if (teller->fd < 0)
+		return rf_fail_say(err, -ENOTCONN, "no watcher stands");
+	got = rf_wire_send(teller->fd, type, ++teller->id, body, len, NULL, 0, err);
+	if (got == 0 || got == -EPIPE || got == -ECONNRESET)
+		got = hear(teller, ret_answer, err);
+	if (got > 0 && ret_answer->id != teller->id && ret_answer->id != 0)
+		got = rf_fail_say(err, -EPROTO, "the watcher answers something else");
+	if (got < 0)
+		rf_fd_done(&teller->fd);
+	return got < 0 ? got : 0;
+}
+
+int rf_teller_send(struct rf_teller *teller, uint64_t *ret_seq, struct rf_err *err)
+{
+	struct rf_wire_message answer;
+	int code = talk(teller, RF_WIRE_TELL, teller->out.data, teller->out.len, &answer, err);
+
+	rf_buf_clear(&teller->out);
+	if (code < 0)
+		return code;
+	if (answer.type == RF_WIRE_LOST)
+		return rf_wire_refused(&answer, err);
+	if (answer.type != RF_WIRE_KEPT)
+		return rf_fail_say(err, -EPROTO, "the watcher says %s", rf_wire_name(answer.type));
+	if (ret_seq)
+		memcpy(ret_seq, answer.body, sizeof(*ret_seq));
+	return 0;
+}
+
+int rf_teller_ask(struct rf_teller *teller, const char *words, size_t len, struct rf_buf *out,
+		  struct rf_err *err)
+{
+	struct rf_wire_message answer;
+
+	if (talk(teller, RF_WIRE_ASK, words, len, &answer, err) < 0)
+		return err->code;
+	if (answer.type == RF_WIRE_LOST)
+		return rf_wire_refused(&answer, err);
+	if (answer.type != RF_WIRE_TOLD)
+		return rf_fail_say(err, -EPROTO, "the watcher says %s", rf_wire_name(answer.type));
+	rf_buf_add(out, answer.body, answer.len);
+	return out->has_failed ? rf_fail(err, -ENOMEM, "an answer") : 0;
+}

@@ -1,0 +1,20 @@
+/* ringfort audit: what was recorded; the program ringfort-audit does the work. */
+#include "cli/cmd.h"
+#include "cli/service.h"
+
+#define PROGRAM "ringfort-audit"
+
+int rf_cmd_audit_show(int argc, char **argv)
+{
+	return rf_service_run(RF_CMD_AUDIT_SHOW, PROGRAM, "show", argc, argv);
+}
+
+int rf_cmd_audit_verify(int argc, char **argv)
+{
+	return rf_service_run(RF_CMD_AUDIT_VERIFY, PROGRAM, "verify", argc, argv);
+}
+
+int rf_cmd_audit_export(int argc, char **argv)
+{
+	return rf_service_run(RF_CMD_AUDIT_EXPORT, PROGRAM, "export", argc, argv);
+}

@@ -1,0 +1,72 @@
+/* The record of one run: see recorder.h. */
+#include "cli/recorder.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit/runs.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "policy/policy.h"
+
+void rf_recorder_init(struct rf_recorder *recorder)
+{
+	*recorder = (struct rf_recorder){ .why = RF_ERR_INIT };
+	rf_teller_init(&recorder->teller);
+	rf_teller_open(&recorder->teller, &recorder->why);
+}
+
+void rf_recorder_done(struct rf_recorder *recorder)
+{
+	rf_teller_done(&recorder->teller);
+}
+
+static int on_start(void *data, const char *id, struct rf_err *err)
+{
+	struct rf_recorder *recorder = data;
+	const struct rf_plan *plan = recorder->request->plan;
+	struct rf_err why = recorder->why;
+	RF_AUTO_BUF struct rf_buf policy;
+	struct rf_runs_facts facts = { .box = id, .pid = getpid() };
+	int code = why.code;
+
+	rf_buf_init(&policy, RF_MAX_POLICY_BYTES);
+	if (rf_teller_is_open(&recorder->teller)) {
+		rf_policy_format(recorder->request->policy, &policy);
+		facts.policy = policy.has_failed ? NULL : policy.data;
+		code = rf_runs_started(&recorder->teller, plan, &facts, &why);
+	}
+	if (code == 0) {
+		snprintf(recorder->box, sizeof(recorder->box), "%s", id);
+		return 0;
+	}
+	recorder->why = why;
+	return plan->recorded == RF_RECORDED_ALWAYS ? rf_runs_require(&why, err) : 0;
+}
+
+void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *request,
+			struct rf_run_options *options)
+{
+	recorder->request = request;
+	if (request->plan->recorded == RF_RECORDED_NOT ||
+	    (request->plan->recorded == RF_RECORDED_AUTO && !rf_teller_is_open(&recorder->teller)))
+		return;
+	options->on_start = on_start;
+	options->data = recorder;
+}
+
+void rf_recorder_end(struct rf_recorder *recorder, struct rf_result *result)
+{
+	const struct rf_plan *plan = recorder->request->plan;
+	struct rf_err err = RF_ERR_INIT;
+
+	if (!recorder->box[0])
+		return;
+	if (rf_runs_ended(&recorder->teller, plan, recorder->box, result, &err) == 0)
+		return;
+	/* Another watcher may have taken over meanwhile. */
+	if (rf_teller_is_open(&recorder->teller) || rf_teller_open(&recorder->teller, &err) < 0 ||
+	    rf_runs_ended(&recorder->teller, plan, recorder->box, result, &err) < 0)
+		rf_result_warn(result, "the end of this run is not recorded: %s", err.msg);
+}

@@ -1,0 +1,31 @@
+/*
+ * The record of one `ringfort run`: told to the user's watcher, where one stands.
+ *
+ * It connects before the command line is read, so that the watcher looks at us meanwhile.  A run in a warden's
+ * box is recorded by the warden.
+ */
+#ifndef RF_CLI_RECORDER_H
+#define RF_CLI_RECORDER_H
+
+#include "audit/teller.h"
+#include "cli/request.h"
+#include "jail/run.h"
+
+struct rf_recorder {
+	struct rf_teller teller;
+	const struct rf_request *request; /* borrowed */
+	struct rf_err why;                /* why there is no watcher */
+	char box[17];                     /* of the run that was told of; or "" */
+};
+
+void rf_recorder_init(struct rf_recorder *recorder);
+void rf_recorder_done(struct rf_recorder *recorder);
+
+/* Sees to it that `options` has the run told of before it starts, as its plan wants. */
+void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *request,
+			struct rf_run_options *options);
+
+/* Tells how it ended; a failure becomes a warning of the result. */
+void rf_recorder_end(struct rf_recorder *recorder, struct rf_result *result);
+
+#endif

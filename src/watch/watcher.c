@@ -1,0 +1,535 @@
+/* The watcher: see watcher.h. */
+#include "watch/watcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "watch/disk.h"
+#include "wire/peer.h"
+#include "wire/wire.h"
+
+#define CLIENTS_MAX  1024
+#define PACKETS      16   /* of one client, before the others are heard again */
+#define OPEN_RUNS    4096 /* of one client, that the watcher keeps in mind */
+#define WORDS_MAX    16
+#define MS           1000000ull
+#define SKEW_MOST_MS 2000 /* that the clock may go another way than time */
+
+struct rf_watcher {
+	const struct rf_watcher_options *options;
+	const struct rf_watcher_guest *guest;
+	struct rf_loop *loop;
+	struct rf_store *store;
+	struct rf_disk *disk;
+	struct rf_peer peer; /* what we are, and who tells must be */
+	struct client *clients;
+	size_t client_count;
+	struct rf_buf in, clean; /* one message, one event */
+	struct rf_event *sync_timer, *sign_timer;
+	int spare; /* a descriptor that does nothing but be there */
+	bool is_dirty, is_ending;
+	uint64_t kept, lost, synced_ns; /* events; and when the disk was last asked */
+	int64_t clock_ms;               /* the clock, less the time since the machine is up */
+	struct rf_err trouble;          /* why nothing can be kept; code 0: it can */
+};
+
+/* One connection. */
+struct client {
+	struct rf_watcher *watcher;
+	struct client *next;
+	int fd;
+	struct rf_event *event;
+	pid_t pid;
+	char (*runs)[33]; /* boxes whose start it told of, and not their end */
+	size_t run_count, run_room;
+};
+
+/* ------------------------------------------------------------- keeping */
+
+/* Writes what was added; what is wrong stays known until a write goes well. */
+static int commit(struct rf_watcher *watcher, struct rf_err *err)
+{
+	if (rf_store_commit(watcher->store, err) < 0) {
+		watcher->trouble = *err;
+		return err->code;
+	}
+	watcher->trouble = RF_ERR_INIT;
+	watcher->is_dirty = true;
+	return 0;
+}
+
+int rf_watcher_note(struct rf_watcher *watcher, const struct rf_audit_event *event,
+		    struct rf_err *err)
+{
+	uint64_t seq;
+
+	if (rf_store_event(watcher->store, event, &seq, err) < 0 || commit(watcher, err) < 0)
+		return err->code;
+	watcher->kept++;
+	return 0;
+}
+
+static void note_self(struct rf_watcher *watcher, enum rf_audit_kind kind, const char *reason)
+{
+	struct rf_audit_event event;
+	struct rf_err err = RF_ERR_INIT;
+
+	rf_audit_event_init(&event, kind);
+	rf_audit_event_number(&event, RF_AUDIT_PID, (uint64_t)getpid());
+	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
+	rf_audit_event_text(&event, RF_AUDIT_REASON, reason);
+	if (kind == RF_AUDIT_WATCH_STARTED)
+		rf_audit_event_text(&event, RF_AUDIT_VERSION, RF_VERSION);
+	else
+		rf_audit_event_number(&event, RF_AUDIT_COUNT, watcher->kept);
+	rf_watcher_note(watcher, &event, &err);
+}
+
+static void sound(struct rf_watcher *watcher, const char *name, const char *severity,
+		  const char *reason)
+{
+	struct rf_audit_event event;
+	struct rf_err err = RF_ERR_INIT;
+
+	rf_audit_event_init(&event, RF_AUDIT_ALARM);
+	rf_audit_event_text(&event, RF_AUDIT_ALARM_NAME, name);
+	rf_audit_event_text(&event, RF_AUDIT_SEVERITY, severity);
+	rf_audit_event_text(&event, RF_AUDIT_REASON, reason);
+	rf_watcher_note(watcher, &event, &err);
+}
+
+/* ------------------------------------------------------------- runs that are under way */
+
+static void begin_run(struct client *client, const struct rf_audit_event *event)
+{
+	if (client->run_count == client->run_room) {
+		size_t room = client->run_room ? 2 * client->run_room : 4;
+		char(*more)[33] =
+			room > OPEN_RUNS ? NULL : realloc(client->runs, room * sizeof(*more));
+
+		if (!more)
+			return; /* its end is told of by itself, if at all */
+		client->runs = more;
+		client->run_room = room;
+	}
+	rf_audit_event_copy(event, RF_AUDIT_BOX, client->runs[client->run_count++],
+			    sizeof(client->runs[0]));
+}
+
+static void end_run(struct client *client, const struct rf_audit_event *event)
+{
+	char box[33];
+
+	rf_audit_event_copy(event, RF_AUDIT_BOX, box, sizeof(box));
+	for (size_t i = 0; i < client->run_count; i++)
+		if (strcmp(client->runs[i], box) == 0) {
+			memcpy(client->runs[i], client->runs[--client->run_count], sizeof(box));
+			return;
+		}
+}
+
+/* Tells of runs whose launcher is gone, in its place. */
+static void miss_runs(struct client *client)
+{
+	struct rf_watcher *watcher = client->watcher;
+	struct rf_err err = RF_ERR_INIT;
+
+	for (size_t i = 0; i < client->run_count; i++) {
+		struct rf_audit_event event;
+
+		rf_audit_event_init(&event, RF_AUDIT_RUN_ENDED);
+		rf_audit_event_text(&event, RF_AUDIT_BOX, client->runs[i]);
+		rf_audit_event_text(&event, RF_AUDIT_VERDICT, "lost");
+		rf_audit_event_text(&event, RF_AUDIT_REASON,
+				    "its launcher ended without a word of it");
+		rf_watcher_note(watcher, &event, &err);
+		if (watcher->guest && watcher->guest->on_event)
+			watcher->guest->on_event(watcher->guest->data, watcher, &event);
+	}
+}
+
+/* ------------------------------------------------------------- clients */
+
+static void forget(struct client *client)
+{
+	struct client **at = &client->watcher->clients;
+
+	while (*at != client)
+		at = &(*at)->next;
+	*at = client->next;
+	client->watcher->client_count--;
+	if (!client->watcher->is_ending) /* or else they go on, and are told to the next one */
+		miss_runs(client);
+	rf_event_cancel(client->event);
+	rf_fd_done(&client->fd);
+	free(client->runs);
+	free(client);
+}
+
+/* Adds one event, as it may be kept: read, with who tells it as its user, and without secrets. */
+static int add_event(struct client *client, const void *data, size_t len, uint64_t *ret_seq,
+		     struct rf_err *err)
+{
+	struct rf_watcher *watcher = client->watcher;
+	struct rf_audit_event event;
+
+	if (rf_audit_event_decode(data, len, &event, err) < 0)
+		return err->code;
+	if (event.kind >= RF_AUDIT_WATCH_STARTED)
+		return rf_fail_say(err, -EPERM, "an event %s is the watcher's own",
+				   rf_audit_event_kind_name(event.kind));
+	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
+	rf_buf_clear(&watcher->clean);
+	if (rf_audit_event_encode(&event, &watcher->clean, err) < 0)
+		return err->code;
+	return rf_store_add(watcher->store, watcher->clean.data, watcher->clean.len, ret_seq, err);
+}
+
+/* Goes through the events of a message; `fn` is called for each. */
+static int each_event(const struct rf_wire_message *message,
+		      int (*fn)(struct client *client, const void *data, size_t len, uint64_t *seq,
+				struct rf_err *err),
+		      struct client *client, uint64_t *seq, size_t *count, struct rf_err *err)
+{
+	size_t at = 0;
+
+	while (at < message->len) {
+		uint32_t len = 0;
+
+		if (message->len - at >= sizeof(len))
+			memcpy(&len, message->body + at, sizeof(len));
+		at += sizeof(len);
+		if (at > message->len || len == 0 || len > message->len - at)
+			return rf_fail_say(err, -EBADMSG, "TELL with an event of %u bytes", len);
+		if (fn(client, message->body + at, len, seq, err) < 0)
+			return err->code;
+		at += len;
+		(*count)++;
+	}
+	return 0;
+}
+
+/* After it is written: runs that are under way, and who reads along. */
+static int follow_event(struct client *client, const void *data, size_t len, uint64_t *seq,
+			struct rf_err *err)
+{
+	const struct rf_watcher_guest *guest = client->watcher->guest;
+	struct rf_audit_event event;
+
+	(void)seq;
+	if (rf_audit_event_decode(data, len, &event, err) < 0)
+		return err->code;
+	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
+	event.time_ns = rf_store_now();
+	if (event.kind == RF_AUDIT_RUN_STARTED)
+		begin_run(client, &event);
+	else if (event.kind == RF_AUDIT_RUN_ENDED)
+		end_run(client, &event);
+	if (guest && guest->on_event)
+		guest->on_event(guest->data, client->watcher, &event);
+	return 0;
+}
+
+/* All of a message or nothing of it. */
+static int serve_tell(struct client *client, const struct rf_wire_message *message,
+		      struct rf_err *err)
+{
+	struct rf_watcher *watcher = client->watcher;
+	struct rf_err ignored = RF_ERR_INIT;
+	uint64_t seq = 0;
+	size_t count = 0, again = 0;
+
+	if (each_event(message, add_event, client, &seq, &count, err) < 0) {
+		watcher->lost += count + 1;
+		rf_store_forget(watcher->store);
+		return err->code;
+	}
+	if (commit(watcher, err) < 0) {
+		watcher->lost += count;
+		return err->code;
+	}
+	watcher->kept += count;
+	if (rf_wire_send(client->fd, RF_WIRE_KEPT, message->id, &seq, sizeof(seq), NULL, 0, err) <
+	    0)
+		return -EPIPE; /* it does not read */
+	each_event(message, follow_event, client, &seq, &again, &ignored);
+	return 0;
+}
+
+static void tell_status(const struct rf_watcher *watcher, struct rf_buf *out)
+{
+	struct rf_json json;
+
+	rf_json_init(&json, out, true);
+	rf_json_open_object(&json, NULL);
+	rf_json_bool(&json, "stands", true);
+	rf_json_int(&json, "pid", getpid());
+	rf_json_string(&json, "version", RF_VERSION);
+	rf_json_bool(&json, "keeps", watcher->trouble.code == 0);
+	rf_json_string(&json, "trouble", watcher->trouble.code ? watcher->trouble.msg : NULL);
+	rf_json_int(&json, "last_record", (int64_t)rf_store_seq(watcher->store));
+	rf_json_int(&json, "kept", (int64_t)watcher->kept);
+	rf_json_int(&json, "refused", (int64_t)watcher->lost);
+	rf_json_int(&json, "clients", (int64_t)watcher->client_count);
+	rf_json_bool(&json, "unsynced", watcher->is_dirty);
+	rf_json_close_object(&json);
+	rf_buf_puts(out, "\n");
+}
+
+static int serve_ask(struct client *client, const struct rf_wire_message *message,
+		     struct rf_err *err)
+{
+	struct rf_watcher *watcher = client->watcher;
+	const struct rf_watcher_guest *guest = watcher->guest;
+	const char *words[WORDS_MAX];
+	RF_AUTO_BUF struct rf_buf out;
+	size_t count = 0;
+	int code = 0;
+
+	rf_buf_init(&out, (size_t)1 << 20);
+	if (message->body[message->len - 1] != '\0')
+		return rf_fail_say(err, -EBADMSG, "ASK without an end");
+	for (size_t at = 0; at < message->len && count < WORDS_MAX; count++) {
+		words[count] = message->body + at;
+		at += strlen(words[count]) + 1;
+	}
+	if (count == 1 && strcmp(words[0], "status") == 0) {
+		tell_status(watcher, &out);
+		code = 1;
+	} else if (guest && guest->on_ask) {
+		code = guest->on_ask(guest->data, watcher, words, count, &out, err);
+	}
+	if (code == 0)
+		return rf_fail_say(err, -EINVAL, "the watcher does not know `%.40s`", words[0]);
+	if (code < 0)
+		return code;
+	code = rf_wire_send(client->fd, RF_WIRE_TOLD, message->id, out.data, out.len, NULL, 0, err);
+	return code < 0 ? -EPIPE : 0;
+}
+
+/* What can't be kept or answered is told so; bytes that are no message end the connection. */
+static void on_message(void *data, int what)
+{
+	struct client *client = data;
+	struct rf_watcher *watcher = client->watcher;
+
+	(void)what;
+	for (int i = 0; i < PACKETS; i++) {
+		RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+		struct rf_err err = RF_ERR_INIT, ignored;
+		int got = rf_wire_receive(client->fd, RF_WIRE_TELLER, &watcher->in, &message, &err);
+
+		if (got == -EAGAIN)
+			return;
+		if (got < 0)
+			rf_wire_lose(client->fd, 0, &err, &ignored);
+		if (got > 0) {
+			got = message.type == RF_WIRE_TELL ? serve_tell(client, &message, &err)
+							   : serve_ask(client, &message, &err);
+			if (got < 0 && got != -EPIPE &&
+			    rf_wire_lose(client->fd, message.id, &err, &ignored) == 0)
+				got = 0;
+			if (got == 0)
+				continue;
+		}
+		forget(client);
+		return;
+	}
+}
+
+static int admit(struct rf_watcher *watcher, int *fd, pid_t pid, struct rf_err *err)
+{
+	struct client *client;
+
+	if (watcher->client_count >= CLIENTS_MAX)
+		return rf_fail_say(err, -EAGAIN, "more than %d connections", CLIENTS_MAX);
+	client = calloc(1, sizeof(*client));
+	if (!client)
+		return rf_fail(err, -ENOMEM, "a connection");
+	fcntl(*fd, F_SETFL, O_NONBLOCK);
+	*client = (struct client){ .watcher = watcher, .fd = *fd, .pid = pid };
+	if (rf_loop_watch(watcher->loop, *fd, RF_LOOP_READ, on_message, client, &client->event,
+			  err) < 0) {
+		free(client);
+		return err->code;
+	}
+	rf_fd_take(fd);
+	client->next = watcher->clients;
+	watcher->clients = client;
+	watcher->client_count++;
+	return 0;
+}
+
+/* Without a descriptor for it, who waits would be reported again and again: the spare one is for that. */
+static int accept_one(struct rf_watcher *watcher)
+{
+	int fd = accept4(watcher->options->listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+		return fd;
+	rf_fd_done(&watcher->spare);
+	fd = accept4(watcher->options->listener, NULL, NULL, SOCK_CLOEXEC);
+	rf_fd_done(&fd);
+	watcher->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return -1;
+}
+
+static void on_connection(void *data, int what)
+{
+	struct rf_watcher *watcher = data;
+	struct rf_err err = RF_ERR_INIT, ignored;
+	RF_AUTO_FD int fd = accept_one(watcher);
+	pid_t pid;
+
+	(void)what;
+	if (fd < 0)
+		return;
+	if (rf_peer_check(fd, &watcher->peer, &pid, &err) < 0 || admit(watcher, &fd, pid, &err) < 0)
+		rf_wire_lose(fd, 0, &err, &ignored);
+}
+
+/* ------------------------------------------------------------- time passes */
+
+static int64_t clock_ms(void)
+{
+	return (int64_t)(rf_store_now() / MS) - (int64_t)(rf_loop_now() / MS);
+}
+
+/* A clock that was set tells nothing of when: so the log says that it was. */
+static void look_at_clock(struct rf_watcher *watcher)
+{
+	int64_t now = clock_ms(), skew = now - watcher->clock_ms;
+	struct rf_audit_event event;
+	struct rf_err err = RF_ERR_INIT;
+
+	watcher->clock_ms = now;
+	if (skew < SKEW_MOST_MS && skew > -SKEW_MOST_MS)
+		return;
+	rf_audit_event_init(&event, RF_AUDIT_CLOCK_JUMP);
+	rf_audit_event_number(&event, RF_AUDIT_SKEW_MS, (uint64_t)skew);
+	rf_watcher_note(watcher, &event, &err);
+}
+
+static void on_sync(void *data, int what)
+{
+	struct rf_watcher *watcher = data;
+	int sync, anchor;
+
+	(void)what;
+	if (watcher->is_dirty && rf_disk_sync(watcher->disk, rf_store_fd(watcher->store)))
+		watcher->is_dirty = false;
+	rf_disk_errors(watcher->disk, &sync, &anchor);
+	if (sync < 0) {
+		rf_fail(&watcher->trouble, sync, "sync the audit log");
+		sound(watcher, "disk", "critical", "the log could not be put on disk");
+	}
+	if (anchor < 0)
+		sound(watcher, "anchor", "high", "an anchor could not be told of a head");
+	rf_event_again(watcher->sync_timer, rf_loop_now() + RF_WATCHER_SYNC_MS * MS);
+}
+
+static void on_sign(void *data, int what)
+{
+	struct rf_watcher *watcher = data;
+	struct rf_err err = RF_ERR_INIT;
+
+	(void)what;
+	look_at_clock(watcher);
+	if (rf_store_tend(watcher->store, &err) < 0 || rf_store_sign(watcher->store, &err) < 0)
+		watcher->trouble = err;
+	else
+		watcher->is_dirty = true;
+	rf_event_again(watcher->sign_timer, rf_loop_now() + RF_WATCHER_SIGN_MS * MS);
+}
+
+static void on_head(void *data, const struct rf_anchor_line *line)
+{
+	struct rf_watcher *watcher = data;
+
+	if (watcher->disk)
+		rf_disk_tell(watcher->disk, line);
+}
+
+static void on_signal(void *data, int signal)
+{
+	struct rf_watcher *watcher = data;
+
+	(void)signal;
+	rf_loop_stop(watcher->loop);
+}
+
+/* ------------------------------------------------------------- the whole */
+
+static int start(struct rf_watcher *watcher, struct rf_err *err)
+{
+	struct rf_store_options store = watcher->options->store;
+	struct rf_event *event;
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &ends, NULL) < 0)
+		return rf_fail(err, -errno, "hold signals");
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of a write, and no end */
+	if (rf_peer_note_self(&watcher->peer, err) < 0)
+		return err->code;
+	watcher->peer.has_any_groups = true; /* its boxes are not ours */
+	store.on_head = on_head;
+	store.data = watcher;
+	if (rf_disk_new(watcher->options->anchors, &watcher->disk, err) < 0 ||
+	    rf_store_open(&store, &watcher->store, err) < 0 ||
+	    rf_loop_new(&watcher->loop, err) < 0 ||
+	    rf_loop_signals(watcher->loop, &ends, on_signal, watcher, err) < 0 ||
+	    rf_loop_timer(watcher->loop, rf_loop_now() + RF_WATCHER_SYNC_MS * MS, on_sync, watcher,
+			  &watcher->sync_timer, err) < 0 ||
+	    rf_loop_timer(watcher->loop, rf_loop_now() + RF_WATCHER_SIGN_MS * MS, on_sign, watcher,
+			  &watcher->sign_timer, err) < 0 ||
+	    rf_loop_watch(watcher->loop, watcher->options->listener, RF_LOOP_READ, on_connection,
+			  watcher, &event, err) < 0)
+		return err->code;
+	watcher->clock_ms = clock_ms();
+	note_self(watcher, RF_AUDIT_WATCH_STARTED, rf_store_found(watcher->store));
+	return watcher->trouble.code
+		       ? rf_fail_say(err, watcher->trouble.code, "%s", watcher->trouble.msg)
+		       : 0;
+}
+
+int rf_watcher_serve(const struct rf_watcher_options *options, const struct rf_watcher_guest *guest,
+		     struct rf_err *err)
+{
+	struct rf_watcher watcher = { .options = options, .guest = guest, .spare = -1 };
+	int code;
+
+	watcher.spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	rf_buf_init(&watcher.in, RF_WIRE_ROOM);
+	rf_buf_init(&watcher.clean, (size_t)2 * RF_AUDIT_EVENT_MAX);
+	code = start(&watcher, err);
+	if (code == 0)
+		code = rf_loop_run(watcher.loop, err);
+	watcher.is_ending = true;
+	while (watcher.clients)
+		forget(watcher.clients);
+	if (watcher.store) {
+		note_self(&watcher, RF_AUDIT_WATCH_ENDED, code < 0 ? err->msg : NULL);
+		rf_store_close(watcher.store, "the watcher ended");
+	}
+	rf_disk_free(watcher.disk);
+	rf_fd_done(&watcher.spare);
+	rf_loop_free(watcher.loop);
+	rf_buf_done(&watcher.in);
+	rf_buf_done(&watcher.clean);
+	return code;
+}

@@ -1,0 +1,53 @@
+/*
+ * The watcher: keeps the audit log, for every process of its user that has something to tell.
+ *
+ * One process, one loop, and a thread that does nothing but wait for the disk.  An event is acknowledged when it
+ * is written: then no death of a process loses it.  The disk is synced every RF_WATCHER_SYNC_MS: a loss of
+ * power takes at most what came since.  Each client is heard in turn, some packets at a time, and waits for its
+ * answers: one that floods the watcher fills its own socket and nobody else's.
+ *
+ * What it can't keep it says so, and whoever must be recorded is not run.  A client that goes away without
+ * having told of the end of a run is told of in its place.
+ */
+#ifndef RF_WATCH_WATCHER_H
+#define RF_WATCH_WATCHER_H
+
+#include <stdint.h>
+
+#include "audit/event.h"
+#include "audit/store.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+#define RF_WATCHER_SYNC_MS 50
+#define RF_WATCHER_SIGN_MS 1000
+#define RF_WATCHER_ANCHORS 4
+
+struct rf_watcher_options {
+	int listener;                            /* a socket of packets; borrowed */
+	struct rf_store_options store;           /* its on_head is the watcher's own */
+	const char *anchors[RF_WATCHER_ANCHORS]; /* where heads are told; or NULL */
+};
+
+struct rf_watcher; /* one that runs */
+
+/* What reads along, in the watcher's own process: after an event is written, and when somebody asks. */
+struct rf_watcher_guest {
+	/* Borrows the event; may add others with rf_watcher_note(). */
+	void (*on_event)(void *data, struct rf_watcher *watcher,
+			 const struct rf_audit_event *event);
+	/* Answers words that it knows: 1 and an answer in `out`, 0 if it does not know them, or an error. */
+	int (*on_ask)(void *data, struct rf_watcher *watcher, const char *const *words,
+		      size_t count, struct rf_buf *out, struct rf_err *err);
+	void *data;
+};
+
+/* Serves until SIGTERM, SIGINT or SIGHUP.  `guest` may be NULL. */
+int rf_watcher_serve(const struct rf_watcher_options *options, const struct rf_watcher_guest *guest,
+		     struct rf_err *err);
+
+/* Records an event of the watcher's own. */
+int rf_watcher_note(struct rf_watcher *watcher, const struct rf_audit_event *event,
+		    struct rf_err *err);
+
+#endif

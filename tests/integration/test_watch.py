@@ -1,0 +1,341 @@
+"""The watcher: every run is recorded, nothing acknowledged is lost, and who must be recorded does not run without."""
+import contextlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import pytest
+
+from helpers import eventually
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from watchers import IS_ROOT, Post  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("as_who")
+
+# How often a watcher is killed under load; RF_WATCH_KILLS=500 for the whole of it.
+KILLS = int(os.environ.get("RF_WATCH_KILLS", "15"))
+
+
+@pytest.fixture
+def post(ringfort, as_who, public):
+    if as_who == "root" and not IS_ROOT:
+        pytest.skip("needs root")
+    top = pathlib.Path(tempfile.mkdtemp(prefix="watch-", dir=public))
+    top.chmod(0o755)
+    with Post(ringfort, as_who, top / "post") as there:
+        yield there
+    shutil.rmtree(top, ignore_errors=True)
+
+
+# --- what is recorded ---
+
+def test_a_run_is_recorded_from_its_start_to_its_end(post):
+    post.stand()
+    assert post.run("run", "--agent", "builder", "--", "sh", "-c", "exit 3").returncode == 3
+    started, ended = post.events("--kind", "run")
+    assert started["kind"] == "run.started" and ended["kind"] == "run.ended"
+    assert started["box"] == ended["box"] and len(started["box"]) == 16
+    assert started["agent"] == ended["agent"] == "builder"
+    assert started["program"] == "sh"
+    assert len(started["policy"]) == len(started["plan"]) == 64
+    assert (ended["verdict"], ended["exit_code"]) == ("failed", 3)
+    assert ended["wall_us"] > 0 and ended["isolation"] == "process"
+    assert started["user"] == (0 if post.is_room else 12345 if IS_ROOT else os.geteuid())
+    assert post.verify()["good"]
+
+
+def test_the_hashes_say_which_policy_it_was(post):
+    post.stand()
+    for words in ([], [], ["--memory", "64M"]):
+        assert post.run("run", *words, "--", "true").returncode == 0
+    one, same, other = post.events("--kind", "run.started")
+    assert (one["policy"], one["plan"]) == (same["policy"], same["plan"])
+    assert one["policy"] != other["policy"] and one["plan"] != other["plan"]
+
+
+def test_nothing_that_a_program_is_given_or_says_is_stored(post):
+    post.stand()
+    done = post.run("run", "--env", "KEY=vvsecretvv", "--", "sh", "-c", "echo aasecretaa $KEY; exit 1")
+    assert done.returncode == 1
+    post.end()
+    stored = b"".join(path.read_bytes() for path in post.log.iterdir() if path.is_file())
+    assert b"run" not in stored[:0] and b"secret" not in stored and b"echo" not in stored
+
+
+def test_a_warden_records_its_runs(post):
+    post.stand()
+    warden = post.start("warden")
+    try:
+        assert eventually(lambda: post.run("warden", "--status").returncode == 0, 20)
+        assert post.run("run", "--agent", "far", "--audit", "required", "--", "true").returncode == 0
+        assert eventually(lambda: len(post.events("--agent", "far")) == 2)
+        started, ended = post.events("--agent", "far")
+        assert started["pid"] == warden.pid and ended["verdict"] == "ok"
+        # The watcher goes, and another one comes: the warden finds it.
+        post.end()
+        assert post.run("run", "--audit", "required", "--", "true").returncode == 126
+        assert post.run("run", "--", "true").returncode == 0
+        post.stand()
+        assert post.run("run", "--agent", "again", "--audit", "required", "--", "true").returncode == 0
+        assert eventually(lambda: len(post.events("--agent", "again")) == 2)
+    finally:
+        warden.terminate()
+        warden.communicate(timeout=20)
+
+
+def test_off_is_not_recorded_and_auto_needs_no_watcher(post):
+    assert post.run("run", "--", "true").returncode == 0
+    post.stand()
+    assert post.run("run", "--audit", "off", "--", "true").returncode == 0
+    assert post.events("--kind", "run") == []
+
+
+def test_a_run_whose_launcher_is_killed_has_an_end_all_the_same(post):
+    post.stand()
+    run = post.start("run", "--", "sleep", "60")
+    assert eventually(lambda: post.events("--kind", "run.started"))
+    run.kill()
+    run.communicate(timeout=20)
+    assert eventually(lambda: post.events("--kind", "run.ended"))
+    assert post.events("--kind", "run.ended")[0]["verdict"] == "lost"
+
+
+# --- required ---
+
+def test_who_must_be_recorded_does_not_run_without_a_watcher(post):
+    done = post.run("run", "--audit", "required", "--", "sh", "-c", "echo ran")
+    assert (done.returncode, done.stdout) == (126, "")
+    assert "no watcher stands" in done.stderr and "ringfort watch" in done.stderr
+    result = json.loads(post.run("run", "--audit", "required", "--json", "--", "true").stdout)
+    assert result["status"] == "denied" and "no watcher" in result["error"]["message"]
+    post.stand()
+    assert post.run("run", "--audit", "required", "--", "true").returncode == 0
+    post.end(signal.SIGKILL)
+    assert post.run("run", "--audit", "required", "--", "true").returncode == 126
+    assert post.run("run", "--audit", "auto", "--", "true").returncode == 0
+
+
+def test_a_full_disk_means_no_new_runs_and_room_means_runs(post):
+    if not IS_ROOT:
+        pytest.skip("needs root, to make a small disk")
+    with post.small_disk("256k") as disk:
+        post.stand()
+        assert post.run("run", "--audit", "required", "--", "true").returncode == 0
+        filler = os.open(disk / "filler", os.O_WRONLY | os.O_CREAT)
+        with contextlib.suppress(OSError):
+            while os.write(filler, bytes(4096)):
+                pass
+        os.close(filler)
+        refused = 0
+        for _ in range(40):  # the file's last page may have room for some more
+            done = post.run("run", "--audit", "required", "--", "sh", "-c", "echo ran")
+            refused += done.returncode == 126
+            assert done.returncode in (0, 126) and (done.stdout == "") == (done.returncode == 126)
+            if refused == 2:
+                break
+        assert refused == 2 and "No space left" in done.stderr and "make room" in done.stderr
+        assert post.run("run", "--", "true").returncode == 0
+        assert json.loads(post.run("watch", "--status", "--json").stdout)["keeps"] is False
+        assert post.verify()["good"]
+        (disk / "filler").unlink()
+        assert post.run("run", "--audit", "required", "--", "true").returncode == 0
+        assert json.loads(post.run("watch", "--status", "--json").stdout)["keeps"] is True
+        assert post.verify()["good"]
+
+
+def test_a_disk_that_can_not_be_written_means_no_watcher(post):
+    if not IS_ROOT:
+        pytest.skip("needs root, to make a disk")
+    with post.small_disk("256k") as disk:
+        post.stand()
+        post.end()
+        where = "/var/lib" if post.is_room else disk
+        subprocess.run([*(post.before if post.is_room else []), "mount", "-o", "remount,ro", where], check=True)
+        done = post.run("watch")
+        assert done.returncode == 125 and "Read-only" in done.stderr
+        assert post.run("run", "--audit", "required", "--", "true").returncode == 126
+
+
+def test_a_watcher_that_does_not_answer_is_none(post):
+    watcher = post.stand()
+    watcher.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    done = post.run("run", "--audit", "required", "--", "true")
+    watcher.send_signal(signal.SIGCONT)
+    assert done.returncode == 126 and "does not answer" in done.stderr
+    assert time.monotonic() - began < 10
+
+
+def test_a_client_that_may_be_in_a_sandbox_is_not_heard(post):
+    post.stand()
+    done = post.run("run", "--audit", "required", "--", "true", wrap=["setpriv", "--no-new-privs", "--"])
+    assert done.returncode == 126 and "no_new_privs" in done.stderr
+    assert post.events("--kind", "run") == []
+
+
+# --- ends and beginnings ---
+
+def test_of_two_watchers_one_stands(post):
+    post.stand()
+    second = post.run("watch")
+    assert second.returncode == 125 and "there already" in second.stderr
+    assert post.run("run", "--audit", "required", "--", "true").returncode == 0
+
+
+def test_a_watcher_that_was_killed_is_followed_by_one_that_goes_on(post):
+    post.stand()
+    assert post.run("run", "--audit", "required", "--", "true").returncode == 0
+    run = post.start("run", "--", "sleep", "2")
+    assert eventually(lambda: len(post.events("--kind", "run.started")) == 2)
+    post.end(signal.SIGKILL)
+    post.stand()
+    assert run.wait(20) == 0  # and its end is told to the other one
+    run.communicate()
+    assert [one["verdict"] for one in post.events("--kind", "run.ended")] == ["ok", "ok"]
+    assert post.end() == 0
+    found = post.verify()
+    assert found["good"] and found["closed"]
+    assert len(post.events("--kind", "chain.started")) == 1
+
+
+def test_a_log_that_was_damaged_is_kept_aside_and_an_alarm_raised(post):
+    post.stand()
+    assert post.run("run", "--", "true").returncode == 0
+    head = post.end() or post.verify()["head"]
+    log = post.log / "000000000001.log"
+    data = bytearray(log.read_bytes())
+    data[400] ^= 1
+    log.write_bytes(data)
+    assert not post.verify()["good"]
+    post.stand()
+    assert post.verify()["good"] and head
+    alarm, = post.events("--kind", "alarm")
+    assert alarm["alarm"] == "chain_broken" and alarm["severity"] == "critical"
+    aside, = post.log.glob("broken-*/000000000001.log")
+    assert aside.read_bytes() == bytes(data)
+    assert "head_seq" in post.events("--kind", "chain.started")[0]
+
+
+def test_a_store_that_others_can_see_is_not_used(post):
+    post.stand()
+    post.end()
+    (post.log).chmod(0o755)
+    done = post.run("watch")
+    assert done.returncode == 125 and "0700" in done.stderr
+    post.log.chmod(0o700)
+    (post.log / "key").chmod(0o644)
+    done = post.run("watch")
+    assert done.returncode == 125 and "key" in done.stderr
+
+
+def test_what_it_takes_of_the_machine_is_little(post):
+    watcher = post.stand()
+    for _ in range(5):
+        assert post.run("run", "--", "true").returncode == 0
+    status = pathlib.Path(f"/proc/{watcher.pid}/status").read_text()
+    assert int(status.split("VmRSS:")[1].split()[0]) < 10 * 1024
+    rights = int(status.split("CapEff:")[1].split()[0], 16)
+    if rights >> 24 & 1:  # CAP_SYS_RESOURCE
+        assert pathlib.Path(f"/proc/{watcher.pid}/oom_score_adj").read_text().strip() == "-900"
+
+
+# --- strangers' bytes ---
+
+def test_what_is_no_message_ends_a_connection_and_nothing_else(post):
+    post.stand()
+    said = post.python("""
+        import random
+        random.seed(5)
+        good = event(DENIAL, RING="api", WHAT="x")
+        odd = [b"", b"x", message(TELL, length=5), message(TELL, b"", version=9), message(99, b"x"),
+               message(TELL, b"x"), message(1), message(KEPT, b"12345678"),
+               message(TELL, struct.pack("=I", 0)), message(TELL, struct.pack("=I", 4000) + b"x"),
+               message(TELL, batch(b"junk")), message(TELL, batch(event(CHAIN_STARTED, BOX="b"))),
+               message(TELL, batch(event(RUN_ENDED, BOX="b"))), message(TELL, batch(good, b"junk")),
+               message(ASK, b"no end"), message(ASK, b"nobody knows\\0"), message(ASK, b"\\0" * 100)]
+        odd += [message(TELL, batch(bytes(random.randrange(256) for _ in range(random.randrange(1, 99)))))
+                for _ in range(50)]
+        for data in odd:
+            with connect() as sock:
+                sock.send(data) if data else sock.shutdown(socket.SHUT_WR)
+                answer = receive(sock)
+                assert answer is None or answer[0] == LOST, (data, answer)
+        with connect() as sock:
+            assert tell(sock, good)[0] == KEPT
+        print("done")
+    """)
+    assert said == "done\n"
+    assert len(post.events("--kind", "denial")) == 1  # and nothing of a message that was bad in part
+    assert post.verify()["good"]
+
+
+def test_a_flood_of_one_client_neither_stalls_another_nor_loses_an_event(post):
+    post.stand()
+    flood = """
+        one = event(DENIAL, RING="api", WHAT="flood")
+        count = 0
+        with connect() as sock:
+            until = time.monotonic() + 3
+            while time.monotonic() < until:
+                kept = tell(sock, *[one] * 100)
+                assert kept[0] == KEPT, kept
+                count += 100
+        print(count)
+    """
+    said = []
+    thread = threading.Thread(target=lambda: said.append(int(post.python(flood))))
+    thread.start()
+    time.sleep(0.5)
+    slowest = 0
+    for _ in range(10):
+        began = time.monotonic()
+        assert post.run("run", "--audit", "required", "--agent", "calm", "--", "true").returncode == 0
+        slowest = max(slowest, time.monotonic() - began)
+    thread.join()
+    assert slowest < 3
+    assert len(post.events("--agent", "calm")) == 20
+    assert len(post.events("--kind", "denial")) == said[0] > 1000
+    assert post.verify()["good"]
+
+
+def test_kill_9_at_random_points_loses_nothing_that_was_acknowledged(post):
+    random.seed(11)
+    told = """
+        one = lambda n: event(DENIAL, RING="api", WHAT=f"number {n}")
+        base, count = int(sys.argv[2]), 0
+        try:
+            with connect() as sock:
+                while True:
+                    answer = tell(sock, *[one(base + count + i) for i in range(7)])
+                    if not answer or answer[0] != KEPT:
+                        break
+                    count += 7
+        except OSError:
+            pass
+        print(count)
+    """
+    acknowledged = set()
+    for turn in range(KILLS):
+        post.stand("--segment", "64K")
+        said = []
+        thread = threading.Thread(target=lambda: said.append(int(post.python(told, turn * 10000000))))
+        thread.start()
+        time.sleep(0.12 + random.random() * 0.15)
+        post.end(signal.SIGKILL)
+        thread.join()
+        acknowledged |= {turn * 10000000 + i for i in range(said[0])}
+        assert post.verify()["good"], post.verify()
+    post.stand()
+    kept = {int(one["what"].split()[1]) for one in post.events("--kind", "denial")}
+    assert acknowledged and acknowledged <= kept, sorted(acknowledged - kept)[:5]
+    assert len(kept - acknowledged) <= 7 * KILLS
+    assert post.verify()["good"]
