@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -75,6 +76,67 @@ void rf_runs_digest(const struct rf_plan *plan, uint8_t hash[RF_AUDIT_HASH])
 	add_number(&sha, plan->may_be_weaker);
 	add_number(&sha, plan->needs_hard);
 	rf_sha256_end(&sha, hash);
+}
+
+/* ------------------------------------------------------------- breakers */
+
+/* "refused MS REASON\n", as the watcher says it. */
+static int refuse(const struct rf_plan *plan, const char *answer, struct rf_err *err)
+{
+	static const char refused[] = "refused ";
+	const char *wait = answer + sizeof(refused) - 1, *reason;
+	char *end = NULL, text[32];
+	uint64_t ms;
+
+	if (strncmp(answer, refused, sizeof(refused) - 1) != 0)
+		return rf_fail_say(err, -EPROTO, "the watcher answers something else");
+	ms = strtoull(wait, &end, 10);
+	reason = strchr(wait, ' ');
+	reason = reason ? reason + 1 : "";
+	rf_fail_say(err, -EPERM, "the breaker of agent %s is open: %.*s", plan->agent,
+		    (int)strcspn(reason, "\n"), reason);
+	if (end == wait) {
+		rf_fail_hint(err, "it stays so until `ringfort breaker reset %s`", plan->agent);
+		return 1;
+	}
+	ms = (ms + 999) / 1000 * 1000;
+	rf_limit_write(&rf_quota_table[RF_QUOTA_OPEN], ms, text, sizeof(text));
+	rf_fail_hint(err, "try again in %s, or look at `ringfort breaker ls`", text);
+	return 1;
+}
+
+int rf_runs_admit(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		  struct rf_err *err)
+{
+	char quotas[RF_QUOTA_TEXT];
+	const char *const words[] = { "admit", box, plan->agent, quotas };
+	RF_AUTO_BUF struct rf_buf line, answer;
+
+	rf_buf_init(&line, 4096);
+	rf_buf_init(&answer, 4096);
+	if (!plan->agent)
+		return 0;
+	rf_quota_format(&plan->quotas, quotas);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		rf_buf_add(&line, words[i], strlen(words[i]) + 1);
+	if (line.has_failed)
+		return rf_fail(err, -ENOMEM, "ask the watcher");
+	if (rf_teller_ask(teller, line.data, line.len, &answer, err) < 0)
+		return err->code;
+	return strcmp(answer.data, "admitted\n") == 0 ? 0 : refuse(plan, answer.data, err);
+}
+
+int rf_runs_unwatched(const struct rf_err *why, struct rf_err *err)
+{
+	bool is_none = why->code == -ENOENT || why->code == -ECONNREFUSED;
+
+	rf_fail_say(err, -EPERM, "the policy has a breaker or budgets, and %s%s",
+		    is_none ? "no watcher stands to keep them" : "the watcher does not answer: ",
+		    is_none ? "" : why->msg);
+	if (is_none)
+		return rf_fail_hint(err, "start one: ringfort watch &, or run without: "
+					 "`weaker: allow`");
+	return rf_fail_hint(err, "%s", why->hint[0] ? why->hint : "see `ringfort watch --status`");
 }
 
 /* ------------------------------------------------------------- events */

@@ -22,6 +22,16 @@ struct rf_runs_facts {
 	pid_t pid;          /* of who asked */
 };
 
+/*
+ * Asks whether the plan's agent may begin a run, of the box with this id; one without an agent may.  Returns 0: it
+ * may; 1: it may not, and `err` is the refusal; or a negative errno: nobody can say.
+ */
+int rf_runs_admit(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		  struct rf_err *err);
+
+/* The refusal of a run whose policy has rules that only a watcher keeps.  Returns err->code. */
+int rf_runs_unwatched(const struct rf_err *why, struct rf_err *err);
+
 /* Tells that a run is about to start.  Until it returned 0, nothing is recorded. */
 int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 		    const struct rf_runs_facts *facts, struct rf_err *err);

@@ -90,6 +90,32 @@ static const struct rf_cmd_example warden_examples[] = {
 	{ NULL, NULL },
 };
 
+static const struct rf_cmd_example breaker_examples[] = {
+	{ "ringfort breaker ls",                NULL },
+	{ "ringfort breaker reset bot",         "let an agent go on" },
+	{ "ringfort breaker trip --for 1h bot", "stop one for an hour" },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example breaker_ls_examples[] = {
+	{ "ringfort breaker ls",        NULL },
+	{ "ringfort breaker ls --json", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example breaker_reset_examples[] = {
+	{ "ringfort breaker reset bot",                  "an agent's" },
+	{ "ringfort breaker reset host api.example.org", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example breaker_trip_examples[] = {
+	{ "ringfort breaker trip bot",          "until it is reset" },
+	{ "ringfort breaker trip --for 1h bot", NULL },
+	{ "ringfort breaker trip --reason 'under review' bot", NULL },
+	{ NULL, NULL },
+};
+
 static const struct rf_cmd_example metrics_examples[] = {
 	{ "ringfort metrics",      NULL },
 	{ "ringfort metrics | grep ringfort_boxes", NULL },
@@ -292,12 +318,41 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"belongs to the user alone.  `run -t` and `shell` do without it.",
 		warden_examples, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
 	},
+	[RF_CMD_BREAKER] = {
+		"breaker", NULL, "look at breakers, and open and close them by hand",
+		"COMMAND [OPTIONS]",
+		"A breaker refuses the runs of an agent that keeps failing, or that has spent its\n"
+		"budget.  The watcher keeps them (`ringfort watch`); an agent is named by `--agent`.",
+		breaker_examples, NULL,
+	},
+	[RF_CMD_BREAKER_LS] = {
+		"breaker ls", rf_cmd_breaker_ls, "list the breakers, those that are open first",
+		"[--json]",
+		"Lists every breaker that the watcher knows: its state, how the runs of its owner\n"
+		"ended, and, if it is not closed, why, and when the next run may start.",
+		breaker_ls_examples, "0 printed, 1 no watcher stands, 125 Ringfort failed",
+	},
+	[RF_CMD_BREAKER_RESET] = {
+		"breaker reset", rf_cmd_breaker_reset, "close a breaker, and forget what its owner spent",
+		"[KIND] NAME",
+		"Closes a breaker with a clean slate, and gives its owner a fresh budget.  KIND is\n"
+		"agent, host, tool or credential; without it, agent.",
+		breaker_reset_examples, "0 closed, 1 nothing is known of it or no watcher stands, 125 Ringfort failed",
+	},
+	[RF_CMD_BREAKER_TRIP] = {
+		"breaker trip", rf_cmd_breaker_trip, "open a breaker",
+		"[--for TIME] [--reason TEXT] [KIND] NAME",
+		"Opens a breaker, so that its owner's next run is refused: for a while, or until\n"
+		"somebody resets it.  What runs already is not touched.  KIND is agent, host, tool or\n"
+		"credential; without it, agent.",
+		breaker_trip_examples, "0 opened, 1 no watcher stands, 125 Ringfort failed",
+	},
 	[RF_CMD_METRICS] = {
 		"metrics", rf_cmd_metrics, "print figures for Prometheus",
 		"",
 		"Prints what is known of boxes and runs in Prometheus's text format: what the\n"
-		"runtime directory shows, of the boxes of whoever asks.  A figure that nobody keeps\n"
-		"is left out.",
+		"watcher has counted, or, where none stands, what the runtime directory shows of the\n"
+		"boxes of whoever asks.  A figure that nobody keeps is left out.",
 		metrics_examples, "0 printed, 125 Ringfort failed",
 	},
 	[RF_CMD_DOCTOR] = {

@@ -64,6 +64,9 @@ const struct rf_option rf_option_table[] = {
 	KEY("output",     0,   "1M",         "limits.output",     "standard output and error together"),
 	KEY("require",    0,   "any|hard",   "limits.require",    "hard: refuse where a limit can't be kept exactly"),
 
+	GROUP("who it is for"),
+	KEY("agent",      0,   "NAME",       "agent",             "whose breaker, budgets and records it goes by"),
+
 	GROUP("how it is walled"),
 	KEY("net",        0,   "none|host",  "network.link",      "none: no network; host: all of this machine's"),
 	KEY("loopback",   0,   "on|off",     "network.loopback",  "inet sockets within the box"),
@@ -74,7 +77,6 @@ const struct rf_option rf_option_table[] = {
 	KEY("isolation",  0,   "process",    "isolation",         "what stands between"),
 	KEY("weaker",     0,   "refuse|allow", "weaker",          "allow: run even where a wall is missing"),
 	KEY("audit",      0,   "auto|required|off", "audit",      "record it where a watcher stands; required: or do not run"),
-	KEY("agent",      0,   "NAME",       "agent",             "for whom it runs: what its record is filed under"),
 	OWN("profile",    'p', "NAME[,NAME]", RF_OPTION_PROFILE, POLICY, "python, git, agent ...: `policy show` lists them"),
 	OWN("policy",     0,   "FILE",       RF_OPTION_POLICY, POLICY, "read rules from a YAML or JSON file"),
 	OWN("config",     0,   "FILE",       RF_OPTION_CONFIG, POLICY, "your settings, instead of ~/.config/ringfort/config.yaml"),
@@ -102,7 +104,7 @@ const struct rf_option rf_option_table[] = {
 
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY), "JSON instead of text"),
+	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(BREAKER_LS) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY), "JSON instead of text"),
 	OWN("csv",        0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "comma-separated values, a column for each field"),
 	OWN("format",     0,   "jsonl|ocsf", RF_OPTION_SERVICE, ONLY(AUDIT_EXPORT), "how each event is written (default: jsonl)"),
 	OWN("follow",     'f', NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "and stay, for what comes"),
@@ -113,6 +115,8 @@ const struct rf_option rf_option_table[] = {
 	OWN("ceiling",    0,   "NAME|FILE",  RF_OPTION_CEILING, ONLY(WARDEN), "a profile or policy that no run goes beyond"),
 	OWN("ahead",      0,   "8",          RF_OPTION_AHEAD, ONLY(WARDEN), "kinds of boxes that stand ready; 0: none"),
 	OWN("status",     0,   NULL,         RF_OPTION_STATUS, ONLY(WARDEN) | ONLY(WATCH), "whether one stands for you, and nothing else"),
+	OWN("for",        0,   "10m",        RF_OPTION_FOR, ONLY(BREAKER_TRIP), "how long it stays open; without it, until it is reset"),
+	OWN("reason",     0,   "TEXT",       RF_OPTION_REASON, ONLY(BREAKER_TRIP), "what whoever is refused is told"),
 	OWN("names",      0,   "profiles",   RF_OPTION_NAMES, ONLY(HELP), "names for completions, one a line"),
 	OWN("help",       'h', NULL,         RF_OPTION_HELP, ALL, "this text"),
 	OWN("version",    0,   NULL,         RF_OPTION_VERSION, RUNS, "the version"),

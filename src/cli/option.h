@@ -31,6 +31,8 @@ enum rf_option_id {
 	RF_OPTION_AHEAD,
 	RF_OPTION_STATUS,
 	RF_OPTION_NAMES,
+	RF_OPTION_FOR,
+	RF_OPTION_REASON,
 	RF_OPTION_SERVICE, /* passed on to a program of ours: see service.h */
 	RF_OPTION_TTY,
 	RF_OPTION_PLAIN,

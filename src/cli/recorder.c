@@ -22,6 +22,25 @@ void rf_recorder_done(struct rf_recorder *recorder)
 	rf_teller_done(&recorder->teller);
 }
 
+/* Asks whether its agent may; where nobody can say, the policy decides. */
+static int admit(struct rf_recorder *recorder, const struct rf_plan *plan, const char *id,
+		 struct rf_err *err)
+{
+	struct rf_err why = recorder->why;
+	int code = why.code;
+
+	if (rf_teller_is_open(&recorder->teller))
+		code = rf_runs_admit(&recorder->teller, plan, id, &why);
+	if (code > 0) {
+		*err = why;
+		return err->code;
+	}
+	if (code == 0 || !plan->needs_watch)
+		return 0;
+	recorder->is_unwatched = plan->may_be_weaker;
+	return plan->may_be_weaker ? 0 : rf_runs_unwatched(&why, err);
+}
+
 static int on_start(void *data, const char *id, struct rf_err *err)
 {
 	struct rf_recorder *recorder = data;
@@ -32,6 +51,8 @@ static int on_start(void *data, const char *id, struct rf_err *err)
 	int code = why.code;
 
 	rf_buf_init(&policy, RF_MAX_POLICY_BYTES);
+	if (admit(recorder, plan, id, err) < 0)
+		return err->code;
 	if (rf_teller_is_open(&recorder->teller)) {
 		rf_policy_format(recorder->request->policy, &policy);
 		facts.policy = policy.has_failed ? NULL : policy.data;
@@ -50,7 +71,8 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 {
 	recorder->request = request;
 	if (request->plan->recorded == RF_RECORDED_NOT ||
-	    (request->plan->recorded == RF_RECORDED_AUTO && !rf_teller_is_open(&recorder->teller)))
+	    (request->plan->recorded == RF_RECORDED_AUTO && !request->plan->needs_watch &&
+	     !rf_teller_is_open(&recorder->teller)))
 		return;
 	options->on_start = on_start;
 	options->data = recorder;
@@ -61,6 +83,9 @@ void rf_recorder_end(struct rf_recorder *recorder, struct rf_result *result)
 	const struct rf_plan *plan = recorder->request->plan;
 	struct rf_err err = RF_ERR_INIT;
 
+	if (recorder->is_unwatched)
+		rf_result_warn(result, "weaker: no watcher keeps the breaker and the budgets of %s",
+			       plan->agent);
 	if (!recorder->box[0])
 		return;
 	if (rf_runs_ended(&recorder->teller, plan, recorder->box, result, &err) == 0)

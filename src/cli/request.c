@@ -189,6 +189,8 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_CEILING: /* of `warden` alone */
 	case RF_OPTION_AHEAD:
 	case RF_OPTION_STATUS:
+	case RF_OPTION_FOR:
+	case RF_OPTION_REASON:
 	case RF_OPTION_NAMES:
 	case RF_OPTION_SERVICE: /* of `help` alone */
 		return 0;

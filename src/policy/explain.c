@@ -174,6 +174,40 @@ static void text_limits(const struct rf_plan *plan, struct rf_buf *out)
 			      : "a limit may be enforced by sampling where the kernel can't");
 }
 
+/* Of the breaker, then of the budgets; those that say nothing are left out. */
+static void text_agent(const struct rf_plan *plan, struct rf_buf *out)
+{
+	char text[RF_QUOTA_BUDGETS][32], value[32];
+
+	if (!plan->agent)
+		return;
+	for (int i = 0; i < RF_QUOTA_BUDGETS; i++)
+		rf_limit_write(&rf_quota_table[i], plan->quotas.figures[i], text[i],
+			       sizeof(text[i]));
+	rf_buf_printf(out, "\nAgent\n  %s\n", plan->agent);
+	if (plan->quotas.figures[RF_QUOTA_FAILURES] != RF_LIMIT_NONE)
+		rf_buf_printf(out, "  breaker  opens after %s failures in a row\n",
+			      text[RF_QUOTA_FAILURES]);
+	if (plan->quotas.figures[RF_QUOTA_RATE] != RF_LIMIT_NONE)
+		rf_buf_printf(out, "  breaker  opens when %s of the last %s failed within %s\n",
+			      text[RF_QUOTA_RATE], text[RF_QUOTA_OF], text[RF_QUOTA_WITHIN]);
+	rf_buf_printf(out, "  breaker  stays open for %s; a failure is %s\n",
+		      plan->quotas.figures[RF_QUOTA_OPEN] == RF_LIMIT_NONE
+			      ? "good, until it is reset"
+			      : text[RF_QUOTA_OPEN],
+		      plan->quotas.counts_failures ? "a run that did not end well"
+						   : "a run that a limit ended or that was denied");
+	for (int i = RF_QUOTA_BUDGETS; i < RF_QUOTA_COUNT; i++) {
+		if (plan->quotas.figures[i] == RF_LIMIT_NONE)
+			continue;
+		rf_limit_write(&rf_quota_table[i], plan->quotas.figures[i], value, sizeof(value));
+		rf_buf_printf(out, "  budget   %-17s  %8s\n", rf_quota_table[i].key, value);
+	}
+	rf_buf_printf(out, "  %s\n",
+		      plan->needs_watch ? "a watcher must stand to keep these, or nothing runs"
+					: "kept where a watcher stands");
+}
+
 static bool is_same_group(const struct rf_explain_call *a, const struct rf_explain_call *b)
 {
 	return strcmp(a->verdict, b->verdict) == 0 && strcmp(a->why, b->why) == 0;
@@ -227,6 +261,7 @@ void rf_explain_text(const struct rf_plan *plan, const struct rf_explain_calls *
 	text_hidden(plan, out);
 	text_network(plan, out);
 	text_limits(plan, out);
+	text_agent(plan, out);
 	text_calls(plan, calls, out);
 	text_lines("Environment", plan->env, out);
 	rf_buf_printf(out,
@@ -297,6 +332,28 @@ static void json_limits(struct rf_json *json, const struct rf_plan *plan)
 	rf_json_close_object(json);
 }
 
+/* null where it is done for nobody. */
+static void json_agent(struct rf_json *json, const struct rf_plan *plan)
+{
+	char text[32];
+
+	rf_json_string(json, "agent", plan->agent);
+	for (int i = 0; i < RF_QUOTA_COUNT; i++) {
+		if (i == 0) {
+			rf_json_open_object(json, "breaker");
+			rf_json_string(json, "counts",
+				       plan->quotas.counts_failures ? "failures" : "limits");
+			rf_json_bool(json, "needs_watch", plan->needs_watch);
+		} else if (i == RF_QUOTA_BUDGETS) {
+			rf_json_close_object(json);
+			rf_json_open_object(json, "budgets");
+		}
+		rf_limit_write(&rf_quota_table[i], plan->quotas.figures[i], text, sizeof(text));
+		rf_json_string(json, rf_quota_table[i].key, text);
+	}
+	rf_json_close_object(json);
+}
+
 static void json_lines(struct rf_json *json, const char *name, char *const *lines)
 {
 	rf_json_open_array(json, name);
@@ -345,7 +402,6 @@ void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *
 	rf_json_string(&json, "isolation", isolation_name(plan));
 	rf_json_string(&json, "weaker", plan->may_be_weaker ? "allow" : "refuse");
 	rf_json_string(&json, "audit", rf_key_choice_name(RF_KEY_AUDIT, (uint64_t)plan->recorded));
-	rf_json_string(&json, "agent", plan->agent);
 	rf_json_open_array(&json, "files");
 	for (size_t i = 0; i < plan->place_count; i++)
 		json_place(&json, &plan->places[i]);
@@ -362,6 +418,7 @@ void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *
 	rf_json_bool(&json, "unix", plan->has_unix);
 	rf_json_close_object(&json);
 	json_limits(&json, plan);
+	json_agent(&json, plan);
 	json_calls(&json, plan, calls);
 	json_lines(&json, "env", plan->env);
 	json_lines(&json, "argv", plan->argv);

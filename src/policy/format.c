@@ -113,11 +113,12 @@ static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum r
 		rf_buf_printf(out, " %s\n", rf_key_choice_name(key, value->number));
 		break;
 	case RF_KEY_TYPE_LIMIT:
-		rf_limit_format((enum rf_limit)(key - RF_KEY_LIMIT), value->number, text,
-				sizeof(text));
+	case RF_KEY_TYPE_QUOTA:
+		rf_limit_write(rf_key_figure(key), value->number, text, sizeof(text));
 		rf_buf_printf(out, " %s\n", text);
 		break;
 	case RF_KEY_TYPE_HOST:
+	case RF_KEY_TYPE_AGENT:
 	case RF_KEY_TYPE_PATH:
 		rf_buf_puts(out, " ");
 		put_text(out, value->text);

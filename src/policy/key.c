@@ -44,6 +44,9 @@ static const struct rf_key_choice audits[] = {
 	{ "off", RF_RECORDED_NOT }, { "auto", RF_RECORDED_AUTO },
 	{ "required", RF_RECORDED_ALWAYS }, { "false", RF_RECORDED_NOT }, { NULL },
 };
+static const struct rf_key_choice counts[] = {
+	{ "limits", RF_COUNTS_LIMITS }, { "failures", RF_COUNTS_FAILURES }, { NULL },
+};
 static const struct rf_key_choice switches[] = {
 	{ "off", RF_SWITCH_OFF }, { "on", RF_SWITCH_ON },
 	{ "false", RF_SWITCH_OFF }, { "true", RF_SWITCH_ON }, { NULL },
@@ -57,6 +60,8 @@ static const struct rf_key_choice switches[] = {
 	{ path, RF_KEY_TYPE_##type, RF_KEY_STRICT_LISTS, NULL, { NULL }, help }
 #define LIMIT(name) \
 	{ "limits." name, RF_KEY_TYPE_LIMIT, RF_KEY_STRICT_LESS }
+#define QUOTA(path, strict) \
+	{ path, RF_KEY_TYPE_QUOTA, RF_KEY_STRICT_##strict }
 
 const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_VERSION] = CHOICE("version", versions, NEITHER, "1",
@@ -71,6 +76,8 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 		"the host's name inside"),
 	[RF_KEY_WORKDIR] = TASTE("workdir", PATH, NULL,
 		"where the program starts, inside"),
+	[RF_KEY_AGENT] = { "agent", RF_KEY_TYPE_AGENT, RF_KEY_STRICT_FIRST, NULL, { NULL },
+		"who it is done for: breakers, budgets and records go by it" },
 	[RF_KEY_SYSCALLS] = CHOICE("syscalls", syscalls, MORE, "default",
 		"which system calls the filter lets through"),
 	[RF_KEY_SECCOMP] = LISTS("seccomp", FILTERS,
@@ -117,8 +124,21 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 
 	[RF_KEY_AUDIT] = CHOICE("audit", audits, MORE, "auto",
 		"whether a watcher records the run, and whether it must"),
-	[RF_KEY_AGENT] = TASTE("agent", HOST, NULL,
-		"for whom it runs: a name that records are filed under"),
+	[RF_KEY_COUNTS] = CHOICE("breaker.counts", counts, MORE, NULL,
+		"what is a failure: a run that a limit ended or that was denied; or any that did not end well"),
+	[RF_KEY_QUOTA + RF_QUOTA_FAILURES]      = QUOTA("breaker.failures", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_RATE]          = QUOTA("breaker.rate", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_OF]            = QUOTA("breaker.of", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_WITHIN]        = QUOTA("breaker.within", MORE),
+	[RF_KEY_QUOTA + RF_QUOTA_OPEN]          = QUOTA("breaker.open", MORE),
+	[RF_KEY_QUOTA + RF_QUOTA_RUNS_HOUR]     = QUOTA("budgets.runs_per_hour", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_RUNS_DAY]      = QUOTA("budgets.runs_per_day", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_CPU_HOUR]      = QUOTA("budgets.cpu_per_hour", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_CPU_DAY]       = QUOTA("budgets.cpu_per_day", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_DENIALS_HOUR]  = QUOTA("budgets.denials_per_hour", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_DENIALS_DAY]   = QUOTA("budgets.denials_per_day", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_TIMEOUTS_HOUR] = QUOTA("budgets.timeouts_per_hour", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_TIMEOUTS_DAY]  = QUOTA("budgets.timeouts_per_day", LESS),
 
 	[RF_KEY_FINAL] = LISTS("final", KEYS,
 		"keys that later sources may only make stricter"),
@@ -127,6 +147,7 @@ static_assert(RF_KEY_COUNT <= 64, "a policy keeps one bit for each key");
 
 const struct rf_key_section rf_key_sections[RF_KEY_SECTIONS] = {
 	{ "limits", -1 }, { "files", -1 }, { "env", -1 }, { "network", RF_KEY_LINK },
+	{ "breaker", -1 }, { "budgets", -1 },
 };
 
 /* Keys of the design that nothing enforces yet, and what to do instead. */
@@ -140,7 +161,6 @@ static const struct {
 	{ "network.bandwidth",   "remove it, or use `network: none`" },
 	{ "network.mode",        "remove it; every rule is enforced" },
 	{ "credentials",         "remove it, or hand a variable over in env.pass" },
-	{ "breaker",             "remove it; limits.time and limits.cpu_time bound a run" },
 };
 /* clang-format on */
 
@@ -208,6 +228,26 @@ int rf_key_refuse(const char *path, struct rf_err *err)
 	rf_fail_say(err, -EINVAL, "%.80s: unknown key", path);
 	name = nearest(path);
 	return name ? rf_fail_hint(err, "did you mean \"%s\"?", name) : err->code;
+}
+
+const struct rf_limit_info *rf_key_figure(enum rf_key key)
+{
+	switch (rf_key_table[key].type) {
+	case RF_KEY_TYPE_LIMIT:
+		return &rf_limit_table[key - RF_KEY_LIMIT];
+	case RF_KEY_TYPE_QUOTA:
+		return &rf_quota_table[key - RF_KEY_QUOTA];
+	default:
+		return NULL;
+	}
+}
+
+uint64_t rf_key_number(const struct rf_policy *policy, enum rf_key key)
+{
+	bool is_set = policy->set & RF_KEY_BIT(key);
+
+	return !is_set && rf_key_table[key].type == RF_KEY_TYPE_QUOTA ? rf_key_figure(key)->for_run
+								      : policy->values[key].number;
 }
 
 bool rf_key_is_as_strict(enum rf_key key, uint64_t a, uint64_t b)

@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "policy/list.h"
 #include "policy/policy.h"
+#include "policy/quota.h"
 
 enum rf_key {
 	RF_KEY_VERSION,
@@ -23,6 +24,7 @@ enum rf_key {
 	RF_KEY_WEAKER,
 	RF_KEY_HOSTNAME,
 	RF_KEY_WORKDIR,
+	RF_KEY_AGENT,
 	RF_KEY_SYSCALLS,
 	RF_KEY_SECCOMP,
 	RF_KEY_LIMIT, /* the first of RF_LIMIT_COUNT keys, in the order of enum rf_limit */
@@ -39,8 +41,9 @@ enum rf_key {
 	RF_KEY_UNIX,
 	RF_KEY_COMMANDS,
 	RF_KEY_AUDIT,
-	RF_KEY_AGENT,
-	RF_KEY_FINAL,
+	RF_KEY_COUNTS,
+	RF_KEY_QUOTA, /* the first of RF_QUOTA_COUNT keys, in the order of enum rf_quota */
+	RF_KEY_FINAL = RF_KEY_QUOTA + RF_QUOTA_COUNT,
 	RF_KEY_COUNT
 };
 
@@ -49,7 +52,9 @@ enum rf_key {
 enum rf_key_type {
 	RF_KEY_TYPE_CHOICE,   /* number: one of `choices` */
 	RF_KEY_TYPE_LIMIT,    /* number: a row of rf_limit_table */
+	RF_KEY_TYPE_QUOTA,    /* number: a row of rf_quota_table */
 	RF_KEY_TYPE_HOST,     /* text: a host name */
+	RF_KEY_TYPE_AGENT,    /* text: who something is done for */
 	RF_KEY_TYPE_PATH,     /* text: an absolute path inside the box */
 	RF_KEY_TYPE_FILES,    /* list: source on the host, place in the box */
 	RF_KEY_TYPE_PATTERNS, /* list: patterns of paths on the host */
@@ -66,6 +71,7 @@ enum rf_key_strict {
 	RF_KEY_STRICT_LESS,    /* the smaller number */
 	RF_KEY_STRICT_MORE,    /* the greater number */
 	RF_KEY_STRICT_NEITHER, /* a matter of taste: the request's */
+	RF_KEY_STRICT_FIRST,   /* nothing to choose: the ceiling's, if it has one */
 	RF_KEY_STRICT_LISTS,   /* what is on both lists, by rules of its own: policy/meet.c */
 };
 
@@ -94,7 +100,7 @@ struct rf_key_section {
 	int short_for;
 };
 
-#define RF_KEY_SECTIONS 4
+#define RF_KEY_SECTIONS 6
 extern const struct rf_key_section rf_key_sections[RF_KEY_SECTIONS];
 
 struct rf_key_value {
@@ -122,6 +128,12 @@ int rf_key_find_section(const char *name);
 
 /* The part of the path after the section, which is how the key stands in its mapping. */
 const char *rf_key_name(enum rf_key key);
+
+/* The figure behind a key whose value is one: its unit, range and help; or NULL. */
+const struct rf_limit_info *rf_key_figure(enum rf_key key);
+
+/* What applies: the value, or the default of a figure that has one without being set. */
+uint64_t rf_key_number(const struct rf_policy *policy, enum rf_key key);
 
 /* Refuses a path that is no key: as one of a later version, or as unknown with the nearest name. */
 int rf_key_refuse(const char *path, struct rf_err *err);

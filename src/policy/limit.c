@@ -213,13 +213,13 @@ static bool parse_unit(enum rf_unit unit, const char *text, uint64_t *value)
 }
 
 /* Refuses, and says which values would be right. */
-static int refuse(enum rf_limit limit, const char *text, const char *what, struct rf_err *err)
+static int refuse(const struct rf_limit_info *info, const char *text, const char *what,
+		  struct rf_err *err)
 {
-	const struct rf_limit_info *info = &rf_limit_table[limit];
 	char min[32], max[32];
 
-	rf_limit_format(limit, info->min, min, sizeof(min));
-	rf_limit_format(limit, info->max, max, sizeof(max));
+	rf_limit_write(info, info->min, min, sizeof(min));
+	rf_limit_write(info, info->max, max, sizeof(max));
 	rf_fail_say(err, -EINVAL, "\"%.40s\" %s", text, what);
 	return rf_fail_hint(err, "write %s such as %s, from %s to %s%s", units[info->unit].noun,
 			    units[info->unit].example, min, max,
@@ -228,13 +228,18 @@ static int refuse(enum rf_limit limit, const char *text, const char *what, struc
 
 int rf_limit_parse(enum rf_limit limit, const char *text, uint64_t *ret_value, struct rf_err *err)
 {
-	const struct rf_limit_info *info = &rf_limit_table[limit];
+	return rf_limit_read(&rf_limit_table[limit], text, ret_value, err);
+}
+
+int rf_limit_read(const struct rf_limit_info *info, const char *text, uint64_t *ret_value,
+		  struct rf_err *err)
+{
 	uint64_t value;
 	char what[64];
 
 	if (strcmp(text, "none") == 0) {
 		if (!info->may_be_none)
-			return refuse(limit, text, "is not possible here", err);
+			return refuse(info, text, "is not possible here", err);
 		*ret_value = RF_LIMIT_NONE;
 		return 0;
 	}
@@ -244,22 +249,24 @@ int rf_limit_parse(enum rf_limit limit, const char *text, uint64_t *ret_value, s
 	}
 	if (info->unit == RF_UNIT_PERCENT && parse_whole(text, "", &(uint64_t){ 0 })) {
 		rf_fail_say(err, -EINVAL, "\"%.40s\" has no unit", text);
-		return rf_fail_hint(err, "write %.20s%%; 100%% is one core", text);
+		return rf_fail_hint(err, "write %.20s%%%s", text,
+				    info == &rf_limit_table[RF_LIMIT_CPU] ? "; 100% is one core"
+									  : "");
 	}
 	if (!parse_unit(info->unit, text, &value)) {
 		snprintf(what, sizeof(what), "is not %s", units[info->unit].noun);
-		return refuse(limit, text, what, err);
+		return refuse(info, text, what, err);
 	}
 	if (value < info->min || value > info->max)
-		return refuse(limit, text, "is out of range", err);
+		return refuse(info, text, "is out of range", err);
 
 	*ret_value = value;
 	return 0;
 }
 
-const char *rf_limit_pattern(enum rf_limit limit)
+const char *rf_limit_pattern(enum rf_unit unit)
 {
-	return units[rf_limit_table[limit].unit].pattern;
+	return units[unit].pattern;
 }
 
 static void format_ms(uint64_t value, char *text, size_t size)
@@ -278,6 +285,11 @@ static void format_ms(uint64_t value, char *text, size_t size)
 
 void rf_limit_format(enum rf_limit limit, uint64_t value, char *text, size_t size)
 {
+	rf_limit_write(&rf_limit_table[limit], value, text, size);
+}
+
+void rf_limit_write(const struct rf_limit_info *info, uint64_t value, char *text, size_t size)
+{
 	unsigned long long number = value;
 	size_t i = 0;
 
@@ -285,7 +297,7 @@ void rf_limit_format(enum rf_limit limit, uint64_t value, char *text, size_t siz
 		snprintf(text, size, "none");
 		return;
 	}
-	switch (rf_limit_table[limit].unit) {
+	switch (info->unit) {
 	case RF_UNIT_BYTES:
 		while (value % sizes[i].factor != 0) /* ends at the factor 1 */
 			i++;

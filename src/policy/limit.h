@@ -55,10 +55,15 @@ extern const struct rf_limit_info rf_limit_table[RF_LIMIT_COUNT];
  */
 int rf_limit_parse(enum rf_limit limit, const char *text, uint64_t *ret_value, struct rf_err *err);
 
-/* A regular expression (ECMA 262) that every value of this limit matches, but for "none". */
-const char *rf_limit_pattern(enum rf_limit limit);
+/* A regular expression (ECMA 262) that every value of a unit matches, but for "none". */
+const char *rf_limit_pattern(enum rf_unit unit);
 
 /* Writes a value as a person would: "512M", "1m30s", "50%", "none".  Parses back to the same value. */
 void rf_limit_format(enum rf_limit limit, uint64_t value, char *text, size_t size);
+
+/* The same for a figure of another table. */
+int rf_limit_read(const struct rf_limit_info *info, const char *text, uint64_t *ret_value,
+		  struct rf_err *err);
+void rf_limit_write(const struct rf_limit_info *info, uint64_t value, char *text, size_t size);
 
 #endif

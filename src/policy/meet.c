@@ -152,12 +152,30 @@ static int meet_denials(struct rf_policy *out, const struct rf_policy *from)
 static int meet_scalar(struct rf_policy *out, const struct rf_policy *ceiling,
 		       const struct rf_policy *request, enum rf_key key, bool is_asked)
 {
-	bool is_taste = rf_key_table[key].strict == RF_KEY_STRICT_NEITHER;
-	bool is_request =
-		rf_key_is_as_strict(key, request->values[key].number, ceiling->values[key].number);
-	const struct rf_policy *from = (is_taste ? is_asked : is_request) ? request : ceiling;
+	const uint64_t bit = RF_KEY_BIT(key);
+	bool is_request = false;
 
-	return from->set & RF_KEY_BIT(key) ? rf_value_join(out, from, key) : 0;
+	switch (rf_key_table[key].strict) {
+	case RF_KEY_STRICT_NEITHER:
+		is_request = is_asked;
+		break;
+	case RF_KEY_STRICT_FIRST:
+		is_request = !(ceiling->set & bit);
+		break;
+	default:
+		is_request = rf_key_is_as_strict(key, rf_key_number(request, key),
+						 rf_key_number(ceiling, key));
+		break;
+	}
+	/* Where the stricter one is a default that nobody wrote down, it is written down now. */
+	if ((ceiling->set | request->set) & bit && rf_key_figure(key)) {
+		out->values[key].number = rf_key_number(is_request ? request : ceiling, key);
+		out->set |= bit;
+		return 0;
+	}
+	return (is_request ? request : ceiling)->set & bit
+		       ? rf_value_join(out, is_request ? request : ceiling, key)
+		       : 0;
 }
 
 /* Filters of both sides apply: what either refuses is refused.  Too many of them is -E2BIG. */

@@ -584,8 +584,6 @@ static void add_scalars(struct maker *m)
 	plan->hides_credentials = number(m, RF_KEY_CREDENTIALS) == RF_CREDENTIALS_HIDE;
 	plan->needs_hard = number(m, RF_KEY_REQUIRE) == RF_REQUIRE_HARD;
 	plan->recorded = (enum rf_recorded)number(m, RF_KEY_AUDIT);
-	if (m->policy->values[RF_KEY_AGENT].text)
-		plan->agent = rf_arena_copy(m->arena, m->policy->values[RF_KEY_AGENT].text);
 	plan->hostname = rf_arena_copy(m->arena, m->policy->values[RF_KEY_HOSTNAME].text);
 	plan->user = USER;
 	plan->home = HOME;
@@ -593,6 +591,39 @@ static void add_scalars(struct maker *m)
 	plan->gid = m->facts->gid ? m->facts->gid : UNPRIVILEGED;
 	plan->has_terminal = m->facts->has_terminal;
 	plan->notes = rf_arena_alloc(m->arena, (NOTES + 1) * sizeof(*plan->notes));
+}
+
+/* What is counted for an agent; without one there would be nobody to count it for. */
+static int add_agent(struct maker *m)
+{
+	const struct rf_policy *policy = m->policy;
+	struct rf_plan *plan = m->plan;
+	int first = -1;
+
+	plan->agent = policy->values[RF_KEY_AGENT].text
+			      ? rf_arena_copy(m->arena, policy->values[RF_KEY_AGENT].text)
+			      : NULL;
+	plan->quotas.counts_failures = number(m, RF_KEY_COUNTS) == RF_COUNTS_FAILURES;
+	for (int i = 0; i < RF_QUOTA_COUNT; i++)
+		plan->quotas.figures[i] = rf_key_number(policy, (enum rf_key)(RF_KEY_QUOTA + i));
+	for (int i = RF_KEY_QUOTA + RF_QUOTA_COUNT - 1; i >= RF_KEY_COUNTS; i--)
+		if (policy->set & RF_KEY_BIT(i))
+			first = i;
+	plan->needs_watch = first >= 0;
+	if (first >= 0 && !policy->values[RF_KEY_AGENT].text) {
+		rf_fail_say(m->err, -EINVAL,
+			    "%s counts for an agent, and the policy does not say which",
+			    rf_key_table[first].path);
+		return rf_fail_hint(m->err,
+				    "add `agent: NAME`, or --agent NAME on the command line");
+	}
+	if (plan->needs_watch && plan->recorded == RF_RECORDED_NOT) {
+		rf_fail_say(m->err, -EINVAL,
+			    "%s counts runs, and with `audit: off` nobody is told of them",
+			    rf_key_table[first].path);
+		return rf_fail_hint(m->err, "take one of the two out");
+	}
+	return m->arena->has_failed ? fail_memory(m) : 0;
 }
 
 /* Profiles; and without one, nobody would decide over what the floor leaves open. */
@@ -627,7 +658,7 @@ static int make(struct maker *m)
 		rf_fail_say(m->err, -EINVAL, "network: a link to the host needs loopback on");
 		return rf_fail_hint(m->err, "remove `loopback: off`, or use `link: none`");
 	}
-	if (add_filters(m) < 0)
+	if (add_filters(m) < 0 || add_agent(m) < 0)
 		return m->err->code;
 	if (add_defaults(m) < 0 || add_extra_texts(m) < 0 || add_all_files(m) < 0 ||
 	    limit_commands(m) < 0)

@@ -15,6 +15,7 @@
 
 #include "policy/pattern.h"
 #include "policy/policy.h"
+#include "policy/quota.h"
 
 /* What one place in the box is made of. */
 enum rf_place_kind {
@@ -71,15 +72,18 @@ struct rf_plan {
 	size_t deny_count;
 	bool hides_credentials; /* those that are well known, at the top of each shown tree */
 	uint64_t limits[RF_LIMIT_COUNT];
-	char **commands;      /* NULL-ended: the only programs that can be run; NULL: all */
-	char **env;           /* NULL-ended, "K=V" */
-	char **argv;          /* NULL-ended */
-	const char *hostname; /* inside */
-	const char *workdir;  /* inside, absolute */
-	uid_t uid;            /* inside; never 0 */
-	gid_t gid;            /* inside; never 0 */
-	const char *user;     /* name inside, "box" */
-	const char *home;     /* inside, "/home/box" */
+	char **commands;         /* NULL-ended: the only programs that can be run; NULL: all */
+	char **env;              /* NULL-ended, "K=V" */
+	char **argv;             /* NULL-ended */
+	const char *hostname;    /* inside */
+	const char *workdir;     /* inside, absolute */
+	uid_t uid;               /* inside; never 0 */
+	gid_t gid;               /* inside; never 0 */
+	const char *user;        /* name inside, "box" */
+	const char *home;        /* inside, "/home/box" */
+	const char *agent;       /* who it is done for, or NULL */
+	struct rf_quotas quotas; /* of its breaker and its budgets */
+	bool needs_watch;        /* the policy sets one of these: a watcher, or no run */
 	enum rf_isolation isolation;
 	enum rf_link link;
 	bool has_loopback; /* sockets of the inet families work inside the box */
@@ -90,7 +94,6 @@ struct rf_plan {
 	bool may_be_weaker;
 	bool needs_hard;           /* every limit graded hard, or no run */
 	enum rf_recorded recorded; /* by a watcher */
-	const char *agent;         /* for whom; or NULL */
 	char **notes; /* NULL-ended: what the user should know ("the current directory is not shown: ...") */
 	void *memory; /* owns every string above */
 };

@@ -54,12 +54,10 @@ static void put_choices(struct rf_json *json, enum rf_key key)
 	rf_json_close_array(json);
 }
 
-static void put_limit(struct rf_json *json, enum rf_limit limit)
+static void put_limit(struct rf_json *json, const struct rf_limit_info *info)
 {
-	const struct rf_limit_info *info = &rf_limit_table[limit];
-
 	rf_json_open_array(json, "anyOf");
-	put_text(json, NULL, rf_limit_pattern(limit));
+	put_text(json, NULL, rf_limit_pattern(info->unit));
 	if (info->unit == RF_UNIT_BYTES || info->unit == RF_UNIT_COUNT) {
 		rf_json_open_object(json, NULL);
 		put_type(json, "integer");
@@ -172,7 +170,12 @@ static void put_value(struct rf_json *json, enum rf_key key)
 		put_choices(json, key);
 		break;
 	case RF_KEY_TYPE_LIMIT:
-		put_limit(json, (enum rf_limit)(key - RF_KEY_LIMIT));
+	case RF_KEY_TYPE_QUOTA:
+		put_limit(json, rf_key_figure(key));
+		break;
+	case RF_KEY_TYPE_AGENT:
+		put_type(json, "string");
+		rf_json_string(json, "pattern", "^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,63}$");
 		break;
 	case RF_KEY_TYPE_HOST:
 		put_type(json, "string");
@@ -210,12 +213,11 @@ static void put_value(struct rf_json *json, enum rf_key key)
 
 static void put_default(struct rf_json *json, enum rf_key key)
 {
+	const struct rf_limit_info *figure = rf_key_figure(key);
 	char text[32];
 
-	if (rf_key_table[key].type == RF_KEY_TYPE_LIMIT) {
-		enum rf_limit limit = (enum rf_limit)(key - RF_KEY_LIMIT);
-
-		rf_limit_format(limit, rf_limit_table[limit].for_run, text, sizeof(text));
+	if (figure) {
+		rf_limit_write(figure, figure->for_run, text, sizeof(text));
 		rf_json_string(json, "default", text);
 	} else if (rf_key_table[key].defaults[RF_COMMAND_RUN]) {
 		rf_json_string(json, "default", rf_key_table[key].defaults[RF_COMMAND_RUN]);

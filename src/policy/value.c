@@ -76,6 +76,21 @@ static int set_host(struct rf_key_value *value, const char *text, struct rf_err 
 	return replace_text(value, text) < 0 ? fail_list(-ENOMEM, err) : 0;
 }
 
+/* A name that can stand in a record, a file's name and a metric without being quoted. */
+static int set_agent(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-:@+";
+	size_t len = strlen(text);
+
+	if (len == 0 || len > 64 || strspn(text, letters) != len || strchr("._-:@+", text[0])) {
+		rf_fail_say(err, -EINVAL, "\"%.40s\" is not the name of an agent", text);
+		return rf_fail_hint(err, "use 1 to 64 letters, digits and . _ - : @ +, a letter or "
+					 "digit first");
+	}
+	return replace_text(value, text) < 0 ? fail_list(-ENOMEM, err) : 0;
+}
+
 static int set_path(struct rf_key_value *value, const char *text, struct rf_err *err)
 {
 	char path[RF_FILES_PATH];
@@ -270,7 +285,11 @@ int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
 		r = set_choice(value, key, text, err);
 		break;
 	case RF_KEY_TYPE_LIMIT:
-		r = rf_limit_parse((enum rf_limit)(key - RF_KEY_LIMIT), text, &value->number, err);
+	case RF_KEY_TYPE_QUOTA:
+		r = rf_limit_read(rf_key_figure(key), text, &value->number, err);
+		break;
+	case RF_KEY_TYPE_AGENT:
+		r = set_agent(value, text, err);
 		break;
 	case RF_KEY_TYPE_HOST:
 		r = set_host(value, text, err);

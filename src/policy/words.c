@@ -15,8 +15,8 @@ void rf_words_scalar(const struct rf_policy *policy, enum rf_key key, struct rf_
 		rf_buf_puts(out, rf_key_choice_name(key, value->number));
 		break;
 	case RF_KEY_TYPE_LIMIT:
-		rf_limit_format((enum rf_limit)(key - RF_KEY_LIMIT), value->number, text,
-				sizeof(text));
+	case RF_KEY_TYPE_QUOTA:
+		rf_limit_write(rf_key_figure(key), value->number, text, sizeof(text));
 		rf_buf_puts(out, text);
 		break;
 	default:
@@ -33,9 +33,9 @@ void rf_words_element(enum rf_key key, const struct rf_list_item *item, struct r
 
 const char *rf_words_help(enum rf_key key)
 {
-	if (rf_key_table[key].type == RF_KEY_TYPE_LIMIT)
-		return rf_limit_table[key - RF_KEY_LIMIT].help;
-	return rf_key_table[key].help;
+	const struct rf_limit_info *figure = rf_key_figure(key);
+
+	return figure ? figure->help : rf_key_table[key].help;
 }
 
 bool rf_words_is_list(enum rf_key key)

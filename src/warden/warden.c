@@ -117,6 +117,30 @@ static bool has_watcher(struct warden *warden, struct rf_err *err)
 	return rf_teller_is_open(&warden->teller) || rf_teller_open(&warden->teller, err) == 0;
 }
 
+/* Asks whether the run's agent may; where nobody can say, the policy decides. */
+static int ask_for(struct warden *warden, struct rf_work *work, struct rf_err *err)
+{
+	const struct rf_plan *plan = work->plan;
+	struct rf_err why = RF_ERR_INIT;
+	int code = -1;
+
+	if (!plan->agent)
+		return 0;
+	for (int i = 0; i < 2 && code < 0 && has_watcher(warden, &why); i++)
+		code = rf_runs_admit(&warden->teller, plan, work->life.box.id, &why);
+	if (code > 0) {
+		*err = why;
+		return err->code;
+	}
+	if (code == 0 || !plan->needs_watch)
+		return 0;
+	if (!plan->may_be_weaker)
+		return rf_runs_unwatched(&why, err);
+	rf_result_warn(&work->result, "weaker: no watcher keeps the breaker and the budgets of %s",
+		       plan->agent);
+	return 0;
+}
+
 /* Tells of the run before it starts; whoever must be recorded does not start without. */
 static int on_ready(void *data, struct rf_work *work, const struct rf_errand *errand,
 		    struct rf_err *err)
@@ -127,6 +151,8 @@ static int on_ready(void *data, struct rf_work *work, const struct rf_errand *er
 
 	if (work->plan->recorded == RF_RECORDED_NOT)
 		return 0;
+	if (ask_for(warden, work, err) < 0)
+		return err->code;
 	facts.pid = getpid();
 	for (int i = 0; i < 2 && !work->is_recorded && has_watcher(warden, &why); i++)
 		work->is_recorded = rf_runs_started(&warden->teller, work->plan, &facts, &why) == 0;

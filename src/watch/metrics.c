@@ -2,6 +2,7 @@
 #include "watch/metrics.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,16 +54,8 @@ static const struct info {
 		"Agents and credentials of which spending is remembered." },
 	[RF_METRIC_ALARMS] =         { "ringfort_alarms_total", COUNTER, { "alarm" }, 1,
 		"Alarms that the watcher raised." },
-	[RF_METRIC_KILLS] =          { "ringfort_kills_total", COUNTER, { "reason" }, 1,
-		"Boxes that the watcher ended." },
 	[RF_METRIC_EVENTS] =         { "ringfort_audit_events_total", COUNTER, { "kind" }, 1,
 		"Events that were recorded." },
-	[RF_METRIC_EVENTS_LOST] =    { "ringfort_audit_lost_total", COUNTER, { NULL }, 1,
-		"Events that could not be recorded." },
-	[RF_METRIC_AUDIT_LAG] =      { "ringfort_audit_lag_seconds", GAUGE, { NULL }, NS,
-		"Age of the oldest event that is not yet known to be on the disk." },
-	[RF_METRIC_AUDIT_BYTES] =    { "ringfort_audit_bytes", GAUGE, { NULL }, 1,
-		"Bytes in the audit store." },
 };
 
 /* Upper bounds of the parts of a distribution, in nanoseconds. */
@@ -218,21 +211,21 @@ uint64_t rf_metrics_get(const struct rf_metrics *metrics, enum rf_metric metric,
 
 /* ------------------------------------------------------------- the text */
 
-/* A number of what is printed: whole, or with as many decimals as it has. */
+/* A number of what is printed: whole, or with as many of nine decimals as it has. */
 static void put_value(uint64_t value, uint64_t scale, struct rf_buf *out)
 {
-	uint64_t rest = value % scale;
+	char digits[24];
+	size_t len;
 
 	rf_buf_printf(out, "%" PRIu64, value / scale);
-	if (rest == 0)
+	if (value % scale == 0)
 		return;
-	rf_buf_puts(out, ".");
-	while (rest > 0) {
-		scale /= 10;
-		rf_buf_printf(out, "%" PRIu64, rest / scale);
-		rest %= scale;
-	}
+	len = (size_t)snprintf(digits, sizeof(digits), "%09" PRIu64, value % scale);
+	while (len > 0 && digits[len - 1] == '0')
+		len--;
+	rf_buf_printf(out, ".%.*s", (int)len, digits);
 }
+_Static_assert(NS == 1000000000, "nine decimals are all that a second has here");
 
 static void put_label(const char *name, const char *value, struct rf_buf *out)
 {

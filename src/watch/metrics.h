@@ -32,11 +32,7 @@ enum rf_metric {
 	RF_METRIC_BREAKER_LOST,   /* closed ones with a failure, for want of room */
 	RF_METRIC_BUDGET_OWNERS,  /* who has spent something in the last day */
 	RF_METRIC_ALARMS,         /* label: alarm */
-	RF_METRIC_KILLS,          /* label: reason */
 	RF_METRIC_EVENTS,         /* recorded; label: kind */
-	RF_METRIC_EVENTS_LOST,    /* that could not be */
-	RF_METRIC_AUDIT_LAG,      /* seconds from an event to its being on the disk */
-	RF_METRIC_AUDIT_BYTES,    /* in the store */
 	RF_METRICS_COUNT
 };
 

@@ -24,6 +24,7 @@
 #include "base/jsonread.h"
 #include "base/rundir.h"
 #include "base/statedir.h"
+#include "watch/keeper.h"
 #include "watch/watcher.h"
 
 #define EXIT_NONE   1 /* --status: none stands */
@@ -229,7 +230,8 @@ static int settle(struct rf_err *err)
 static int serve(struct settings *settings, struct rf_err *err)
 {
 	struct rf_watcher_options *options = &settings->options;
-	RF_AUTO_FD int run = -1, lock = -1, state = -1, listener = -1;
+	RF_AUTO_FD int run = -1, lock = -1, state = -1, counted = -1, listener = -1;
+	struct rf_keeper *keeper = NULL;
 	int code;
 
 	run = rf_rundir_open(true);
@@ -245,12 +247,16 @@ static int serve(struct settings *settings, struct rf_err *err)
 		rf_fail(err, state, "open the audit log's folder");
 		return rf_fail_hint(err, "it is of your own, mode 0700, or it is not used");
 	}
+	counted = rf_statedir_open_in(RF_KEEPER_FOLDER, true);
+	if (counted < 0)
+		return rf_fail(err, counted, "open the folder of breakers and budgets");
 	listener = listen_in(run, err);
-	if (listener < 0 || settle(err) < 0)
+	if (listener < 0 || settle(err) < 0 || rf_keeper_new(counted, &keeper, err) < 0)
 		return err->code;
 	options->listener = listener;
 	options->store.dir = state;
-	code = rf_watcher_serve(options, NULL, err);
+	code = rf_watcher_serve(options, rf_keeper_guest(keeper), err);
+	rf_keeper_free(keeper);
 	unlinkat(run, RF_TELLER_SOCKET, 0);
 	return code;
 }

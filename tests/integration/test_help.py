@@ -26,7 +26,7 @@ NAMES = [command["name"] for command in TABLE["commands"]]
 
 def codes_of(line):
     """The exit codes below 100 that the command of an example knows: `policy why` says no with 1."""
-    return {code for command in TABLE["commands"] if f"ringfort {command['name']} " in line
+    return {code for command in TABLE["commands"] if f"ringfort {command['name']} " in f"{line} "
             for code in re.findall(r"\b\d\d?\b", command["exits"] or "")}
 
 

@@ -79,6 +79,36 @@ RF_TEST(a_program_reads_the_same_as_json)
 	rf_plan_free(plan);
 }
 
+RF_TEST(whose_breaker_and_budgets_it_goes_by_is_told)
+{
+	static const char *const lines[] = {
+		"\nAgent\n  ci\n",
+		"  breaker  opens after 3 failures in a row\n",
+		"  breaker  opens when 50% of the last 10 failed within 1m\n",
+		"  breaker  stays open for good, until it is reset; a failure is a run that did "
+		"not "
+		"end well\n",
+		"  budget   cpu_per_day              1h\n",
+		"  a watcher must stand to keep these, or nothing runs\n",
+	};
+	static const char *const parts[] = { "\"agent\": \"ci\"", "\"failures\": \"3\"",
+					     "\"open\": \"none\"", "\"cpu_per_day\": \"1h\"",
+					     "\"needs_watch\": true" };
+	struct rf_plan *plan = make_plan("{agent: ci, breaker: {failures: 3, counts: failures, "
+					 "open: none}, budgets: {cpu_per_day: 1h}}");
+	RF_AUTO_BUF struct rf_buf text, json;
+
+	rf_buf_init(&text, 1 << 20);
+	rf_buf_init(&json, 1 << 20);
+	rf_explain_text(plan, NULL, &text);
+	rf_explain_json(plan, NULL, &json);
+	for (size_t i = 0; i < RF_LEN(lines); i++)
+		RF_CHECK(strstr(text.data, lines[i]), "missing: %s\nin:\n%s", lines[i], text.data);
+	for (size_t i = 0; i < RF_LEN(parts); i++)
+		RF_CHECK(strstr(json.data, parts[i]), "missing: %s\nin:\n%s", parts[i], json.data);
+	rf_plan_free(plan);
+}
+
 RF_TEST(the_calls_may_be_left_out)
 {
 	struct rf_plan *plan = make_plan("{}");

@@ -13,14 +13,17 @@ RF_TEST(every_key_has_a_row_and_is_found_by_its_path)
 
 		RF_REQUIRE(info->path, "key %d has no row", i);
 		RF_CHECK(rf_key_find(info->path) == i, "%s", info->path);
-		RF_CHECK(info->help || info->type == RF_KEY_TYPE_LIMIT, "%s has no help",
-			 info->path);
+		RF_CHECK(info->help || rf_key_figure((enum rf_key)i), "%s has no help", info->path);
 		RF_CHECK(!info->choices == (info->type != RF_KEY_TYPE_CHOICE), "%s", info->path);
 	}
 	for (int i = 0; i < RF_LIMIT_COUNT; i++)
 		RF_CHECK(strcmp(rf_key_name((enum rf_key)(RF_KEY_LIMIT + i)),
 				rf_limit_table[i].key) == 0,
 			 "limits.%s", rf_limit_table[i].key);
+	for (int i = 0; i < RF_QUOTA_COUNT; i++)
+		RF_CHECK(strcmp(rf_key_name((enum rf_key)(RF_KEY_QUOTA + i)),
+				rf_quota_table[i].key) == 0,
+			 "%s", rf_quota_table[i].key);
 }
 
 RF_TEST(every_dotted_key_lies_in_a_section)

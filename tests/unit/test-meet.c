@@ -73,6 +73,11 @@ static struct rf_policy *random_policy(void)
 		{ "network.loopback", { "on", "off", "on", "off" } },
 		{ "network.unix",     { "on", "off", "on", "off" } },
 		{ "files.current",    { "none", "read", "none", "read" } },
+		{ "breaker.counts",   { "limits", "failures", "limits", "failures" } },
+		{ "breaker.failures", { "1", "none", "5", "100" } },
+		{ "breaker.within",   { "1s", "60s", "2h", "1ms" } },
+		{ "breaker.open",     { "1s", "none", "60s", "1h" } },
+		{ "budgets.cpu_per_day", { "1s", "none", "1h", "1m" } },
 	};
 	/* clang-format on */
 	struct rf_policy *policy = rf_policy_new_empty();
@@ -149,8 +154,9 @@ static void check_not_weaker(const struct rf_policy *m, const struct rf_policy *
 	RF_REQUIRE(rf_policy_merge(whole, side, &err) == 0, "%s", err.msg);
 	for (int k = 0; k < RF_KEY_COUNT; k++)
 		if (rf_key_table[k].strict <= RF_KEY_STRICT_MORE)
-			RF_CHECK(rf_key_is_as_strict((enum rf_key)k, m->values[k].number,
-						     whole->values[k].number),
+			RF_CHECK(rf_key_is_as_strict((enum rf_key)k,
+						     rf_key_number(m, (enum rf_key)k),
+						     rf_key_number(whole, (enum rf_key)k)),
 				 "%s, seed %llu", rf_key_table[k].path, (unsigned long long)seed);
 	for (size_t s = 0; s < RF_LEN(paths); s++)
 		for (size_t d = 0; d < RF_LEN(paths); d++)
@@ -267,6 +273,18 @@ RF_TEST(a_ceiling_bounds_a_request)
 		{ "hostname: a", "hostname: b", "hostname: ", "b" },
 		{ "hostname: a", "{}", "hostname: ", "a" },
 		{ "weaker: allow", "{}", "weaker: ", "refuse" },
+		{ "agent: a", "agent: b", "agent: ", "a\n" }, /* nobody becomes somebody else */
+		{ "agent: a", "{}", "agent: ", "a\n" },
+		{ "{}", "agent: b", "agent: ", "b\n" },
+		{ "breaker: {failures: 3}", "breaker: {failures: 4}", "failures: ", "3\n" },
+		{ "breaker: {failures: 9}", "{}", "failures: ", "5\n" },
+		{ "{}", "breaker: {failures: none}", "failures: ", "5\n" },
+		{ "{}", "breaker: {failures: 2}", "failures: ", "2\n" },
+		{ "breaker: {open: 1h}", "breaker: {open: 1s}", "open: ", "1h\n" },
+		{ "breaker: {open: none}", "breaker: {open: 1h}", "open: ", "none\n" },
+		{ "breaker: {counts: failures}", "breaker: {counts: limits}", "counts: ", "failures\n" },
+		{ "{}", "budgets: {runs_per_day: 7}", "runs_per_day: ", "7\n" },
+		{ "budgets: {runs_per_day: 7}", "budgets: {runs_per_day: none}", "runs_per_day: ", "7\n" },
 		{ "network: host", "network: host", "link: ", "host" },
 		{ "network: host", "network: none", "link: ", "none" },
 		{ "limits: {require: hard}", "{}", "require: ", "hard" },

@@ -109,12 +109,12 @@ RF_TEST(a_label_can_hold_anything)
 	memset(longest, 'x', sizeof(longest));
 	memcpy(longest + 62, "\xc3\xa4", 2); /* would be cut in the middle */
 	longest[199] = '\0';
-	rf_metrics_add(metrics, RF_METRIC_KILLS, longest, NULL, 1);
+	rf_metrics_add(metrics, RF_METRIC_REFUSED, longest, NULL, 1);
 	longest[62] = '\0';
 	{
 		char line[200];
 
-		snprintf(line, sizeof(line), "ringfort_kills_total{reason=\"%s\"} 1", longest);
+		snprintf(line, sizeof(line), "ringfort_refused_total{kind=\"%s\"} 1", longest);
 		expect(metrics, line, true);
 	}
 	rf_metrics_free(metrics);
@@ -125,8 +125,8 @@ RF_TEST(a_sum_does_not_wrap)
 	struct rf_metrics *metrics = rf_metrics_new();
 
 	RF_REQUIRE(metrics, "no memory");
-	rf_metrics_add(metrics, RF_METRIC_EVENTS_LOST, NULL, NULL, UINT64_MAX);
-	rf_metrics_add(metrics, RF_METRIC_EVENTS_LOST, NULL, NULL, 5);
-	expect(metrics, "ringfort_audit_lost_total 18446744073709551615", true);
+	rf_metrics_add(metrics, RF_METRIC_BREAKER_LOST, NULL, NULL, UINT64_MAX);
+	rf_metrics_add(metrics, RF_METRIC_BREAKER_LOST, NULL, NULL, 5);
+	expect(metrics, "ringfort_breaker_lost_total 18446744073709551615", true);
 	rf_metrics_free(metrics);
 }

@@ -335,6 +335,43 @@ RF_TEST(the_scalars_arrive)
 	rf_plan_free(plan);
 }
 
+RF_TEST(what_is_counted_arrives_and_needs_somebody_to_count_for)
+{
+	struct rf_plan *plan = make_plan("{}", "/srv/p");
+	struct rf_facts facts = facts_at("/srv/p");
+	struct rf_err err = RF_ERR_INIT;
+
+	RF_CHECK(!plan->agent && !plan->needs_watch, "nobody, and nothing to keep");
+	RF_CHECK(plan->quotas.figures[RF_QUOTA_FAILURES] == 5 &&
+			 plan->quotas.figures[RF_QUOTA_OPEN] == 60000 &&
+			 plan->quotas.figures[RF_QUOTA_CPU_DAY] == RF_LIMIT_NONE,
+		 "the defaults");
+	rf_plan_free(plan);
+	plan = make_plan("agent: ci", "/srv/p");
+	RF_CHECK(strcmp(plan->agent, "ci") == 0 && !plan->needs_watch, "an agent alone");
+	rf_plan_free(plan);
+	plan = make_plan(
+		"{agent: ci, breaker: {counts: failures, of: 7}, budgets: {cpu_per_day: 1h}}",
+		"/srv/p");
+	RF_CHECK(plan->needs_watch && plan->quotas.counts_failures &&
+			 plan->quotas.figures[RF_QUOTA_OF] == 7 &&
+			 plan->quotas.figures[RF_QUOTA_RATE] == 50 &&
+			 plan->quotas.figures[RF_QUOTA_CPU_DAY] == 3600000,
+		 "what was set, and defaults");
+	rf_plan_free(plan);
+	RF_CHECK(try_plan("{agent: a, audit: off, breaker: {of: 7}}", &facts, &plan, &err) ==
+				 -EINVAL &&
+			 strstr(err.msg, "breaker.of counts runs"),
+		 "of whom nobody is told");
+	RF_CHECK(try_plan("{budgets: {cpu_per_day: 1h}, breaker: {of: 7}}", &facts, &plan, &err) ==
+			 -EINVAL,
+		 "for nobody");
+	RF_CHECK(strcmp(err.msg, "breaker.of counts for an agent, and the policy does not say "
+				 "which") == 0 &&
+			 strstr(err.hint, "--agent"),
+		 "%s (%s)", err.msg, err.hint);
+}
+
 RF_TEST(named_programs_take_the_right_to_execute_from_every_place)
 {
 	/* clang-format off */

@@ -151,6 +151,12 @@ RF_TEST(a_final_key_can_only_get_stricter)
 		{ "{syscalls: floor, final: [syscalls]}", "syscalls: default", NULL },
 		{ "{seccomp: /a, final: [seccomp]}", "seccomp: /b", NULL }, /* one more takes away */
 		{ "{network: none, final: [network]}", "network: host", "network.link" },
+		{ "{agent: a, final: [agent]}", "agent: b", "agent" },
+		{ "final: [breaker]", "breaker: {failures: 4}", NULL }, /* stricter than the default */
+		{ "final: [breaker]", "breaker: {failures: 6}", "breaker.failures" },
+		{ "final: [breaker]", "breaker: {within: 1s}", "breaker.within" },
+		{ "{budgets: {runs_per_day: 5}, final: [budgets]}", "budgets: {runs_per_day: none}", "budgets.runs_per_day" },
+		{ "final: [budgets]", "budgets: {cpu_per_day: 1s}", NULL },
 		{ "{hostname: a, final: [hostname]}", "hostname: a", NULL },
 		{ "{hostname: a, final: [hostname]}", "hostname: b", "hostname" },
 		{ "final: [hostname]", "hostname: b", "hostname" },

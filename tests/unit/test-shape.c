@@ -123,8 +123,8 @@ RF_TEST(every_field_of_a_plan_has_been_thought_of)
 {
 	struct rf_plan plan;
 
-	RF_CHECK(sizeof(plan) - sizeof(plan.limits) == 160, "%zu bytes besides the limits",
-		 sizeof(plan) - sizeof(plan.limits));
+	RF_CHECK(sizeof(plan) - sizeof(plan.limits) - sizeof(plan.quotas) == 168,
+		 "%zu bytes besides the limits", sizeof(plan) - sizeof(plan.limits));
 }
 
 /* ------------------------------------------------------------- words */
