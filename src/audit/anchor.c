@@ -57,7 +57,7 @@ static const char *take_seq(const char *at, uint64_t *ret_seq)
 bool rf_anchor_parse(const char *text, size_t len, struct rf_anchor_line *ret_line)
 {
 	const char *found = memmem(text, len, BEGIN, strlen(BEGIN)), *at;
-	struct rf_anchor_line line;
+	struct rf_anchor_line line = { 0 };
 	char copy[RF_ANCHOR_LINE];
 
 	if (!found)

@@ -264,7 +264,8 @@ static bool widen(struct breaker *b, uint32_t room)
 static void remember(struct breaker *b, uint64_t now, bool has_failed)
 {
 	b->ring[b->ring_at] = now << 1 | has_failed;
-	b->ring_at = (b->ring_at + 1) % b->ring_room;
+	if (++b->ring_at >= b->ring_room)
+		b->ring_at = 0;
 	b->ring_count += b->ring_count < b->ring_room;
 }
 

@@ -4,6 +4,7 @@
  */
 #include <stdbool.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "replay.h"
@@ -26,7 +27,7 @@ static void use(void *arg, const struct rf_breaker_view *view)
 		return;
 	for (int i = 0; i < 4; i++)
 		if (!names[i][0]) {
-			strcpy(names[i], view->name);
+			snprintf(names[i], sizeof(names[i]), "%s", view->name);
 			break;
 		}
 }

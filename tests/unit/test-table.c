@@ -22,8 +22,8 @@ RF_TEST(the_hash_gives_its_authors_values)
 	/* clang-format on */
 	unsigned char data[16];
 
-	for (unsigned char i = 0; i < sizeof(data); i++)
-		data[i] = i;
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (unsigned char)i;
 	for (size_t i = 0; i < RF_LEN(cases); i++)
 		RF_CHECK(rf_table_hash(key, data, cases[i].len) == cases[i].hash, "%zu bytes: %llx",
 			 cases[i].len, (unsigned long long)rf_table_hash(key, data, cases[i].len));
