@@ -18,7 +18,7 @@
 #define STATE_NEW "state.new"
 #define STATE_BAD "state.bad"
 #define MAX_STATE (16 * 1024 * 1024)
-#define CAP       4096 /* agents, hosts, tools and credentials; some hundred bytes each, budgets 1 KiB */
+#define CAP       2048 /* agents, hosts, tools and credentials; some hundred bytes each, budgets 1 KiB */
 #define RUNS      8192
 #define SAVE_MS   1000
 

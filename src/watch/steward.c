@@ -154,6 +154,24 @@ static int remember_run(struct rf_steward *steward, const char *box, const char 
 	return 0;
 }
 
+/*
+ * A run that a watcher before this one admitted: what it cost is its agent's, and what it came to counts by
+ * the rules that apply where a policy says nothing.
+ */
+static void end_unknown(struct rf_steward *steward, const struct rf_audit_event *event,
+			const struct rf_docket_outcome *outcome)
+{
+	struct rf_quotas quotas = { 0 };
+	char agent[RF_TABLE_NAME];
+
+	rf_audit_event_copy(event, RF_AUDIT_AGENT, agent, sizeof(agent));
+	if (!rf_table_takes(agent))
+		return;
+	for (int i = 0; i < RF_QUOTA_COUNT; i++)
+		quotas.figures[i] = rf_quota_table[i].for_run;
+	rf_docket_tell(steward->docket, agent, &quotas, 0, outcome, steward->now.mono_ms);
+}
+
 static void end_run(struct rf_steward *steward, const struct rf_audit_event *event)
 {
 	char box[BOX], verdict[32];
@@ -176,8 +194,10 @@ static void end_run(struct rf_steward *steward, const struct rf_audit_event *eve
 				   rf_audit_event_get(event, RF_AUDIT_START_US) * 1000);
 	steward->ended += steward->ended < steward->started;
 	run = find_run(steward, box);
-	if (!run)
+	if (!run) {
+		end_unknown(steward, event, &outcome);
 		return;
+	}
 	rf_docket_tell(steward->docket, run->agent, &run->quotas, run->ticket, &outcome,
 		       steward->now.mono_ms);
 	forget_run(steward, run);

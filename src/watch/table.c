@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 #define FIRST_PLACES 64
 
 static const char *const kinds[RF_TABLE_KINDS] = {
@@ -93,14 +95,24 @@ void rf_table_done(struct rf_table *table)
 	table->place_count = table->node_count = 0;
 }
 
+/* What a terminal would take for an order: C0, delete, and C1 as UTF-8 has it (U+0080 to U+009F). */
+static bool is_control(const char *at)
+{
+	const unsigned char *c = (const unsigned char *)at;
+
+	return c[0] < ' ' || c[0] == 0x7f || (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0);
+}
+
 bool rf_table_takes(const char *name)
 {
 	size_t len = strnlen(name, RF_TABLE_NAME);
 
+	if (len == 0 || len == RF_TABLE_NAME || !rf_json_is_utf8(name, len))
+		return false;
 	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)name[i] <= ' ' || name[i] == 0x7f)
+		if (name[i] == ' ' || is_control(name + i))
 			return false;
-	return len > 0 && len < RF_TABLE_NAME;
+	return true;
 }
 
 const char *rf_table_kind_name(enum rf_table_kind kind)

@@ -41,7 +41,7 @@ void rf_table_init(struct rf_table *table, const uint64_t key[2]);
 /* Frees the array; nodes are their owners'. */
 void rf_table_done(struct rf_table *table);
 
-/* Whether a name can be one: 1 to 127 bytes, no blanks, no control characters. */
+/* Whether a name can be one: 1 to 127 bytes of UTF-8, no blanks, no control characters. */
 bool rf_table_takes(const char *name);
 
 /* "agent" and so on; and back, or RF_TABLE_KINDS. */

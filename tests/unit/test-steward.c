@@ -260,6 +260,28 @@ RF_TEST(runs_that_never_began_do_not_fill_the_memory)
 	rf_steward_free(steward);
 }
 
+RF_TEST(a_run_that_a_predecessor_admitted_counts_all_the_same)
+{
+	struct rf_steward *steward = new_steward();
+	struct rf_steward_now now = at(0);
+	struct rf_audit_event event;
+
+	for (int i = 0; i < 5; i++) {
+		rf_audit_event_init(&event, RF_AUDIT_RUN_ENDED);
+		rf_audit_event_text(&event, RF_AUDIT_BOX, "of another time");
+		rf_audit_event_text(&event, RF_AUDIT_AGENT, "a");
+		rf_audit_event_text(&event, RF_AUDIT_VERDICT, "timeout");
+		rf_audit_event_number(&event, RF_AUDIT_CPU_US, 7000);
+		rf_steward_event(steward, &event, &now);
+	}
+	expect(ask(steward, 0, "admit b a " QUOTAS), "refused 60000 5 failures in a row\n");
+	/* One that is nobody's does nothing. */
+	for (int i = 0; i < 9; i++)
+		end_run(steward, 0, "nobody's", "timeout");
+	expect(ask(steward, 0, "admit b c " QUOTAS), "admitted\n");
+	rf_steward_free(steward);
+}
+
 RF_TEST(a_successor_knows_what_is_open_and_what_is_spent)
 {
 	struct rf_steward *steward = new_steward(), *next;

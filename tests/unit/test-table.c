@@ -80,6 +80,11 @@ RF_TEST(a_name_is_short_and_can_be_printed)
 	RF_CHECK(!rf_table_takes("a\nb"), "a new line");
 	RF_CHECK(!rf_table_takes("a\x1b[2J"), "an escape");
 	RF_CHECK(!rf_table_takes("a\x7f"), "a delete");
+	RF_CHECK(!rf_table_takes("a\xc2\x9b"
+				 "2J"),
+		 "an escape in one letter");
+	RF_CHECK(!rf_table_takes("a\xff"), "no UTF-8");
+	RF_CHECK(!rf_table_takes("a\xc2"), "a letter that is cut");
 }
 
 RF_TEST(each_kind_has_a_name_of_its_own)
