@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "watch/clock.h"
+#include "watch/metrics.h"
 #include "watch/steward.h"
 
 #define STATE     "state"
@@ -127,6 +128,8 @@ static void tell_trouble(struct rf_keeper *keeper)
 	rf_audit_event_text(&event, RF_AUDIT_SEVERITY, "high");
 	rf_audit_event_text(&event, RF_AUDIT_REASON, keeper->trouble);
 	note(keeper, &event);
+	rf_metrics_add(rf_steward_metrics(keeper->steward), RF_METRIC_ALARMS, "breaker_state", NULL,
+		       1);
 	keeper->trouble[0] = '\0';
 }
 

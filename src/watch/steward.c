@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/pack.h"
+#include "watch/anomaly.h"
 #include "watch/docket.h"
 
 #define FORMAT  1
@@ -114,6 +115,30 @@ static void note_spent(struct rf_steward *steward, const char *agent,
 	note(steward, &event);
 }
 
+/* What is odd is an alarm. */
+static void sound(struct rf_steward *steward, const struct rf_anomaly_facts *facts, const char *box,
+		  const char *agent)
+{
+	const struct rf_anomaly *found[4];
+	size_t count = rf_anomaly_find(facts, found, RF_LEN(found));
+
+	for (size_t i = 0; i < count; i++) {
+		struct rf_audit_event event;
+
+		rf_metrics_add(steward->metrics, RF_METRIC_ALARMS, found[i]->name, NULL, 1);
+		rf_audit_event_init(&event, RF_AUDIT_ALARM);
+		rf_audit_event_text(&event, RF_AUDIT_ALARM_NAME, found[i]->name);
+		rf_audit_event_text(&event, RF_AUDIT_SEVERITY, found[i]->severity);
+		rf_audit_event_text(&event, RF_AUDIT_REASON, found[i]->reason);
+		rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+		rf_audit_event_text(&event, RF_AUDIT_AGENT, agent);
+		if (facts->denials > 0 || facts->refused > 0)
+			rf_audit_event_number(&event, RF_AUDIT_COUNT,
+					      facts->refused ? facts->refused : facts->denials);
+		note(steward, &event);
+	}
+}
+
 /* ------------------------------------------------------------- runs */
 
 static struct run *find_run(const struct rf_steward *steward, const char *box)
@@ -174,7 +199,7 @@ static void end_unknown(struct rf_steward *steward, const struct rf_audit_event 
 
 static void end_run(struct rf_steward *steward, const struct rf_audit_event *event)
 {
-	char box[BOX], verdict[32];
+	char box[BOX], verdict[32], agent[RF_TABLE_NAME];
 	struct rf_docket_outcome outcome = {
 		.cpu_ms = rf_audit_event_get(event, RF_AUDIT_CPU_US) / 1000,
 		.denials = rf_audit_event_get(event, RF_AUDIT_DENIALS),
@@ -193,6 +218,8 @@ static void end_run(struct rf_steward *steward, const struct rf_audit_event *eve
 		rf_metrics_observe(steward->metrics, RF_METRIC_START_SECONDS,
 				   rf_audit_event_get(event, RF_AUDIT_START_US) * 1000);
 	steward->ended += steward->ended < steward->started;
+	rf_audit_event_copy(event, RF_AUDIT_AGENT, agent, sizeof(agent));
+	sound(steward, &(struct rf_anomaly_facts){ verdict, outcome.denials, 0 }, box, agent);
 	run = find_run(steward, box);
 	if (!run) {
 		end_unknown(steward, event, &outcome);
@@ -250,6 +277,7 @@ static int answer_admit(struct rf_steward *steward, const char *const *words, st
 	const char *box = words[0], *agent = words[1];
 	struct rf_breaker_answer answer;
 	struct rf_budget_answer spent;
+	struct rf_breaker_view view;
 	struct rf_quotas quotas;
 
 	if (!rf_table_takes(box) || strlen(box) >= BOX)
@@ -268,6 +296,8 @@ static int answer_admit(struct rf_steward *steward, const char *const *words, st
 		return 1;
 	}
 	note_refused(steward, box, agent, &answer);
+	if (rf_breaker_look(steward->breakers, RF_TABLE_AGENT, agent, steward->now.mono_ms, &view))
+		sound(steward, &(struct rf_anomaly_facts){ "", 0, view.refused }, NULL, agent);
 	if (answer.retry_ms == RF_CLOCK_NEVER)
 		rf_buf_printf(out, "refused - %s\n", answer.reason);
 	else

@@ -207,6 +207,7 @@ def test_a_state_that_is_damaged_is_set_aside_and_told(post):
     assert post.run("run", "--agent", "a", "--", "true").returncode == 0
     alarms = events(post, "alarm")
     assert [alarm["alarm"] for alarm in alarms] == ["breaker_state"]
+    assert 'ringfort_alarms_total{alarm="breaker_state"} 1\n' in post.run("metrics").stdout
     assert (state(post) / "state.bad").exists()
 
 
@@ -257,6 +258,16 @@ def test_a_wardens_boxes_go_by_the_same_breakers_and_its_ceilings_agent(post):
     finally:
         warden.terminate()
         warden.communicate(timeout=20)
+
+
+def test_a_run_that_fills_its_disk_is_an_alarm(post):
+    done = post.run("run", "--json", "--agent", "a", "--disk", "1M", "--", "sh", "-c",
+                    "head -c 5M /dev/zero >/tmp/x")
+    assert result(done)["status"] == "disk", done.stdout
+    alarm, = post.events("--kind", "alarm")
+    assert (alarm["alarm"], alarm["severity"], alarm["agent"]) == ("write_storm", "high", "a")
+    assert alarm["box"] == result(done)["id"]
+    assert 'ringfort_alarms_total{alarm="write_storm"} 1\n' in post.run("metrics").stdout
 
 
 def test_the_figures_of_a_watcher_are_taken_by_promtool(post, need):

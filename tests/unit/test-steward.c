@@ -150,6 +150,28 @@ RF_TEST(a_budget_that_is_spent_is_noted_with_its_figures)
 	rf_steward_free(steward);
 }
 
+RF_TEST(what_is_odd_is_an_alarm)
+{
+	struct rf_steward *steward = new_steward();
+
+	end_run(steward, 0, "b1", "pids");
+	end_run(steward, 0, "b2", "ok");
+	RF_CHECK(strcmp(noted, "alarm [a run made more processes than it may have]\n") == 0, "%s",
+		 noted);
+	noted[0] = '\0';
+	ask(steward, 0, "breaker trip agent a - _");
+	for (int i = 0; i < 100; i++) {
+		noted[0] = '\0';
+		ask(steward, 0, "admit b3 a " QUOTAS);
+	}
+	RF_CHECK(strstr(noted, "alarm [a] [an agent is refused and asks again and again]\n"), "%s",
+		 noted);
+	RF_CHECK(strstr(ask(steward, 0, "metrics"),
+			"ringfort_alarms_total{alarm=\"hammering\"} 1\n"),
+		 "not counted");
+	rf_steward_free(steward);
+}
+
 RF_TEST(by_hand_a_breaker_is_opened_closed_and_listed)
 {
 	struct rf_steward *steward = new_steward();
