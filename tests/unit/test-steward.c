@@ -337,10 +337,11 @@ RF_TEST(a_successor_knows_what_is_open_and_what_is_spent)
 
 RF_TEST(quotas_are_read_as_they_are_written)
 {
-	static const char *const bad[] = {
+	static const char too_long[] = QUOTAS ",";
+	const char *const bad[] = {
 		"",
 		"5",
-		QUOTAS ",",
+		too_long,
 		"0,50,10,60000,60000,-,-,-,-,-,-,-,-,limits",
 		"5,101,10,60000,60000,-,-,-,-,-,-,-,-,limits",
 		"5,50,-,60000,60000,-,-,-,-,-,-,-,-,limits",
