@@ -173,7 +173,7 @@ int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 	}
 	if (rf_teller_add(teller, &event, err) < 0)
 		return err->code;
-	return rf_teller_send(teller, NULL, err);
+	return rf_teller_post(teller, err);
 }
 
 static void put_us(struct rf_audit_event *event, enum rf_audit_field field, uint64_t ns)
@@ -234,21 +234,6 @@ int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const ch
 		rf_audit_event_number(&event, RF_AUDIT_DENIALS, result->denial_count);
 	if (result->error.code)
 		rf_audit_event_text(&event, RF_AUDIT_REASON, result->error.msg);
-	if (rf_teller_add(teller, &event, err) < 0)
-		return err->code;
-	return rf_teller_send(teller, NULL, err);
-}
-
-int rf_runs_refused(struct rf_teller *teller, const struct rf_plan *plan, const struct rf_err *why,
-		    struct rf_err *err)
-{
-	struct rf_audit_event event;
-
-	rf_audit_event_init(&event, RF_AUDIT_RUN_REFUSED);
-	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan ? plan->agent : NULL);
-	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, plan ? name_of(plan) : NULL);
-	rf_audit_event_text(&event, RF_AUDIT_REASON, why->msg);
-	rf_audit_event_text(&event, RF_AUDIT_REMEDY, why->hint);
 	if (rf_teller_add(teller, &event, err) < 0)
 		return err->code;
 	return rf_teller_send(teller, NULL, err);

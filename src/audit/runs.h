@@ -1,6 +1,6 @@
 /*
  * What the watcher is told of a run: that it starts, under which policy and plan; that it ended, how, and what it used and
- * was refused; or that it was refused itself.
+ * was refused.
  *
  * Never what it was given: a program's name is told, its arguments, variables and output are not.
  */
@@ -32,17 +32,13 @@ int rf_runs_admit(struct rf_teller *teller, const struct rf_plan *plan, const ch
 /* The refusal of a run whose policy has rules that only a watcher keeps.  Returns err->code. */
 int rf_runs_unwatched(const struct rf_err *why, struct rf_err *err);
 
-/* Tells that a run is about to start.  Until it returned 0, nothing is recorded. */
+/* Tells that a run is about to start.  It may when rf_teller_wait() has returned 0. */
 int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 		    const struct rf_runs_facts *facts, struct rf_err *err);
 
 /* Tells how it ended, with what it was refused. */
 int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
 		  const struct rf_result *result, struct rf_err *err);
-
-/* Tells that there was no run, and why. */
-int rf_runs_refused(struct rf_teller *teller, const struct rf_plan *plan, const struct rf_err *why,
-		    struct rf_err *err);
 
 /* The refusal of a run that must be recorded and can't be, for which `why` says what failed.  Returns err->code. */
 int rf_runs_require(const struct rf_err *why, struct rf_err *err);

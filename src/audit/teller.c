@@ -67,39 +67,66 @@ static int hear(struct rf_teller *teller, struct rf_wire_message *ret_answer, st
 	return got == 0 ? rf_fail_say(err, -ECONNRESET, "the watcher has ended") : got;
 }
 
-/* Sends one message and waits for its answer; what is wrong with the watcher ends the connection. */
-static int talk(struct rf_teller *teller, enum rf_wire_type type, const void *body, size_t len,
-		struct rf_wire_message *ret_answer, struct rf_err *err)
+/* What is wrong with the watcher ends the connection. */
+static int post(struct rf_teller *teller, enum rf_wire_type type, const void *body, size_t len,
+		struct rf_err *err)
 {
-	int got;
+	int code;
 
 	if (teller->fd < 0)
 		return rf_fail_say(err, -ENOTCONN, "no watcher stands");
-	got = rf_wire_send(teller->fd, type, ++teller->id, body, len, NULL, 0, err);
-	if (got == 0 || got == -EPIPE || got == -ECONNRESET)
-		got = hear(teller, ret_answer, err);
+	code = rf_wire_send(teller->fd, type, ++teller->id, body, len, NULL, 0, err);
+	if (code == -EPIPE || code == -ECONNRESET) /* rf_teller_wait() hears why */
+		return 0;
+	if (code < 0)
+		rf_fd_done(&teller->fd);
+	return code;
+}
+
+static int answer_of(struct rf_teller *teller, enum rf_wire_type expected,
+		     struct rf_wire_message *ret_answer, struct rf_err *err)
+{
+	int got = teller->fd < 0 ? rf_fail_say(err, -ENOTCONN, "no watcher stands")
+				 : hear(teller, ret_answer, err);
+
 	if (got > 0 && ret_answer->id != teller->id && ret_answer->id != 0)
 		got = rf_fail_say(err, -EPROTO, "the watcher answers something else");
-	if (got < 0)
+	if (got < 0) {
 		rf_fd_done(&teller->fd);
-	return got < 0 ? got : 0;
+		return got;
+	}
+	if (ret_answer->type == RF_WIRE_LOST)
+		return rf_wire_refused(ret_answer, err);
+	if (ret_answer->type != expected)
+		return rf_fail_say(err, -EPROTO, "the watcher says %s",
+				   rf_wire_name(ret_answer->type));
+	return 0;
+}
+
+int rf_teller_post(struct rf_teller *teller, struct rf_err *err)
+{
+	int code = post(teller, RF_WIRE_TELL, teller->out.data, teller->out.len, err);
+
+	rf_buf_clear(&teller->out);
+	return code;
+}
+
+int rf_teller_wait(struct rf_teller *teller, uint64_t *ret_seq, struct rf_err *err)
+{
+	struct rf_wire_message answer;
+
+	if (answer_of(teller, RF_WIRE_KEPT, &answer, err) < 0)
+		return err->code;
+	if (ret_seq)
+		memcpy(ret_seq, answer.body, sizeof(*ret_seq));
+	return 0;
 }
 
 int rf_teller_send(struct rf_teller *teller, uint64_t *ret_seq, struct rf_err *err)
 {
-	struct rf_wire_message answer;
-	int code = talk(teller, RF_WIRE_TELL, teller->out.data, teller->out.len, &answer, err);
+	int code = rf_teller_post(teller, err);
 
-	rf_buf_clear(&teller->out);
-	if (code < 0)
-		return code;
-	if (answer.type == RF_WIRE_LOST)
-		return rf_wire_refused(&answer, err);
-	if (answer.type != RF_WIRE_KEPT)
-		return rf_fail_say(err, -EPROTO, "the watcher says %s", rf_wire_name(answer.type));
-	if (ret_seq)
-		memcpy(ret_seq, answer.body, sizeof(*ret_seq));
-	return 0;
+	return code < 0 ? code : rf_teller_wait(teller, ret_seq, err);
 }
 
 int rf_teller_ask(struct rf_teller *teller, const char *words, size_t len, struct rf_buf *out,
@@ -107,12 +134,9 @@ int rf_teller_ask(struct rf_teller *teller, const char *words, size_t len, struc
 {
 	struct rf_wire_message answer;
 
-	if (talk(teller, RF_WIRE_ASK, words, len, &answer, err) < 0)
+	if (post(teller, RF_WIRE_ASK, words, len, err) < 0 ||
+	    answer_of(teller, RF_WIRE_TOLD, &answer, err) < 0)
 		return err->code;
-	if (answer.type == RF_WIRE_LOST)
-		return rf_wire_refused(&answer, err);
-	if (answer.type != RF_WIRE_TOLD)
-		return rf_fail_say(err, -EPROTO, "the watcher says %s", rf_wire_name(answer.type));
 	rf_buf_add(out, answer.body, answer.len);
 	return out->has_failed ? rf_fail(err, -ENOMEM, "an answer") : 0;
 }

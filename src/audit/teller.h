@@ -39,9 +39,12 @@ static inline bool rf_teller_is_open(const struct rf_teller *teller)
 int rf_teller_add(struct rf_teller *teller, const struct rf_audit_event *event, struct rf_err *err);
 
 /*
- * Sends what was added, and waits until it is written; gives the last one's number (or NULL).  On failure the
- * connection is closed, unless it is the watcher that says that it can't keep it.
+ * Sends what was added; and waits until it is written, which gives the last one's number (or NULL).  One after the other, or
+ * both at once.  On failure the connection is closed, unless it is the watcher that says that it can't
+ * keep it.
  */
+int rf_teller_post(struct rf_teller *teller, struct rf_err *err);
+int rf_teller_wait(struct rf_teller *teller, uint64_t *ret_seq, struct rf_err *err);
 int rf_teller_send(struct rf_teller *teller, uint64_t *ret_seq, struct rf_err *err);
 
 /* Asks the watcher something (words, each ended by a NUL; `len` counts all); gives its answer in `out`. */

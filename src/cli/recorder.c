@@ -41,29 +41,46 @@ static int admit(struct rf_recorder *recorder, const struct rf_plan *plan, const
 	return plan->may_be_weaker ? 0 : rf_runs_unwatched(&why, err);
 }
 
+/* What it means that it can't be told is the policy's to say. */
+static int miss(struct rf_recorder *recorder, const struct rf_err *why, struct rf_err *err)
+{
+	recorder->why = *why;
+	recorder->box[0] = '\0';
+	return recorder->request->plan->recorded == RF_RECORDED_ALWAYS ? rf_runs_require(why, err)
+								       : 0;
+}
+
+/* Tells it, and does not wait: the box is built meanwhile. */
 static int on_start(void *data, const char *id, struct rf_err *err)
 {
 	struct rf_recorder *recorder = data;
 	const struct rf_plan *plan = recorder->request->plan;
-	struct rf_err why = recorder->why;
-	RF_AUTO_BUF struct rf_buf policy;
 	struct rf_runs_facts facts = { .box = id, .pid = getpid() };
-	int code = why.code;
+	struct rf_err why = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf policy;
 
 	rf_buf_init(&policy, RF_MAX_POLICY_BYTES);
 	if (admit(recorder, plan, id, err) < 0)
 		return err->code;
-	if (rf_teller_is_open(&recorder->teller)) {
-		rf_policy_format(recorder->request->policy, &policy);
-		facts.policy = policy.has_failed ? NULL : policy.data;
-		code = rf_runs_started(&recorder->teller, plan, &facts, &why);
-	}
-	if (code == 0) {
-		snprintf(recorder->box, sizeof(recorder->box), "%s", id);
+	if (!rf_teller_is_open(&recorder->teller))
+		return miss(recorder, &recorder->why, err);
+	rf_policy_format(recorder->request->policy, &policy);
+	facts.policy = policy.has_failed ? NULL : policy.data;
+	if (rf_runs_started(&recorder->teller, plan, &facts, &why) < 0)
+		return miss(recorder, &why, err);
+	snprintf(recorder->box, sizeof(recorder->box), "%s", id);
+	return 0;
+}
+
+/* Now something would run: until here the watcher had time. */
+static int on_orders(void *data, struct rf_err *err)
+{
+	struct rf_recorder *recorder = data;
+	struct rf_err why = RF_ERR_INIT;
+
+	if (!recorder->box[0] || rf_teller_wait(&recorder->teller, NULL, &why) == 0)
 		return 0;
-	}
-	recorder->why = why;
-	return plan->recorded == RF_RECORDED_ALWAYS ? rf_runs_require(&why, err) : 0;
+	return miss(recorder, &why, err);
 }
 
 void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *request,
@@ -75,6 +92,7 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 	     !rf_teller_is_open(&recorder->teller)))
 		return;
 	options->on_start = on_start;
+	options->on_orders = on_orders;
 	options->data = recorder;
 }
 

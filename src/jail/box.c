@@ -368,6 +368,8 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 	const int pipes[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
 	struct stat st;
 
+	if (box->on_orders && box->on_orders(box->on_orders_data, err) < 0)
+		return err->code;
 	memcpy(orders.cpus, box->callers_cpus ? box->callers_cpus : box->cpus, sizeof(orders.cpus));
 	orders.cpus_bytes = box->callers_cpus ? sizeof(orders.cpus) : box->cpus_bytes;
 	if (own_namespaces(box, orders.host_ns, err) < 0)

@@ -62,6 +62,9 @@ struct rf_box {
 	int stdio[3][2]; /* pipes: [0] the read end, [1] the write end */
 	int pty[2];      /* instead, where the plan has a terminal: master, slave */
 	int init;        /* the program ringfort-init */
+	int (*on_orders)(void *data,
+			 struct rf_err *err); /* before it is told what to run; or NULL */
+	void *on_orders_data;
 	const struct rf_parts
 		*parts;  /* made beforehand by a launcher that stays; or NULL; borrowed */
 	pid_t group_of;  /* whose groups the box's lie beneath; 0: ours */

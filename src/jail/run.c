@@ -48,6 +48,7 @@ struct run {
 	bool is_line_open; /* the last byte of input was no newline */
 	int interrupts;    /* how often a person asked to stop */
 	bool has_exited;
+	bool is_refused; /* by who must know of it before it runs */
 };
 
 /* ------------------------------------------------------------- ends */
@@ -395,7 +396,15 @@ static void give_terminal_back(struct run *run)
 	rf_terminal_leave(&run->terminal, is_noisy);
 }
 
-/* Somebody must know of the box before there is one. */
+static int on_orders(void *data, struct rf_err *err)
+{
+	struct run *run = data;
+
+	run->is_refused = run->options->on_orders(run->options->data, err) < 0;
+	return run->is_refused ? err->code : 0;
+}
+
+/* Somebody must know of the box before there is one, and have heard it before anything runs. */
 static int announce(struct run *run, struct rf_err *err)
 {
 	const struct rf_run_options *options = run->options;
@@ -406,11 +415,10 @@ static int announce(struct run *run, struct rf_err *err)
 		rf_life_fail(&run->life, err);
 		return err->code;
 	}
-	if (options->on_start(options->data, run->life.box.id, err) < 0) {
-		rf_result_fail(run->result, RF_STATUS_DENIED, 126, err);
-		return err->code;
-	}
-	return 0;
+	run->is_refused = options->on_start(options->data, run->life.box.id, err) < 0;
+	run->life.box.on_orders = on_orders;
+	run->life.box.on_orders_data = run;
+	return run->is_refused ? err->code : 0;
 }
 
 static int supervise(struct run *run, struct rf_err *err)
@@ -465,6 +473,8 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 
 	if (supervise(run, &err) == 0 && !is_far(run))
 		rf_life_judge(&run->life);
+	if (run->is_refused)
+		rf_result_fail(ret_result, RF_STATUS_DENIED, 126, &err);
 	for (int i = 0; i < 3; i++)
 		rf_pump_done(&run->pumps[i]);
 	give_terminal_back(run);

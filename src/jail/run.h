@@ -25,8 +25,12 @@ struct rf_run_options {
 	/* A warden that keeps the box, or -1: then the box is ours.  Not with a terminal. */
 	int warden;
 	const struct rf_errand *errand; /* what the warden is asked for */
-	/* Called before a box of ours is built, with its id; if it fails, there is no run.  May be NULL. */
+	/*
+	 * Called before a box of ours is built, with its id, and before it is told what to run; if one of them
+	 * fails, there is no run.  May be NULL.
+	 */
 	int (*on_start)(void *data, const char *id, struct rf_err *err);
+	int (*on_orders)(void *data, struct rf_err *err);
 	void *data;
 };
 

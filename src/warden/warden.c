@@ -155,7 +155,9 @@ static int on_ready(void *data, struct rf_work *work, const struct rf_errand *er
 		return err->code;
 	facts.pid = getpid();
 	for (int i = 0; i < 2 && !work->is_recorded && has_watcher(warden, &why); i++)
-		work->is_recorded = rf_runs_started(&warden->teller, work->plan, &facts, &why) == 0;
+		work->is_recorded =
+			rf_runs_started(&warden->teller, work->plan, &facts, &why) == 0 &&
+			rf_teller_wait(&warden->teller, NULL, &why) == 0;
 	if (work->is_recorded || work->plan->recorded == RF_RECORDED_AUTO)
 		return 0;
 	return rf_runs_require(&why, err);
