@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "audit/digest.h"
-#include "audit/filter.h"
+#include "audit/pick.h"
 #include "audit/reader.h"
 #include "audit/render.h"
 #include "audit/segment.h"
@@ -31,7 +31,7 @@
 #define GATHER      (64u << 10)
 
 struct wish {
-	struct rf_filter filter;
+	struct rf_pick filter;
 	const char *anchor, *key, *log, *format;
 	uint64_t limit; /* the last so many; 0: all */
 	bool is_json, is_csv, follows;
@@ -61,17 +61,17 @@ typedef int take_fn(struct wish *wish, const char *value, struct rf_err *err);
 
 static int take_since(struct wish *wish, const char *value, struct rf_err *err)
 {
-	return rf_filter_time(value, rf_store_now(), &wish->filter.since_ns, err);
+	return rf_pick_time(value, rf_store_now(), &wish->filter.since_ns, err);
 }
 
 static int take_until(struct wish *wish, const char *value, struct rf_err *err)
 {
-	return rf_filter_time(value, rf_store_now(), &wish->filter.until_ns, err);
+	return rf_pick_time(value, rf_store_now(), &wish->filter.until_ns, err);
 }
 
 static int take_kind(struct wish *wish, const char *value, struct rf_err *err)
 {
-	return rf_filter_add_kind(&wish->filter, value, err);
+	return rf_pick_add_kind(&wish->filter, value, err);
 }
 
 static int take_agent(struct wish *wish, const char *value, struct rf_err *err)
@@ -262,7 +262,7 @@ static int count_before(int dir, const struct wish *wish, uint64_t *ret_skip, st
 
 	rf_reader_init(&reader, dir);
 	while ((code = rf_reader_next(&reader, &event, err)) > 0)
-		count += rf_filter_takes(&wish->filter, &event);
+		count += rf_pick_takes(&wish->filter, &event);
 	rf_reader_done(&reader);
 	*ret_skip = count > wish->limit ? count - wish->limit : 0;
 	return code;
@@ -281,7 +281,7 @@ static int pass_on(struct shown *shown, int dir, uint64_t skip, struct rf_err *e
 		code = rf_reader_next(&reader, &event, err);
 		if (code < 0)
 			break;
-		if (code > 0 && rf_filter_takes(&shown->wish->filter, &event)) {
+		if (code > 0 && rf_pick_takes(&shown->wish->filter, &event)) {
 			if (skip > 0)
 				skip--;
 			else

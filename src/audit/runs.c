@@ -19,9 +19,10 @@ static void add_number(struct rf_sha256 *sha, uint64_t number)
 /* With its NUL, so that two texts are never one; one that is absent is told from one that is empty. */
 static void add_text(struct rf_sha256 *sha, const char *text)
 {
-	add_number(sha, text != NULL);
 	if (text)
 		rf_sha256_add(sha, text, strlen(text) + 1);
+	else
+		rf_sha256_add(sha, "\1", 2); /* no path or name of ours has that byte */
 }
 
 static void add_list(struct rf_sha256 *sha, char *const *list)
@@ -51,12 +52,12 @@ void rf_runs_digest(const struct rf_plan *plan, uint8_t hash[RF_AUDIT_HASH])
 	for (size_t i = 0; i < plan->place_count; i++) {
 		const struct rf_place *place = &plan->places[i];
 
-		add_number(&sha, place->kind);
-		add_number(&sha, place->rights);
-		add_number(&sha, place->is_optional);
+		const uint8_t how[] = { (uint8_t)place->kind, (uint8_t)place->rights,
+					place->is_optional };
+
+		rf_sha256_add(&sha, how, sizeof(how));
 		add_text(&sha, place->path);
 		add_text(&sha, place->kind == RF_PLACE_TEXT ? NULL : place->source);
-		add_text(&sha, place->rule);
 	}
 	add_number(&sha, plan->deny_count);
 	for (size_t i = 0; i < plan->deny_count; i++)
@@ -236,7 +237,7 @@ int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const ch
 		rf_audit_event_text(&event, RF_AUDIT_REASON, result->error.msg);
 	if (rf_teller_add(teller, &event, err) < 0)
 		return err->code;
-	return rf_teller_send(teller, NULL, err);
+	return rf_teller_post(teller, err);
 }
 
 int rf_runs_require(const struct rf_err *why, struct rf_err *err)

@@ -36,7 +36,7 @@ int rf_runs_unwatched(const struct rf_err *why, struct rf_err *err);
 int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 		    const struct rf_runs_facts *facts, struct rf_err *err);
 
-/* Tells how it ended, with what it was refused. */
+/* Tells how it ended, with what it was refused; rf_teller_wait() says when it is written. */
 int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
 		  const struct rf_result *result, struct rf_err *err);
 

@@ -83,6 +83,16 @@ static int on_orders(void *data, struct rf_err *err)
 	return miss(recorder, &why, err);
 }
 
+/* Tells it, and does not wait: the box is taken down meanwhile. */
+static void on_end(void *data, const struct rf_result *result)
+{
+	struct rf_recorder *recorder = data;
+
+	if (recorder->box[0])
+		rf_runs_ended(&recorder->teller, recorder->request->plan, recorder->box, result,
+			      &recorder->why);
+}
+
 void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *request,
 			struct rf_run_options *options)
 {
@@ -93,6 +103,7 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 		return;
 	options->on_start = on_start;
 	options->on_orders = on_orders;
+	options->on_end = on_end;
 	options->data = recorder;
 }
 
@@ -104,12 +115,11 @@ void rf_recorder_end(struct rf_recorder *recorder, struct rf_result *result)
 	if (recorder->is_unwatched)
 		rf_result_warn(result, "weaker: no watcher keeps the breaker and the budgets of %s",
 			       plan->agent);
-	if (!recorder->box[0])
-		return;
-	if (rf_runs_ended(&recorder->teller, plan, recorder->box, result, &err) == 0)
+	if (!recorder->box[0] || rf_teller_wait(&recorder->teller, NULL, &err) == 0)
 		return;
 	/* Another watcher may have taken over meanwhile. */
 	if (rf_teller_is_open(&recorder->teller) || rf_teller_open(&recorder->teller, &err) < 0 ||
-	    rf_runs_ended(&recorder->teller, plan, recorder->box, result, &err) < 0)
+	    rf_runs_ended(&recorder->teller, plan, recorder->box, result, &err) < 0 ||
+	    rf_teller_wait(&recorder->teller, NULL, &err) < 0)
 		rf_result_warn(result, "the end of this run is not recorded: %s", err.msg);
 }

@@ -475,6 +475,8 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 		rf_life_judge(&run->life);
 	if (run->is_refused)
 		rf_result_fail(ret_result, RF_STATUS_DENIED, 126, &err);
+	if (options->on_end && !is_far(run))
+		options->on_end(options->data, ret_result);
 	for (int i = 0; i < 3; i++)
 		rf_pump_done(&run->pumps[i]);
 	give_terminal_back(run);

@@ -31,6 +31,8 @@ struct rf_run_options {
 	 */
 	int (*on_start)(void *data, const char *id, struct rf_err *err);
 	int (*on_orders)(void *data, struct rf_err *err);
+	/* Called when it is over, while the box is still being taken down.  May be NULL. */
+	void (*on_end)(void *data, const struct rf_result *result);
 	void *data;
 };
 

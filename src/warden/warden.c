@@ -169,7 +169,8 @@ static void record_end(struct warden *warden, const struct rf_work *work)
 
 	for (int i = 0; i < 2 && work->is_recorded && has_watcher(warden, &err); i++)
 		if (rf_runs_ended(&warden->teller, work->plan, work->life.box.id, &work->result,
-				  &err) == 0)
+				  &err) == 0 &&
+		    rf_teller_wait(&warden->teller, NULL, &err) == 0)
 			return;
 }
 

@@ -74,7 +74,8 @@ static int look_at(int proc, struct rf_peer *peer, struct rf_err *err)
 		return rf_fail(err, code, "look at the other end");
 	for (int i = 0; i < RF_PEER_LINES; i++)
 		take_line(text, lines[i].name, peer->lines[i], sizeof(peer->lines[i]));
-	if (geteuid() == 0) /* whose boxes lie beneath the client's groups */
+	if (geteuid() == 0 ||
+	    peer->has_any_groups) /* root's boxes lie beneath the client's groups */
 		return 0;
 	code = (int)rf_fd_read_text(proc, "cgroup", peer->groups, sizeof(peer->groups));
 	return code < 0 ? rf_fail(err, code, "look at the other end's groups") : 0;
@@ -145,7 +146,7 @@ int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, st
 	struct ucred cred = { 0 };
 	socklen_t len = sizeof(cred);
 	RF_AUTO_FD int proc = -1;
-	struct rf_peer peer = { 0 };
+	struct rf_peer peer = { .has_any_groups = self->has_any_groups };
 	char path[32];
 
 	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||

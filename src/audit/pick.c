@@ -1,5 +1,5 @@
-/* Which events of a log are wanted: see filter.h. */
-#include "audit/filter.h"
+/* Which events of a log are wanted: see pick.h. */
+#include "audit/pick.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static bool is_text(const struct rf_audit_event *event, enum rf_audit_field fiel
 	       memcmp(event->values[field].text, text, len) == 0;
 }
 
-bool rf_filter_takes(const struct rf_filter *filter, const struct rf_audit_event *event)
+bool rf_pick_takes(const struct rf_pick *filter, const struct rf_audit_event *event)
 {
 	return event->time_ns >= filter->since_ns &&
 	       (!filter->until_ns || event->time_ns < filter->until_ns) &&
@@ -30,7 +30,7 @@ bool rf_filter_takes(const struct rf_filter *filter, const struct rf_audit_event
 	       (!filter->verdict || is_text(event, RF_AUDIT_VERDICT, filter->verdict));
 }
 
-int rf_filter_add_kind(struct rf_filter *filter, const char *name, struct rf_err *err)
+int rf_pick_add_kind(struct rf_pick *filter, const char *name, struct rf_err *err)
 {
 	RF_AUTO_BUF struct rf_buf names;
 	size_t len = strlen(name);
@@ -90,7 +90,7 @@ static bool take_rest(const char *rest, uint64_t *ret_ns)
 	return *rest == '\0';
 }
 
-int rf_filter_time(const char *text, uint64_t now_ns, uint64_t *ret_ns, struct rf_err *err)
+int rf_pick_time(const char *text, uint64_t now_ns, uint64_t *ret_ns, struct rf_err *err)
 {
 	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
 					     "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d" };
