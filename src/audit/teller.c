@@ -89,6 +89,9 @@ static int answer_of(struct rf_teller *teller, enum rf_wire_type expected,
 	int got = teller->fd < 0 ? rf_fail_say(err, -ENOTCONN, "no watcher stands")
 				 : hear(teller, ret_answer, err);
 
+	/* Answers that nobody waited for come first. */
+	while (got > 0 && ret_answer->id != 0 && ret_answer->id < teller->id)
+		got = hear(teller, ret_answer, err);
 	if (got > 0 && ret_answer->id != teller->id && ret_answer->id != 0)
 		got = rf_fail_say(err, -EPROTO, "the watcher answers something else");
 	if (got < 0) {

@@ -99,6 +99,17 @@ def test_off_is_not_recorded_and_auto_needs_no_watcher(post):
     assert post.events("--kind", "run") == []
 
 
+def test_a_run_that_could_not_be_started_has_an_end(post):
+    post.stand()
+    done = post.run("run", "--require", "hard", "--", "true")
+    more = post.run("run", "--", "/no/such/program")
+    assert more.returncode == 127 and "not recorded" not in done.stderr + more.stderr
+    events = post.events("--kind", "run")
+    assert [one["kind"] for one in events] == ["run.started", "run.ended"] * 2
+    assert events[0]["box"] == events[1]["box"] and events[3]["verdict"] != "ok"
+    assert (events[1]["verdict"] == "ok") == (done.returncode == 0)
+
+
 def test_a_run_whose_launcher_is_killed_has_an_end_all_the_same(post):
     post.stand()
     run = post.start("run", "--", "sleep", "60")
