@@ -266,7 +266,10 @@ int rf_loop_run(struct rf_loop *loop, struct rf_err *err)
 	while (!loop->is_stopped) {
 		int n = epoll_wait(loop->epoll, told, RF_LEN(told), until_next(loop));
 
-		if (n < 0 && errno != EINTR)
+		/* After a stop, too: what can be read by now comes before a time that has passed. */
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
 			return rf_fail(err, -errno, "wait for events");
 		for (int i = 0; i < n; i++)
 			dispatch(told[i].data.ptr, told[i].events);

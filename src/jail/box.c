@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +32,6 @@
 #include "jail/userns.h"
 #include "jail/wall.h"
 
-#define PIPEFS      0x50495045   /* the file system that anonymous pipes are on */
 #define CHILD_STACK (256 * 1024) /* of the child that raises the walls; touched as far as used */
 
 void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
@@ -120,16 +118,27 @@ static int own_pipe(const struct rf_box *box, int pipe, struct rf_err *err)
 	return 0;
 }
 
+/*
+ * True for a pipe without a path.  By its name, which no file has: a file system could be asked what it is, and not
+ * answer.
+ */
+static bool is_pipe(int fd)
+{
+	static const char start[] = "pipe:[";
+	char link[32], name[sizeof(start)] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return readlink(link, name, sizeof(name) - 1) == (ssize_t)sizeof(name) - 1 &&
+	       strcmp(name, start) == 0;
+}
+
 /* Only a pipe of nobody's can become the box's: what has a name on the host has an owner there. */
 static int take_streams(struct rf_box *box, struct rf_err *err)
 {
 	for (int i = 0; i < 3; i++) {
 		int stream = box->stdio[i][i > 0];
-		struct statfs fs;
 
-		if (fstatfs(stream, &fs) < 0)
-			return rf_fail(err, -errno, "look at a standard stream");
-		if (fs.f_type != PIPEFS) {
+		if (!is_pipe(stream)) {
 			rf_fail_say(err, -EINVAL, "a standard stream is not a pipe");
 			return rf_fail_hint(err, "make three pipes and pass their ends");
 		}
@@ -656,14 +665,27 @@ int rf_box_wake(struct rf_box *box, const struct rf_plan *plan, unsigned mask, s
 	return 0;
 }
 
+/*
+ * Pid 1 has to run once more to die.  The filter keeps others of its uid from putting it behind all of them; should it
+ * not, this does.
+ */
+static void let_run(pid_t pid)
+{
+	const int usual = 0; /* struct sched_param */
+
+	syscall(SYS_sched_setscheduler, pid, SCHED_OTHER, &usual);
+	setpriority(PRIO_PROCESS, (id_t)pid, 0);
+}
+
 void rf_box_kill(const struct rf_box *box)
 {
 	/* Where no namespace dies with it, pid 1 has to end the others first, if nobody can stop it. */
 	if (box->is_lesser && box->landlock_abi >= RF_LESSER_ABI_SCOPE)
 		rf_lesser_kill(box);
 	else if (box->pidfd >= 0 &&
-		 syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0) < 0 &&
-		 errno != ESRCH && box->pid > 0)
+		 syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0) == 0)
+		let_run(box->pid); /* which is its number as long as it can be signalled */
+	else if (box->pidfd >= 0 && errno != ESRCH && box->pid > 0)
 		kill(box->pid, SIGKILL); /* who would else be waited for in vain */
 }
 

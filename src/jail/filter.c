@@ -255,10 +255,12 @@ static void check_setrlimit(struct writer *w)
 /* The same for prlimit64(pid, resource, new, old); a call without `new` only asks. */
 static void check_prlimit(struct writer *w)
 {
+	load_arg(w, 0);
 	if (w->options->is_lesser) {
-		load_arg(w, 0);
 		put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
 		ret(w, REFUSE); /* another process, perhaps not of the box */
+	} else {
+		ret_if(w, 1, REFUSE);
 	}
 	load_arg(w, 1);
 	put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, RLIMIT_CORE);
@@ -269,6 +271,26 @@ static void check_prlimit(struct writer *w)
 	load_high(w, 2);
 	ret_if(w, 0, ALLOW);
 	ret(w, FAKE);
+}
+
+/*
+ * A pid 1 that never runs can't end the box.  It has threads, a group and a session of its own, all of
+ * number 1, and its uid in common with all others.
+ */
+static void check_spares_init(struct writer *w)
+{
+	load_arg(w, 0);
+	ret_if(w, 1, REFUSE);
+	ret(w, ALLOW);
+}
+
+static void check_spares_inits(struct writer *w, int nr)
+{
+	load_arg(w, 0);
+	ret_if(w, nr == __NR_setpriority ? PRIO_USER : IOPRIO_USER, REFUSE);
+	load_arg(w, 1);
+	ret_if(w, 1, REFUSE);
+	ret(w, ALLOW);
 }
 
 static void check_own_pid(struct writer *w)
@@ -345,6 +367,12 @@ static void put_verdict(struct writer *w, const struct leaf *leaf)
 		break;
 	case RF_CHECK_PRLIMIT:
 		check_prlimit(w);
+		break;
+	case RF_CHECK_SPARES_INIT:
+		check_spares_init(w);
+		break;
+	case RF_CHECK_SPARES_INITS:
+		check_spares_inits(w, leaf->nr);
 		break;
 	case RF_CHECK_OWN_PID:
 		check_own_pid(w);

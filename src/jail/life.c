@@ -69,12 +69,6 @@ void rf_life_signal(struct rf_life *life, int signal)
 	rf_kernel_signal(life->box.pidfd, life->box.pid, signal);
 }
 
-static void on_time(void *data, int what)
-{
-	(void)what;
-	rf_life_end_for(data, RF_LIMIT_TIME);
-}
-
 /* Everything inside is dead with pid 1. */
 static void on_exit_of_init(void *data, int what)
 {
@@ -157,6 +151,19 @@ static void on_channel(void *data, int what)
 }
 
 /* ------------------------------------------------------------- limits that need watching */
+
+/* Whoever was not looked at in time may have ended in time. */
+static void on_time(void *data, int what)
+{
+	struct rf_life *life = data;
+
+	if (life->channel_event)
+		on_channel(life, what);
+	if (!life->ending.end.kind)
+		rf_life_end_for(life, RF_LIMIT_TIME);
+	else
+		rf_life_end(life);
+}
 
 /* When processor time can run out at the earliest: all processors busy from now on. */
 static uint64_t next_look(const struct rf_life *life, uint64_t used_ns)

@@ -657,17 +657,38 @@ static int build_common(struct builder *b, struct rf_err *err)
 	return move_in(b, err) < 0 ? err->code : leave_old_root(b, err);
 }
 
+/* How many directories and mount points trees of the host need in scratch places that they lie in. */
+static uint64_t ways_in_scratch(const struct rf_plan *plan)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < plan->place_count; i++)
+		for (size_t j = 0; j < i; j++) {
+			const struct rf_place *tree = &plan->places[i], *scratch = &plan->places[j];
+
+			if (tree->kind != RF_PLACE_HOST || scratch->kind != RF_PLACE_SCRATCH ||
+			    !rf_path_is_beneath(tree->path, scratch->path))
+				continue;
+			for (const char *at = tree->path + strlen(scratch->path); *at; at++)
+				count += *at == '/';
+		}
+	return count;
+}
+
 /* A tmpfs for the scratch places of one box, which alone count against its limits. */
 static int open_scratch(struct builder *b, struct rf_err *err)
 {
-	const uint64_t *limits = b->box->plan->limits;
+	const struct rf_plan *plan = b->box->plan;
+	const uint64_t *limits = plan->limits;
+	uint64_t own = 1 + ways_in_scratch(plan); /* its root, and a directory for each place */
 	char size[24], inodes[24];
 	const char *options[] = { "size", size, "nr_inodes", inodes, "mode", "0755", NULL };
 	struct stat st;
 
 	snprintf(size, sizeof(size), "%" PRIu64, limits[RF_LIMIT_DISK]);
-	snprintf(inodes, sizeof(inodes), "%" PRIu64,
-		 limits[RF_LIMIT_INODES] + b->box->plan->place_count + 1);
+	for (size_t i = 0; i < plan->place_count; i++)
+		own += plan->places[i].kind == RF_PLACE_SCRATCH;
+	snprintf(inodes, sizeof(inodes), "%" PRIu64, limits[RF_LIMIT_INODES] + own);
 	b->scratch = rf_mount_new("tmpfs", options, SAFE);
 	if (b->scratch < 0)
 		return rf_fail(err, b->scratch, "mount the scratch");

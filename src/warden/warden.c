@@ -91,7 +91,7 @@ static void forget(struct client *client)
 	if (client->is_owner) /* also one that was found gone when it was to be told something */
 		rf_loop_stop(warden->loop);
 	rf_event_cancel(client->event);
-	rf_fd_done(&client->fd);
+	rf_wire_close(&client->fd);
 	free(client);
 }
 
@@ -422,6 +422,7 @@ static void on_connection(void *data, int what)
 	if (rf_peer_check(fd, &warden->peer, &pid, &err) < 0 ||
 	    admit(warden, &fd, pid, false, &err) < 0)
 		rf_wire_refuse(fd, 0, &err, &ignored);
+	rf_wire_close(&fd); /* unless it was admitted */
 }
 
 /* A private warden was started by its owner, and is what that is. */

@@ -212,6 +212,14 @@ void rf_yard_free(struct rf_yard *yard)
 	free(yard);
 }
 
+/* Somebody may have killed it while it waited. */
+static bool lives(const struct rf_box *box)
+{
+	struct pollfd end = { .fd = box->pidfd, .events = POLLIN };
+
+	return poll(&end, 1, 0) == 0;
+}
+
 bool rf_yard_take(struct rf_yard *yard, const struct rf_plan *plan, bool is_heard,
 		  struct rf_box *box)
 {
@@ -226,7 +234,7 @@ bool rf_yard_take(struct rf_yard *yard, const struct rf_plan *plan, bool is_hear
 		return false;
 	if (!is_as_it_was(plot))
 		raze(plot);
-	else if (plot->has_box && !hides_the_same(&plot->box))
+	else if (plot->has_box && (!lives(&plot->box) || !hides_the_same(&plot->box)))
 		empty(plot);
 	if (!plot->has_box) {
 		box->parts = &plot->parts;

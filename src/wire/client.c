@@ -50,13 +50,13 @@ static int check_socket(int run, const char *name, const char *who, struct rf_er
 }
 
 /* Root shows a standing warden that it is in no sandbox (peer.h). */
-static int prove(int fd, pid_t warden, struct rf_err *err)
+static int prove(int fd, int connection, struct rf_err *err)
 {
 	RF_AUTO_FD int proof = -1;
 
 	if (geteuid() != 0)
 		return 0;
-	proof = rf_peer_open_proof(warden);
+	proof = rf_peer_open_proof(connection);
 	if (proof < 0) {
 		rf_fail_say(err, -EXDEV, "this process can't look at the warden, as in a sandbox");
 		return rf_fail_hint(err, "run it with --no-warden");
@@ -112,7 +112,7 @@ int rf_client_connect(int *ret_fd, struct rf_err *err)
 	pid_t pid;
 
 	if (rf_client_connect_to(RF_CLIENT_SOCKET, "warden", &fd, &pid, err) < 0 ||
-	    prove(fd, pid, err) < 0)
+	    prove(fd, fd, err) < 0)
 		return err->code;
 	*ret_fd = rf_fd_take(&fd);
 	return 0;
@@ -251,7 +251,7 @@ int rf_client_join(int fd, int *ret_fd, struct rf_err *err)
 	/* A private one's connection is a pair of ours, and asks for no proof. */
 	if (code == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
 	    peer.pid != getpid())
-		code = prove(pair[0], peer.pid, err);
+		code = prove(pair[0], fd, err);
 	if (code == 0)
 		*ret_fd = rf_fd_take(&pair[0]);
 	rf_fd_done(&pair[0]);

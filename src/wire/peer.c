@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
+#include <linux/stat.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -167,30 +166,56 @@ int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, st
 #define PROOF                                                                                      \
 	"mem" /* others are open to whoever may measure a process (CAP_PERFMON), in a domain or not */
 
-int rf_peer_open_proof(pid_t warden)
+int rf_peer_open_proof(int connection)
 {
+	RF_AUTO_FD int pidfd = -1;
+	RF_AUTO_FD int fd = -1;
+	struct ucred cred = { 0 };
+	socklen_t len = sizeof(cred), pidfd_len = sizeof(pidfd);
 	char path[32];
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/" PROOF, (int)warden);
+	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return -errno;
+	if (getsockopt(connection, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &pidfd_len) < 0) {
+		if (errno != ENOPROTOOPT)
+			return -errno;
+		pidfd = -1; /* an older kernel does not know */
+	}
+	snprintf(path, sizeof(path), "/proc/%d/" PROOF, (int)cred.pid);
 	fd = rf_fd_open(path, O_RDONLY);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	/* Nobody is lent the memory of another that has the number by now. */
+	if (pidfd >= 0 && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) < 0)
+		return -ESRCH;
+	return rf_fd_take(&fd);
 }
 
-/* The right file system and name; and it reads what only our memory has. */
+/* What a file is, without asking whoever serves its file system: that may never answer. */
+static bool is_same_file(int fd, const char *path)
+{
+	struct statx theirs, ours;
+	const unsigned flags = AT_STATX_DONT_SYNC;
+
+	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | flags, STATX_INO, &theirs) == 0 &&
+	       syscall(SYS_statx, AT_FDCWD, path, flags, STATX_INO, &ours) == 0 &&
+	       theirs.stx_ino == ours.stx_ino && theirs.stx_dev_major == ours.stx_dev_major &&
+	       theirs.stx_dev_minor == ours.stx_dev_minor;
+}
+
+/* Our own file, really opened; and it reads what only our memory has. */
 bool rf_peer_is_proof(int fd)
 {
 	static unsigned char mark[16];
 	unsigned char read[sizeof(mark)];
 	char link[32], path[32], name[sizeof(path)] = "";
-	struct statfs fs;
 
 	if (getrandom(mark, sizeof(mark), 0) != (ssize_t)sizeof(mark))
 		return false;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	snprintf(path, sizeof(path), "/proc/%d/" PROOF, (int)getpid());
-	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC &&
-	       readlink(link, name, sizeof(name) - 1) > 0 && strcmp(name, path) == 0 &&
+	return readlink(link, name, sizeof(name) - 1) > 0 && strcmp(name, path) == 0 &&
+	       is_same_file(fd, path) &&
 	       pread(fd, read, sizeof(read), (off_t)(uintptr_t)mark) == (ssize_t)sizeof(read) &&
 	       memcmp(read, mark, sizeof(mark)) == 0;
 }

@@ -45,9 +45,9 @@ bool rf_peer_is_alive(int connection);
 /*
  * What /proc does not tell of a process is whether it is in a Landlock domain, and root can be in one without
  * no_new_privs.  Such a process can't look at one outside of its domain as ptrace(2) would.  So root's client
- * opens a file of the warden's in /proc that demands this, and passes it on; the warden sees that it is its own.
+ * opens a file in /proc, of who listens behind its connection, that demands this, and passes it on; the warden sees that it is its own.
  */
-int rf_peer_open_proof(pid_t warden); /* a descriptor or a negative errno */
+int rf_peer_open_proof(int connection); /* a descriptor or a negative errno */
 bool rf_peer_is_proof(int fd);
 
 /* Leaves the note in `dir`, $RUN; and says, from the note, whether the warden behind a connection is like `self`. */

@@ -52,6 +52,8 @@ static const struct shape {
 
 static const char *const sides[] = { "client", "warden", "client", "watcher" };
 
+#define UNREAD_MAX 4096 /* packets; a socket holds fewer */
+
 /* The kernel fills it from its start: aligned as its first part demands. */
 union control {
 	struct cmsghdr head;
@@ -176,12 +178,37 @@ static void take_fds(struct msghdr *packet, struct rf_wire_message *message)
 			continue;
 		for (size_t at = 0; at + sizeof(fd) <= bytes; at += sizeof(fd)) {
 			memcpy(&fd, CMSG_DATA(part) + at, sizeof(fd));
+			/* A socket that lingers would keep us waiting when we close it. */
+			setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){ 0 },
+				   sizeof(struct linger));
 			if (message->fd_count < RF_WIRE_FDS)
 				message->fds[message->fd_count++] = fd;
 			else
 				close(fd);
 		}
 	}
+}
+
+void rf_wire_close(int *fd)
+{
+	union control control;
+
+	if (*fd < 0)
+		return;
+	shutdown(*fd, SHUT_RD); /* nobody can send more */
+	for (int i = 0; i < UNREAD_MAX; i++) {
+		struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+		struct msghdr packet = { .msg_control = &control,
+					 .msg_controllen = sizeof(control) };
+
+		/* Without room for its bytes every packet is cut, and nothing is at the end. */
+		if (recvmsg(*fd, &packet, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0 ||
+		    !(packet.msg_flags & MSG_TRUNC))
+			break;
+		take_fds(&packet, &message);
+		rf_wire_done(&message);
+	}
+	rf_fd_done(fd);
 }
 
 /* Copies a long body out of its memfd.  Nothing else is read: another file could make us wait. */

@@ -102,6 +102,12 @@ int rf_wire_send(int fd, enum rf_wire_type type, uint64_t id, const void *body, 
 int rf_wire_receive(int fd, enum rf_wire_side from, struct rf_buf *buf,
 		    struct rf_wire_message *ret_message, struct rf_err *err);
 
+/*
+ * Closes a connection of a stranger's, and what was not received first: descriptors that are closed with their packet
+ * could make us wait.
+ */
+void rf_wire_close(int *fd);
+
 /* Closes what was not taken. */
 void rf_wire_done(struct rf_wire_message *message);
 

@@ -19,6 +19,50 @@ def verdict(result):
     return result["status"], result["exit_code"], result["signal"], result["limits_hit"]
 
 
+# ------------------------------------------------------------- who keeps them
+
+# What has pid 1's uid could put it behind all others: it would never run again, and could not end the box.
+BEHIND = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+none, one = ctypes.c_int(0), ctypes.c_uint64(1)
+def attempt(name, *call):
+    print(name, "done" if libc.syscall(*call) == 0 else "refused")
+for high in (0, 1 << 32):
+    attempt("idle", 144, high + 1, 5, ctypes.byref(none))
+    attempt("pin", 203, high + 1, 8, ctypes.byref(one))
+    attempt("nice", 141, 0, high + 1, 19)
+    attempt("nice of its group", 141, 1, high + 1, 19)
+    attempt("io", 251, 1, high + 1, 3 << 13)
+    attempt("limit", 302, high + 1, 0, ctypes.byref((ctypes.c_uint64 * 2)(1, 1)), None)
+attempt("nice of its user", 141, 2, 0, 19)
+attempt("io of its user", 251, 3, 0, 3 << 13)
+"""
+
+
+def test_pid_1_is_not_put_behind_all_others(run_box):
+    said = run_box(*python(BEHIND)).out.decode()
+    assert said.count("refused") == 14 and "done" not in said, said
+
+
+def test_a_program_schedules_itself_as_it_likes(run_box):
+    assert run_box(*python(
+        "import os, threading\n"
+        "os.sched_setaffinity(0, os.sched_getaffinity(0)); os.nice(1); os.setpriority(os.PRIO_PROCESS, os.getpid(), 5)\n"
+        "os.sched_setscheduler(os.getpid(), os.SCHED_BATCH, os.sched_param(0)); print('fine')")).out == b"fine\n"
+
+
+def test_busy_loops_beside_a_pid_1_that_was_put_behind_do_not_outlive_their_time(run_json):
+    began = time.monotonic()
+    result = run_json("--time", "1s", *python(BEHIND.replace("print(", "str(") + (
+        "\nfor i in range(30):\n"
+        "    if os.fork() == 0:\n"
+        "        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        "        while True: pass\n"
+        "import time; time.sleep(60)")))
+    assert result["status"] in ("timeout", "cpu") and time.monotonic() - began < 4, result["usage"]
+
+
 # ------------------------------------------------------------- memory
 
 def test_memory_beyond_the_limit_says_memory(run_box, run_json):

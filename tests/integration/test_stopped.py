@@ -134,3 +134,16 @@ def test_a_launcher_that_goes_on_in_time_is_the_one_that_ends_it(words, environm
         process.send_signal(signal.SIGCONT)
         result = json.loads(process.communicate(timeout=10)[0])
     assert (result["status"], result["exit_code"]) == ("failed", 3), result
+
+
+def test_a_program_that_ended_in_time_did_so_whoever_was_stopped_meanwhile(words, environment, workdir):
+    """Its launcher wakes up after the time limit, with the program's own end still unread."""
+    with subprocess.Popen([*words, "--json", "--time", "1500ms", "--", "sh", "-c", "sleep 0.6; exit 3"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=environment, cwd=workdir) as process:
+        time.sleep(0.3)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(2)
+        process.send_signal(signal.SIGCONT)
+        result = json.loads(process.communicate(timeout=10)[0])
+    assert (result["status"], result["exit_code"]) == ("failed", 3), result

@@ -192,6 +192,13 @@ def test_a_box_that_stands_ready_is_used_once(shared):
     assert len(set(found)) == 4
 
 
+def test_a_box_that_was_killed_while_it_waited_is_not_given_out(warden):
+    for _ in range(3):
+        assert warden.run("run", "--", "true").returncode == 0
+        os.kill(warden.wait_for_ready(bool)[0], signal.SIGKILL)
+    assert warden.run("run", "--", "echo", "fine").stdout == b"fine\n"
+
+
 def test_two_boxes_at_once_share_no_namespace(shared):
     def ids(name):
         script = f"readlink /proc/self/ns/{name}; sleep 0.3"
@@ -578,6 +585,43 @@ def comm(pid):
         return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
         return ""
+
+
+LINGERING = """
+    def lingering():
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        sender = socket.create_connection(listener.getsockname())
+        receiver, _ = listener.accept()
+        sender.setblocking(False)
+        try:
+            while True:
+                sender.send(bytes(65536))
+        except BlockingIOError:
+            sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 8))
+        return sender, receiver
+"""
+
+
+@pytest.mark.parametrize("wrap", [[], ["setpriv", "--no-new-privs", "--"]], ids=["served", "refused"])
+def test_a_socket_that_lingers_keeps_nobody_waiting(wrap, shared):
+    """To close it takes the warden as long as whoever passed it likes, unless it sees to it first."""
+    shared.python(LINGERING + """
+    for kind in (JOIN, PROVE, HELLO, 77):
+        sock = connect()
+        for _ in range(3):
+            sender, receiver = lingering()
+            try:
+                send(sock, message(kind), [sender.fileno()])
+            except OSError:
+                pass
+            sender.close()
+        sock.close()
+    """, wrap=wrap)
+    began = time.monotonic()
+    assert shared.run("run", "--", "echo", "served").stdout == b"served\n"
+    assert time.monotonic() - began < 4
 
 
 def test_one_connection_has_one_run_at_a_time(shared):

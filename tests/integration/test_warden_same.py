@@ -118,6 +118,8 @@ RUNS = {
     # What is on top: beneath /proc a warden's box has its scratch, out of everybody's reach.
     "mounts": ["--", "sh", "-c", "awk '{ top[$5] = $6 \" \" $9 } END { for (at in top) print at, top[at] }' "
                                  "/proc/self/mountinfo | sort"],
+    "inodes": ["--inodes", "100", "--", "sh", "-c",
+               "i=0; while (: > /tmp/$i) 2>/dev/null; do i=$((i+1)); done; echo $i files"],
     "limits": ["--", "sh", "-c", "cat /proc/self/limits; cat /proc/self/status | grep -E 'Cap|Seccomp|NoNew|Umask'"],
     "descriptors": ["--", "sh", "-c", "ls /proc/self/fd | wc -l; tty"],
     "what pid 1 tells": ["--", "sh", "-c", "cat /proc/1/comm; ls /proc/1/fd; cat /proc/1/environ"],

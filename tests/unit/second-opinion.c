@@ -193,7 +193,16 @@ static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_ca
 		return (uint32_t)args[1] == 1024 || (uint32_t)args[1] == 1026 ? REFUSE : ALLOW;
 	case RF_CHECK_SETRLIMIT:
 		return opinion_on_limit((uint32_t)args[0], true);
+	case RF_CHECK_SPARES_INIT:
+		return (uint32_t)args[0] == 1 ? REFUSE : ALLOW;
+	case RF_CHECK_SPARES_INITS: /* a whole user is 2 for setpriority and 3 for ioprio_set */
+		return (uint32_t)args[0] == (data->nr == __NR_setpriority ? 2 : 3) ||
+				       (uint32_t)args[1] == 1
+			       ? REFUSE
+			       : ALLOW;
 	case RF_CHECK_PRLIMIT:
+		if ((uint32_t)args[0] == 1)
+			return REFUSE;
 		return opinion_on_limit((uint32_t)args[1], args[2] != 0);
 	case RF_CHECK_OWN_PID: /* in a lesser box only */
 	case RF_CHECK_OWN_PRIORITY:

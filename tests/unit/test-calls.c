@@ -151,7 +151,8 @@ RF_TEST(tighter_options_never_allow_what_the_default_does_not)
 			 group->why);
 		RF_CHECK(is_in_default || group->in_sampled != RF_CALL_ALLOW, "sampled: %s",
 			 group->why);
-		RF_CHECK(is_in_default || group->check == RF_CHECK_NONE,
+		RF_CHECK(is_in_default || group->in_floor == RF_CALL_ALLOW ||
+				 group->check == RF_CHECK_NONE,
 			 "checks what is refused: %s", group->why);
 		for (unsigned c = 0; c < COMBINATION; c++) {
 			struct rf_call_options options = options_of(c),
@@ -306,6 +307,9 @@ RF_TEST(exactly_the_calls_whose_arguments_matter_are_looked_at)
 		{ "socketpair", RF_CHECK_SOCKETPAIR }, { "ioctl",      RF_CHECK_IOCTL },
 		{ "personality", RF_CHECK_PERSONALITY }, { "renameat2", RF_CHECK_RENAME },
 		{ "fcntl",     RF_CHECK_FCNTL },
+		{ "sched_setscheduler", RF_CHECK_SPARES_INIT }, { "sched_setaffinity", RF_CHECK_SPARES_INIT },
+		{ "sched_setparam", RF_CHECK_SPARES_INIT }, { "sched_setattr", RF_CHECK_SPARES_INIT },
+		{ "setpriority", RF_CHECK_SPARES_INITS }, { "ioprio_set", RF_CHECK_SPARES_INITS },
 		{ "setrlimit", RF_CHECK_SETRLIMIT },  { "prlimit64",   RF_CHECK_PRLIMIT },
 	};
 	/* clang-format on */
