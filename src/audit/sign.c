@@ -89,9 +89,9 @@ static int make_key(int dir, struct rf_sign **ret_key, struct rf_err *err)
 		return err->code;
 	code = EVP_PKEY_get_raw_private_key(key->pair, secret, &len) == 1 ? 0 : -EIO;
 	rf_digest_hex(key->key, sizeof(key->key), hex);
-	strcat(hex, "\n");
+	hex[2 * RF_FRAME_KEY] = '\n';
 	if (code == 0)
-		code = write_new(dir, RF_SIGN_PUBLIC, hex, strlen(hex), 0644);
+		code = write_new(dir, RF_SIGN_PUBLIC, hex, 2 * RF_FRAME_KEY + 1, 0644);
 	if (code == 0)
 		code = write_new(dir, RF_SIGN_FILE, secret, sizeof(secret), 0600);
 	OPENSSL_cleanse(secret, sizeof(secret));

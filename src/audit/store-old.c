@@ -159,7 +159,7 @@ static int look(int dir, const uint64_t *numbers, size_t count, uint64_t keep_by
 
 	/* From the newest to the oldest; a file ended when the one after it was begun. */
 	for (size_t i = count; i-- > 1;) {
-		struct rf_frame frame;
+		struct rf_frame frame = { 0 };
 		uint8_t prev[RF_AUDIT_HASH];
 		size_t len = 0;
 

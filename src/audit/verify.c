@@ -138,7 +138,7 @@ static void check_begin(struct work *work)
 	static const uint8_t nothing[RF_AUDIT_HASH];
 	struct rf_verify *verify = work->verify;
 	const struct rf_link *link = &work->link;
-	uint64_t number = work->numbers[0];
+	uint64_t number = work->count > 0 ? work->numbers[0] : 0;
 	char name[RF_SEGMENT_NAME];
 
 	if (verify->what[0] || link->seq == 0)

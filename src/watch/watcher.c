@@ -37,7 +37,7 @@ struct rf_watcher {
 	struct rf_buf in, clean; /* one message, one event */
 	struct rf_event *sync_timer, *sign_timer;
 	int spare; /* a descriptor that does nothing but be there */
-	bool is_dirty, is_ending;
+	bool is_dirty;
 	uint64_t kept, lost, synced_ns; /* events; and when the disk was last asked */
 	int64_t clock_ms;               /* the clock, less the time since the machine is up */
 	struct rf_err trouble;          /* why nothing can be kept; code 0: it can */
@@ -160,6 +160,14 @@ static void miss_runs(struct client *client)
 
 /* ------------------------------------------------------------- clients */
 
+static void release(struct client *client)
+{
+	rf_event_cancel(client->event);
+	rf_fd_done(&client->fd);
+	free(client->runs);
+	free(client);
+}
+
 static void forget(struct client *client)
 {
 	struct client **at = &client->watcher->clients;
@@ -168,12 +176,8 @@ static void forget(struct client *client)
 		at = &(*at)->next;
 	*at = client->next;
 	client->watcher->client_count--;
-	if (!client->watcher->is_ending) /* or else they go on, and are told to the next one */
-		miss_runs(client);
-	rf_event_cancel(client->event);
-	rf_fd_done(&client->fd);
-	free(client->runs);
-	free(client);
+	miss_runs(client);
+	release(client);
 }
 
 /* Adds one event, as it may be kept: read, with who tells it as its user, and without secrets. */
@@ -291,7 +295,7 @@ static int serve_ask(struct client *client, const struct rf_wire_message *messag
 {
 	struct rf_watcher *watcher = client->watcher;
 	const struct rf_watcher_guest *guest = watcher->guest;
-	const char *words[WORDS_MAX];
+	const char *words[WORDS_MAX] = { "" };
 	RF_AUTO_BUF struct rf_buf out;
 	size_t count = 0;
 	int code = 0;
@@ -370,15 +374,23 @@ static int admit(struct rf_watcher *watcher, int *fd, pid_t pid, struct rf_err *
 	return 0;
 }
 
+static int accept_next(const struct rf_watcher *watcher)
+{
+	struct sockaddr_storage who; /* nobody: its socket has no name */
+	socklen_t len = sizeof(who);
+
+	return accept4(watcher->options->listener, (struct sockaddr *)&who, &len, SOCK_CLOEXEC);
+}
+
 /* Without a descriptor for it, who waits would be reported again and again: the spare one is for that. */
 static int accept_one(struct rf_watcher *watcher)
 {
-	int fd = accept4(watcher->options->listener, NULL, NULL, SOCK_CLOEXEC);
+	int fd = accept_next(watcher);
 
 	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
 		return fd;
 	rf_fd_done(&watcher->spare);
-	fd = accept4(watcher->options->listener, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept_next(watcher);
 	rf_fd_done(&fd);
 	watcher->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return -1;
@@ -519,9 +531,10 @@ int rf_watcher_serve(const struct rf_watcher_options *options, const struct rf_w
 	code = start(&watcher, err);
 	if (code == 0)
 		code = rf_loop_run(watcher.loop, err);
-	watcher.is_ending = true;
-	while (watcher.clients)
-		forget(watcher.clients);
+	for (struct client *client = watcher.clients, *next; client; client = next) {
+		next = client->next; /* its runs go on, and are told to the next watcher */
+		release(client);
+	}
 	if (watcher.store) {
 		note_self(&watcher, RF_AUDIT_WATCH_ENDED, code < 0 ? err->msg : NULL);
 		rf_store_close(watcher.store, "the watcher ended");
