@@ -117,6 +117,12 @@ static bool has_watcher(struct warden *warden, struct rf_err *err)
 	return rf_teller_is_open(&warden->teller) || rf_teller_open(&warden->teller, err) == 0;
 }
 
+/* The same for a run, whose box has a name from then on: a run that nobody hears of has none before it begins. */
+static bool can_tell(struct warden *warden, struct rf_work *work, struct rf_err *err)
+{
+	return has_watcher(warden, err) && rf_box_name(&work->life.box, err) == 0;
+}
+
 /* Asks whether the run's agent may; where nobody can say, the policy decides. */
 static int ask_for(struct warden *warden, struct rf_work *work, struct rf_err *err)
 {
@@ -126,7 +132,7 @@ static int ask_for(struct warden *warden, struct rf_work *work, struct rf_err *e
 
 	if (!plan->agent)
 		return 0;
-	for (int i = 0; i < 2 && code < 0 && has_watcher(warden, &why); i++)
+	for (int i = 0; i < 2 && code < 0 && can_tell(warden, work, &why); i++)
 		code = rf_runs_admit(&warden->teller, plan, work->life.box.id, &why);
 	if (code > 0) {
 		*err = why;
@@ -154,7 +160,7 @@ static int on_ready(void *data, struct rf_work *work, const struct rf_errand *er
 	if (ask_for(warden, work, err) < 0)
 		return err->code;
 	facts.pid = getpid();
-	for (int i = 0; i < 2 && !work->is_recorded && has_watcher(warden, &why); i++)
+	for (int i = 0; i < 2 && !work->is_recorded && can_tell(warden, work, &why); i++)
 		work->is_recorded =
 			rf_runs_started(&warden->teller, work->plan, &facts, &why) == 0 &&
 			rf_teller_wait(&warden->teller, NULL, &why) == 0;

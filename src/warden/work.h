@@ -48,7 +48,7 @@ struct rf_work_order {
 	pid_t client;                   /* whose groups the box lies beneath */
 	int streams[3];                 /* taken, whatever comes of it */
 	const char *init_path;
-	/* Called when the box's id is known and nothing runs yet; if it fails, nothing will. */
+	/* Called when the plan is known and nothing runs yet; if it fails, nothing will. */
 	int (*on_ready)(void *data, struct rf_work *work, const struct rf_errand *errand,
 			struct rf_err *err);
 	void *data;
