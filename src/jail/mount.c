@@ -254,8 +254,10 @@ static int put_host(struct builder *b, const struct rf_place *place, struct rf_e
 
 	if (mnt < 0)
 		mnt = rf_source_open(place, err);
-	if (mnt == -ENOENT && place->is_optional)
+	if (mnt == -ENOENT && place->is_optional) {
+		*err = RF_ERR_INIT;
 		return 0;
+	}
 	if (mnt < 0)
 		return err->code;
 	if (fstat(mnt, &st) < 0)
@@ -374,12 +376,16 @@ static int put_device(struct builder *b, const struct rf_place *place, struct rf
  */
 static int bury_scratch(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
-	const char *name = b->scratch < 0 ? NULL : enter_parent(b, place->path, err);
+	const char *name;
 
-	if (name &&
-	    rf_kernel_move_mount(b->scratch, "", b->parent, name, RF_MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		rf_fail(err, -errno, "keep the scratch beneath %s", place->path);
-	return err->code;
+	if (b->scratch < 0)
+		return 0;
+	name = enter_parent(b, place->path, err);
+	if (!name)
+		return err->code;
+	if (rf_kernel_move_mount(b->scratch, "", b->parent, name, RF_MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return rf_fail(err, -errno, "keep the scratch beneath %s", place->path);
+	return 0;
 }
 
 static int put_proc(struct builder *b, const struct rf_place *place, struct rf_err *err)
