@@ -54,7 +54,7 @@ def test_a_program_schedules_itself_as_it_likes(run_box):
 
 def test_busy_loops_beside_a_pid_1_that_was_put_behind_do_not_outlive_their_time(run_json):
     began = time.monotonic()
-    result = run_json("--time", "1s", *python(BEHIND.replace("print(", "str(") + (
+    result = run_json("--time", "1s", *python(BEHIND.replace("print(name, ", "(name, ") + (
         "\nfor i in range(30):\n"
         "    if os.fork() == 0:\n"
         "        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
