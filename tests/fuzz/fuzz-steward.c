@@ -58,8 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		else
 			require(err.msg[0]);
 	} else if (size > 1) {
-		copy = strndup((const char *)data + 1, size - 1);
+		copy = calloc(1, size); /* with a NUL at its end */
 		require(copy);
+		memcpy(copy, data + 1, size - 1);
 		for (char *line = copy, *end; *line; line = end) {
 			size_t len = strcspn(line, "\n");
 
