@@ -3,8 +3,8 @@
  * good as any state: it can be asked, told and handed on, and comes out of that the same.
  */
 #include <stdbool.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "replay.h"
