@@ -85,9 +85,9 @@ RF_TEST(whose_breaker_and_budgets_it_goes_by_is_told)
 		"\nAgent\n  ci\n",
 		"  breaker  opens after 3 failures in a row\n",
 		"  breaker  opens when 50% of the last 10 failed within 1m\n",
-		"  breaker  stays open for good, until it is reset; a failure is a run that did "
-		"not "
-		"end well\n",
+		("  breaker  stays open for good, until it is reset; a failure is a run that did "
+		 "not "
+		 "end well\n"),
 		"  budget   cpu_per_day              1h\n",
 		"  a watcher must stand to keep these, or nothing runs\n",
 	};
