@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -509,10 +510,29 @@ void rf_cgroup_done(struct rf_cgroup *cgroup)
 	}
 }
 
+/* What is not there because we can't see groups at all, as in a container, may be there for others. */
+static bool is_among_groups(const char *path)
+{
+	char above[300];
+	struct statfs fs;
+
+	snprintf(above, sizeof(above), "%s", path);
+	while (statfs(above, &fs) < 0) {
+		char *slash = strrchr(above, '/');
+
+		if (!slash || slash == above)
+			return false;
+		*slash = '\0';
+	}
+	return fs.f_type == CGROUP_SUPER_MAGIC || fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
 bool rf_cgroup_remove(const char *path)
 {
 	char file[300], pids[4096];
 
+	if (!is_among_groups(path))
+		return false;
 	snprintf(file, sizeof(file), "%s/cgroup.procs", path);
 	if (rf_fd_read_text(AT_FDCWD, file, pids, sizeof(pids)) > 0)
 		for (char *at = pids, *end; *at; at = end + (*end == '\n')) {

@@ -111,6 +111,26 @@ def test_runs_and_a_killed_launcher_side_by_side_leave_nothing(scene, start):
     scene.assert_clean()
 
 
+def test_who_sees_no_groups_leaves_those_of_a_dead_box_to_others(command, environment, workdir, as_who):
+    """A launcher without /sys/fs/cgroup, as in a container, must not take a group that it can't see for removed."""
+    if as_who != "root" or os.geteuid() != 0:
+        pytest.skip("needs root, whose boxes have groups")
+    before = left_cgroups()
+    # Killed before it has a janitor; whatever it had by then is the next one's to remove.
+    for pause in range(12):
+        process = subprocess.Popen(command("run", "--", "sleep", "5"), cwd=workdir, env=environment,
+                                   stderr=subprocess.DEVNULL)
+        time.sleep(0.001 * pause)
+        process.kill()
+        process.wait()
+        subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                        'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh",
+                        *command("run", "--weaker", "allow", "--", "true")], cwd=workdir, env=environment,
+                       check=False, capture_output=True, timeout=20)
+    subprocess.run(command("run", "--", "true"), cwd=workdir, env=environment, check=True, timeout=20)
+    assert eventually(lambda: left_cgroups() <= before, 3), left_cgroups() - before
+
+
 def test_nothing_runs_beside_the_box_once_it_is_over(start, ringfort):
     """The janitor of a run that took long enough to have one is gone with it."""
     process = start("--", "sleep", "0.2")
