@@ -163,7 +163,7 @@ static void miss_runs(struct client *client)
 static void release(struct client *client)
 {
 	rf_event_cancel(client->event);
-	rf_fd_done(&client->fd);
+	rf_wire_close(&client->fd);
 	free(client->runs);
 	free(client);
 }
@@ -408,6 +408,7 @@ static void on_connection(void *data, int what)
 		return;
 	if (rf_peer_check(fd, &watcher->peer, &pid, &err) < 0 || admit(watcher, &fd, pid, &err) < 0)
 		rf_wire_lose(fd, 0, &err, &ignored);
+	rf_wire_close(&fd); /* unless it was admitted */
 }
 
 /* ------------------------------------------------------------- time passes */

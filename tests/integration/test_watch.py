@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from helpers import eventually
+from helpers import LINGERING, eventually
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from watchers import IS_ROOT, Post  # noqa: E402
@@ -191,6 +191,15 @@ def test_a_client_that_may_be_in_a_sandbox_is_not_heard(post):
     done = post.run("run", "--audit", "required", "--", "true", wrap=["setpriv", "--no-new-privs", "--"])
     assert done.returncode == 126 and "no_new_privs" in done.stderr
     assert post.events("--kind", "run") == []
+
+
+@pytest.mark.parametrize("wrap", [[], ["setpriv", "--no-new-privs", "--"]], ids=["heard", "not heard"])
+def test_a_socket_that_lingers_keeps_nobody_waiting(wrap, post):
+    """It lies unread in the connection when that is closed."""
+    post.stand()
+    said = post.python(LINGERING + "print(answer_after(*[message(99)] * 3))", wrap=wrap)
+    assert float(said) < 4
+    assert post.run("run", "--audit", "required", "--", "true").returncode == 0
 
 
 # --- ends and beginnings ---
