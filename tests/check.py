@@ -5,7 +5,8 @@ Boxes are tested at full priority: suites whose tests mostly wait file by file, 
 there are processors, and suites that measure one after another.  What only computes (another
 build, analysis) goes on beside them, at the lowest priority, and has what they leave.  Each
 suite prints a line when it has ended.  Two languages are understood, TAP (unit tests, corpus replays,
-lint) and JUnit's XML (pytest).  Logs lie in build/check/.  The last line is always "N passed, N failed,
+lint) and JUnit's XML (pytest).  Logs lie in build/check/.  A few failed tests of boxes get a second look,
+alone on a quiet machine; what passes then is told as unsteady.  The last line is always "N passed, N failed,
 N skipped", and the exit code is 1 when anything failed or nothing ran.
 """
 import collections
@@ -31,7 +32,8 @@ SUITE_TIMEOUT_S = 1800
 IN_RESERVE = ["nice", "-n", "19"]  # before a command that is to have what others leave
 PROGRAM_TIMEOUT_S = 300
 
-# One tested promise.  `verdict` is "passed", "failed" or "skipped"; `story` is why.
+# One tested promise.  `verdict` is "passed", "failed", "skipped" or, for what failed at first and passed when
+# it had the machine for itself, "unsteady"; `story` is why.
 Case = collections.namedtuple("Case", "name verdict story")
 RUNNING = set()  # commands, each the head of a process group
 
@@ -232,6 +234,33 @@ def file_by_file(folder):
     return [case for cases in found for case in cases]
 
 
+# --- a second look ---
+
+SECOND_LOOKS = 3  # more failures than this are no accident
+NO_ACCIDENT = "the deed was done"  # says an attack that came through: once is enough
+
+
+def second_look(results):
+    """Tests of boxes share a machine with a build, and a few are about time: those that failed run once more, alone.
+
+    What passes then is unsteady: it does not fail the check, but is told at its end, with how it failed.
+    """
+    failed = [(title, case) for title, case in results if case.verdict == "failed"]
+    if not failed or len(failed) > SECOND_LOOKS:
+        return results
+    return [(title, look_again(title, case)) for title, case in results]
+
+
+def look_again(title, case):
+    test = re.fullmatch(r"(?:tests\.)?(\w+)\.(test_\w+): (test_.*)", case.name)
+    if case.verdict != "failed" or not test or NO_ACCIDENT in case.story:
+        return case
+    code, _ = run([PYTHON, "-m", "pytest", "-q", f"tests/{test[1]}/{test[2]}.py::{test[3]}"], f"second/{test[2]}",
+                  PROGRAM_TIMEOUT_S, {"PYTHONDONTWRITEBYTECODE": "1"})
+    print(f"second look at {title}: {case.name}: {'failed' if code else 'passed'}", flush=True)
+    return case if code else case._replace(verdict="unsteady")
+
+
 # --- what is left behind ---
 
 def left_processes():
@@ -372,18 +401,20 @@ def main():
         else:
             results.append(("boxes", Case("tests of boxes", "skipped", "no python3-pytest on this machine")))
         results += beside.result()
+    results = second_look(results)
     results += in_turn([("left behind", lambda: left_behind(before), "tests/check.py")])
 
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"\n{time.monotonic() - start:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time; "
           f"logs in {LOGS.relative_to(ROOT)}/")
-    for word in ("skipped", "failed"):
+    for word in ("skipped", "unsteady", "failed"):
         for title, case in results:
             if case.verdict == word:
                 reason = f": {case.story.strip()}" if word == "skipped" else ""
                 print(f"{word}  {title}: {case.name}{reason}")
     write_results(results)
     count = collections.Counter(case.verdict for _, case in results)
+    count["passed"] += count["unsteady"]
     print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] or not count["passed"] else 0
 
