@@ -410,7 +410,7 @@ def main():
     for word in ("skipped", "unsteady", "failed"):
         for title, case in results:
             if case.verdict == word:
-                reason = f": {case.story.strip()}" if word == "skipped" else ""
+                reason = "" if word == "failed" else f": {case.story.strip()}"
                 print(f"{word}  {title}: {case.name}{reason}")
     write_results(results)
     count = collections.Counter(case.verdict for _, case in results)
