@@ -26,6 +26,7 @@
 #include "jail/lesser.h"
 #include "jail/parts.h"
 #include "jail/pty.h"
+#include "jail/rank.h"
 #include "jail/record.h"
 #include "jail/rlimit.h"
 #include "jail/seccomp.h"
@@ -289,7 +290,7 @@ static void raise_walls(void *data)
 
 	/* Dead with the launcher, from the first moment on. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (rf_wall_raise_inside(&box, err) == 0 &&
+	if (rf_rank_lower(err) == 0 && rf_wall_raise_inside(&box, err) == 0 &&
 	    (!box.plan->has_terminal || rf_pty_open(&box, err) == 0) &&
 	    take_descriptors(&box, err) == 0 && rf_rlimit_files(&box, err) == 0 &&
 	    be_as_caller(&box, err) == 0) {

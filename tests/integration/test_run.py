@@ -323,6 +323,26 @@ def test_the_program_starts_with_no_signal_ignored_or_blocked(command, environme
     assert [line.split()[1] for line in done.stdout.splitlines()] == [b"0" * 16] * 2
 
 
+def test_a_box_has_no_real_time_turn_of_its_callers(command, environment, workdir):
+    words = command("run", "--", "sh", "-c", "chrt -p 0; ionice")
+    ahead = ["chrt", "-f", "10", "ionice", "-c", "1"]
+    if subprocess.run([*ahead, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to a real-time turn")
+    done = subprocess.run([*ahead, *words], cwd=workdir, env=environment, capture_output=True, timeout=20, check=False)
+    assert b"SCHED_OTHER" in done.stdout and b"realtime" not in done.stdout, done
+
+
+def test_a_box_is_as_idle_as_its_caller(command, environment, workdir):
+    words = command("run", "--", "sh", "-c", "chrt -p 0; ionice")
+    done = subprocess.run(["chrt", "-i", "0", "ionice", "-c", "3", *words], cwd=workdir, env=environment,
+                          capture_output=True, timeout=60, check=False)
+    assert b"SCHED_IDLE" in done.stdout and b"idle" in done.stdout.splitlines()[-1], done
+
+
+def test_a_box_is_the_first_to_go_when_memory_runs_out(run_box):
+    assert run_box("--", "cat", "/proc/self/oom_score_adj").out == b"1000\n"
+
+
 def test_arguments_that_are_not_utf8_arrive_byte_for_byte(run_box):
     odd = bytes(range(1, 256))
     assert run_box("--", "printf", "%s", odd, b"\xff\xfe").out == odd + b"\xff\xfe"
