@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/glyph.h"
 
 /* The eight colours of every terminal, as its user has set them: readable on light and on dark. */
 /* clang-format off */
@@ -93,35 +94,20 @@ const char *rf_style_end(struct rf_style style)
 }
 
 /*
- * Control characters: C0 with newline (a name must not forge a line of ours) but without tab, DEL,
- * and C1 in UTF-8 (C2 80 to C2 9F), which some terminals obey.  Gives how many bytes one takes, or 0.
+ * Puts text as a terminal may see it (a newline in a name must not forge a line of ours); gives how
+ * many columns it took.
  */
-static size_t control_len(const char *text)
-{
-	unsigned char c = (unsigned char)text[0], next = c ? (unsigned char)text[1] : 0;
-
-	if ((c < 0x20 && c != '\t') || c == 0x7f)
-		return 1;
-	return c == 0xc2 && next >= 0x80 && next <= 0x9f ? 2 : 0;
-}
-
-/* Puts text with its control characters shown; gives how many columns it took. */
 static int put_shown(const char *text, size_t length, struct rf_buf *out)
 {
-	const char *end = text + length;
+	struct rf_glyph glyph = { 0 };
 	int columns = 0;
 
-	while (text < end) {
-		size_t len = control_len(text);
-
-		if (len > 0) {
-			rf_buf_printf(out, "\\x%02x", (unsigned char)text[len - 1]);
-			columns += 4;
-			text += len;
-			continue;
-		}
-		columns += ((unsigned char)*text & 0xc0) != 0x80; /* UTF-8 goes on */
-		rf_buf_add(out, text++, 1);
+	for (size_t at = 0; at < length; columns += glyph.columns) {
+		if (text[at] == '\t') /* its width is the terminal's to know */
+			glyph = (struct rf_glyph){ .shown = "\t", .len = 1, .columns = 1 }, at++;
+		else
+			at += rf_glyph_next(&glyph, text + at, length - at);
+		rf_buf_add(out, glyph.shown, glyph.len);
 	}
 	return columns;
 }

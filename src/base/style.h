@@ -3,8 +3,8 @@
  *
  * Code says what words are (a heading, an error), never which colour; one function decides for a
  * descriptor, and the answer is a value that is handed down.  Text that is put through here can't
- * steer a terminal: control characters, which may come from file names or from a box, are
- * shown as escapes, with colour and without.
+ * steer a terminal: control characters, marks that turn the direction of a line and whatever else is not
+ * seen (glyph.h), which may come from file names or from a box, are shown as escapes, with colour and without.
  */
 #ifndef RF_BASE_STYLE_H
 #define RF_BASE_STYLE_H

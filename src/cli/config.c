@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/rune.h"
 #include "cli/home.h"
 #include "cli/own-file.h"
 #include "policy/arena.h"
@@ -22,7 +23,6 @@
 #include "policy/markup.h"
 #include "policy/near.h"
 #include "policy/policy.h"
-#include "policy/rune.h"
 
 struct reader {
 	struct rf_markup markup;

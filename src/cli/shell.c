@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "policy/rune.h"
+#include "base/rune.h"
 
 /* clang-format off */
 /* A shell reads no settings of the host: there are none inside, and none are looked for. */

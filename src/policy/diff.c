@@ -8,8 +8,8 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/rune.h"
 #include "policy/key.h"
-#include "policy/rune.h"
 #include "policy/words.h"
 
 /*

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/rune.h"
 #include "policy/key.h"
-#include "policy/rune.h"
 #include "policy/words.h"
 
 /* Paths, names and sizes: nothing in these letters can be mistaken for YAML. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/rune.h"
+#include "base/rune.h"
 
 /* The line and column of a byte, for problems that libyaml reports by offset only. */
 static void locate(const char *text, size_t len, size_t offset, int *line, int *column)

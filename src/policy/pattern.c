@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/rune.h"
+#include "base/rune.h"
 
 static const char special[] = "*?[\\";
 

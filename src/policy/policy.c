@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/rune.h"
 #include "policy/key.h"
-#include "policy/rune.h"
 #include "policy/value.h"
 
 struct rf_policy *rf_policy_new_empty(void)

@@ -15,10 +15,10 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/rune.h"
 #include "policy/files.h"
 #include "policy/key.h"
 #include "policy/markup.h"
-#include "policy/rune.h"
 #include "policy/value.h"
 
 /* A list in a section is as deep as it gets, far from where the stack or libyaml would suffer. */

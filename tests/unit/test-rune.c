@@ -1,9 +1,9 @@
-/* Characters of UTF-8 text: src/policy/rune.c. */
+/* Characters of UTF-8 text: src/base/rune.c. */
 #include <string.h>
 
 #include "base/fd.h"
 #include "harness.h"
-#include "policy/rune.h"
+#include "base/rune.h"
 
 RF_TEST(characters_are_taken_whole_or_not_at_all)
 {

@@ -91,7 +91,9 @@ RF_TEST(text_is_padded_by_columns_and_can_not_steer_a_terminal)
 		{ COLOURED,      RF_STYLE_QUIET,   "\r\b\x7f",        0, "\033[2m\\x0d\\x08\\x7f\033[0m" },
 		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "\xc2\x9b" "31m",  0, "\\x9b31m" },
 		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "\xc2\xa0",        2, "\xc2\xa0 " },
-		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "\xc2",            2, "\xc2 " },
+		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "\xc2",            6, "\\xc2  " },
+		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "\xe2\x80\xae",    8, "\\u202e  " },
+		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "\xe4\xb8\xad",    4, "\xe4\xb8\xad  " },
 		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "a\tb\n",          0, "a\tb\\x0a" },
 		{ RF_STYLE_NONE, RF_STYLE_PLAIN,   "\x1f",            6, "\\x1f  " },
 	};

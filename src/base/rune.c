@@ -1,5 +1,5 @@
 /* Characters of UTF-8 text: see rune.h. */
-#include "policy/rune.h"
+#include "base/rune.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  *
  * Refuses what UTF-8 refuses: overlong forms, surrogates, and anything above U+10FFFF.
  */
-#ifndef RF_POLICY_RUNE_H
-#define RF_POLICY_RUNE_H
+#ifndef RF_BASE_RUNE_H
+#define RF_BASE_RUNE_H
 
 #include <stddef.h>
 #include <stdint.h>
