@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -25,12 +23,12 @@
 #include "jail/janitor.h"
 #include "jail/record.h"
 #include "warden/warden.h"
+#include "wire/door.h"
 #include "wire/peer.h"
 
 #define OWNER_FD    3
 #define AHEAD       8
 #define AHEAD_MOST  256
-#define BACKLOG     128
 #define SOCKET_NAME "warden.sock"
 
 struct settings {
@@ -111,29 +109,12 @@ static int read_ceiling(int fd, struct rf_policy **ret_policy, struct rf_err *er
 /* Its socket, where no other warden of this user's has one: who stands holds the folder's lock. */
 static int listen_in(int run, struct rf_err *err)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	RF_AUTO_FD int fd = -1;
-	mode_t mask;
-	int code;
-
 	if (flock(run, LOCK_EX | LOCK_NB) < 0) {
 		rf_fail_say(err, -EBUSY, "a warden of this user's is there already");
 		return rf_fail_hint(err, "every `ringfort run` uses it; end it with SIGTERM to "
 					 "start another");
 	}
-	if (unlinkat(run, SOCKET_NAME, 0) < 0 && errno != ENOENT)
-		return rf_fail(err, -errno, "take an old " SOCKET_NAME " away");
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return rf_fail(err, -errno, "make a socket");
-	/* By its folder's descriptor: a path may be longer than an address. */
-	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SOCKET_NAME, run);
-	mask = umask(0177);
-	code = bind(fd, (const struct sockaddr *)&address, sizeof(address));
-	umask(mask);
-	if (code < 0 || listen(fd, BACKLOG) < 0)
-		return rf_fail(err, -errno, "listen on " SOCKET_NAME);
-	return rf_fd_take(&fd);
+	return rf_door_listen(run, SOCKET_NAME, err);
 }
 
 /* Holds nothing of who started it: no terminal, no directory, no stream; its words, where it stands. */

@@ -16,6 +16,7 @@
 #include "warden/lore.h"
 #include "warden/work.h"
 #include "warden/yard.h"
+#include "wire/door.h"
 #include "wire/peer.h"
 #include "wire/wire.h"
 
@@ -29,10 +30,7 @@ struct warden {
 	struct rf_lore *lore;
 	struct rf_work_self self;
 	struct rf_teller teller; /* to a watcher, where one stands */
-	struct rf_peer peer;     /* what we are, and who asks must be */
-	struct client *clients;
-	size_t client_count;
-	int spare; /* a descriptor that does nothing but be there */
+	struct rf_door door;     /* and who came through it */
 	struct rf_event *tend_timer;
 	struct rf_buf in, out; /* of one message at a time */
 	bool is_lesser;        /* this machine gives no full boxes */
@@ -40,69 +38,34 @@ struct warden {
 
 /* One connection, and at most one run on it. */
 struct client {
-	struct warden *warden;
-	struct client *next;
-	int fd;
-	struct rf_event *event;
-	pid_t pid; /* of who connected */
+	struct rf_door_visitor visitor;
 	struct rf_work *work;
 	bool is_owner; /* a private warden's: it ends with this one */
 	bool is_gone;
-	bool is_proven; /* root's: it is in no sandbox */
 };
+
+static struct warden *warden_of(const struct client *client)
+{
+	return client->visitor.door->host;
+}
 
 /* ------------------------------------------------------------- clients */
 
-static void on_message(void *data, int what);
-
-/* Takes the connection in `*fd`, if it can.  `pid`: who is at its other end. */
-static int admit(struct warden *warden, int *fd, pid_t pid, bool is_owner, struct rf_err *err)
-{
-	struct client *client;
-
-	if (warden->client_count >= CLIENTS_MAX)
-		return rf_fail_say(err, -EAGAIN, "more than %d connections", CLIENTS_MAX);
-	client = calloc(1, sizeof(*client));
-	if (!client)
-		return rf_fail(err, -ENOMEM, "a connection");
-	fcntl(*fd, F_SETFL, O_NONBLOCK);
-	*client = (struct client){ .warden = warden, .fd = *fd, .pid = pid, .is_owner = is_owner };
-	if (rf_loop_watch(warden->loop, *fd, RF_LOOP_READ, on_message, client, &client->event,
-			  err) < 0) {
-		free(client);
-		return err->code;
-	}
-	rf_fd_take(fd);
-	client->next = warden->clients;
-	warden->clients = client;
-	warden->client_count++;
-	return 0;
-}
-
 static void forget(struct client *client)
 {
-	struct warden *warden = client->warden;
-	struct client **at = &warden->clients;
-
-	while (*at != client)
-		at = &(*at)->next;
-	*at = client->next;
-	warden->client_count--;
 	if (client->is_owner) /* also one that was found gone when it was to be told something */
-		rf_loop_stop(warden->loop);
-	rf_event_cancel(client->event);
-	rf_wire_close(&client->fd);
-	free(client);
+		rf_loop_stop(warden_of(client)->loop);
+	rf_door_leave(&client->visitor);
 }
 
 /* A connection that ended takes its box along; it is forgotten when that is dead. */
 static void hang_up(struct client *client)
 {
 	if (client->is_owner)
-		rf_loop_stop(client->warden->loop);
+		rf_loop_stop(warden_of(client)->loop);
 	client->is_gone = true;
-	rf_event_cancel(client->event);
-	client->event = NULL;
+	rf_event_cancel(client->visitor.event);
+	client->visitor.event = NULL;
 	if (client->work)
 		rf_life_end(&client->work->life);
 	else
@@ -184,13 +147,13 @@ static void record_end(struct warden *warden, const struct rf_work *work)
 
 static void send_ended(struct client *client, const struct rf_result *result, uint64_t id)
 {
-	struct rf_buf *out = &client->warden->out;
+	struct rf_buf *out = &warden_of(client)->out;
 	struct rf_err err;
 
 	rf_buf_clear(out);
 	rf_result_pack(result, out);
-	if (out->has_failed ||
-	    rf_wire_send(client->fd, RF_WIRE_ENDED, id, out->data, out->len, NULL, 0, &err) < 0)
+	if (out->has_failed || rf_wire_send(client->visitor.fd, RF_WIRE_ENDED, id, out->data,
+					    out->len, NULL, 0, &err) < 0)
 		client->is_gone = true; /* it does not read, or is no longer there */
 }
 
@@ -198,7 +161,7 @@ static void send_ended(struct client *client, const struct rf_result *result, ui
 static void on_over(void *data)
 {
 	struct client *client = data;
-	struct warden *warden = client->warden;
+	struct warden *warden = warden_of(client);
 	struct rf_work *work = client->work;
 
 	if (!work->is_over)
@@ -220,17 +183,17 @@ static int send_started(struct client *client, const struct rf_work *work, struc
 	struct rf_wire_started started = { .pid = (uint32_t)work->life.box.pid };
 
 	memcpy(started.id, work->life.box.id, sizeof(work->life.box.id));
-	return rf_wire_send(client->fd, RF_WIRE_STARTED, work->id, &started, sizeof(started), NULL,
-			    0, err);
+	return rf_wire_send(client->visitor.fd, RF_WIRE_STARTED, work->id, &started,
+			    sizeof(started), NULL, 0, err);
 }
 
 static int run(struct client *client, struct rf_wire_message *message,
 	       const struct rf_errand *errand, struct rf_err *err)
 {
-	struct warden *warden = client->warden;
+	struct warden *warden = warden_of(client);
 	struct rf_work_order order = {
 		.errand = errand,
-		.client = client->pid,
+		.client = client->visitor.pid,
 		.init_path = warden->options->init_path,
 		.on_ready = on_ready,
 		.data = warden,
@@ -261,47 +224,35 @@ static int serve_hello(struct client *client, struct rf_wire_message *message, s
 		.version = RF_VERSION,
 		.pid = (uint32_t)getpid(),
 		.uid = (uint32_t)geteuid(),
-		.is_lesser = client->warden->is_lesser,
+		.is_lesser = warden_of(client)->is_lesser,
 	};
 
-	return rf_wire_send(client->fd, RF_WIRE_WELCOME, message->id, &welcome, sizeof(welcome),
-			    NULL, 0, err);
+	return rf_wire_send(client->visitor.fd, RF_WIRE_WELCOME, message->id, &welcome,
+			    sizeof(welcome), NULL, 0, err);
 }
 
 static int serve_prove(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
-	if (!rf_peer_is_proof(message->fds[0]))
-		return rf_fail_say(err, -EINVAL, "PROVE: that is nothing of this warden's");
-	client->is_proven = true;
-	return 0;
-}
-
-/* Root's clients could be in a Landlock domain that nothing shows: see wire/peer.h. */
-static int demand_proof(const struct client *client, struct rf_err *err)
-{
-	if (client->is_proven || client->warden->options->listener < 0 || geteuid() != 0)
-		return 0;
-	rf_fail_say(err, -EXDEV, "who can't look at the warden may be in a sandbox");
-	return rf_fail_hint(err, "run it with --no-warden");
+	return rf_door_take_proof(&client->visitor, message->fds[0], err);
 }
 
 static int serve_join(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
-	const struct warden *warden = client->warden;
+	struct rf_door *door = client->visitor.door;
 	int fd = message->fds[0], domain = 0, type = 0;
 	socklen_t len = sizeof(int);
-	pid_t pid = client->pid;
+	pid_t pid = client->visitor.pid;
 
-	if (demand_proof(client, err) < 0)
+	if (rf_door_demand(&client->visitor, err) < 0)
 		return err->code;
 	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || domain != AF_UNIX ||
 	    type != SOCK_SEQPACKET)
 		return rf_fail_say(err, -EINVAL, "JOIN: not a socket of packets");
 	/* Who is at its other end is not who brought it, and must be what we are as well. */
-	if (warden->options->listener >= 0 && rf_peer_check(fd, &warden->peer, &pid, err) < 0)
+	if (door->listener >= 0 && rf_door_look(door, fd, &pid, err) < 0)
 		return err->code;
-	return admit(client->warden, &message->fds[0], pid, false, err);
+	return rf_door_admit(door, &message->fds[0], pid, NULL, err);
 }
 
 static int serve_run(struct client *client, struct rf_wire_message *message, struct rf_err *err)
@@ -311,9 +262,9 @@ static int serve_run(struct client *client, struct rf_wire_message *message, str
 
 	if (client->work)
 		return rf_fail_say(err, -EBUSY, "RUN: this connection has a run already");
-	if (!rf_peer_is_alive(client->fd))
+	if (!rf_peer_is_alive(client->visitor.fd))
 		return rf_fail_say(err, -ESRCH, "RUN: who connected is gone");
-	if (demand_proof(client, err) < 0)
+	if (rf_door_demand(&client->visitor, err) < 0)
 		return err->code;
 	if (rf_errand_unpack(message->body, message->len, &errand, err) < 0)
 		return err->code;
@@ -369,67 +320,31 @@ static void on_message(void *data, int what)
 	struct client *client = data;
 	struct rf_err err = RF_ERR_INIT, ignored;
 	RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
-	int got = rf_wire_receive(client->fd, RF_WIRE_CLIENT, &client->warden->in, &message, &err);
+	int got = rf_wire_receive(client->visitor.fd, RF_WIRE_CLIENT, &warden_of(client)->in,
+				  &message, &err);
 
 	(void)what;
 	if (got == -EAGAIN)
 		return;
 	if (got < 0 && got != -ECONNRESET)
-		rf_wire_refuse(client->fd, 0, &err, &ignored);
+		rf_wire_refuse(client->visitor.fd, 0, &err, &ignored);
 	if (got <= 0) {
 		hang_up(client);
 		return;
 	}
 	if (serve[message.type](client, &message, &err) < 0 &&
-	    rf_wire_refuse(client->fd, message.id, &err, &ignored) < 0)
+	    rf_wire_refuse(client->visitor.fd, message.id, &err, &ignored) < 0)
 		hang_up(client);
 }
 
-static int accept_one(const struct warden *warden)
-{
-	struct sockaddr_storage who; /* nobody: its socket has no name */
-	socklen_t len = sizeof(who);
-
-	return accept4(warden->options->listener, (struct sockaddr *)&who, &len, SOCK_CLOEXEC);
-}
-
-/* Without a descriptor for it, who waits would be reported again and again: the spare one is for that. */
-static void turn_away(struct warden *warden)
-{
-	struct rf_err err = RF_ERR_INIT, ignored;
-	int fd;
-
-	if (errno != EMFILE && errno != ENFILE)
-		return;
-	rf_fd_done(&warden->spare);
-	fd = accept_one(warden);
-	if (fd >= 0) {
-		rf_fail_say(&err, -EMFILE, "the warden has no more room for descriptors");
-		rf_fail_hint(&err,
-			     "start it with a higher `ulimit -n`, or run it with --no-warden");
-		rf_wire_refuse(fd, 0, &err, &ignored);
-		close(fd);
-	}
-	warden->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
-static void on_connection(void *data, int what)
-{
-	struct warden *warden = data;
-	struct rf_err err = RF_ERR_INIT, ignored;
-	RF_AUTO_FD int fd = accept_one(warden);
-	pid_t pid;
-
-	(void)what;
-	if (fd < 0) {
-		turn_away(warden);
-		return;
-	}
-	if (rf_peer_check(fd, &warden->peer, &pid, &err) < 0 ||
-	    admit(warden, &fd, pid, false, &err) < 0)
-		rf_wire_refuse(fd, 0, &err, &ignored);
-	rf_wire_close(&fd); /* unless it was admitted */
-}
+static const struct rf_door_rules rules = {
+	.who = "warden",
+	.instead = "run it with --no-warden, or start a warden where the client is",
+	.most = CLIENTS_MAX,
+	.size = sizeof(struct client),
+	.on_message = on_message,
+	.refuse = rf_wire_refuse,
+};
 
 /* A private warden was started by its owner, and is what that is. */
 static int admit_owner(struct warden *warden, struct rf_err *err)
@@ -437,10 +352,14 @@ static int admit_owner(struct warden *warden, struct rf_err *err)
 	int fd = warden->options->owner;
 	struct ucred owner = { 0 };
 	socklen_t len = sizeof(owner);
+	struct rf_door_visitor *visitor;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &len) < 0)
 		return rf_fail(err, -errno, "know the owner");
-	return admit(warden, &fd, owner.pid, true, err);
+	if (rf_door_admit(&warden->door, &fd, owner.pid, &visitor, err) < 0)
+		return err->code;
+	((struct client *)visitor)->is_owner = true;
+	return 0;
 }
 
 /* ------------------------------------------------------------- the yard */
@@ -477,7 +396,6 @@ static void allow_many_files(const struct rf_work_self *self)
 static int start(struct warden *warden, struct rf_err *err)
 {
 	const struct rf_warden_options *options = warden->options;
-	struct rf_event *event;
 	struct rf_err why = RF_ERR_INIT;
 	sigset_t ends;
 
@@ -491,48 +409,38 @@ static int start(struct warden *warden, struct rf_err *err)
 	signal(SIGCHLD, SIG_DFL);
 	rf_work_note_self(&warden->self);
 	allow_many_files(&warden->self);
-	if (rf_peer_note_self(&warden->peer, err) < 0)
-		return err->code;
 	warden->is_lesser = rf_lesser_try_full(&why) < 0;
 	if (rf_loop_new(&warden->loop, err) < 0 ||
 	    rf_loop_signals(warden->loop, &ends, on_signal, warden, err) < 0 ||
 	    rf_lore_new(options->ceiling, &warden->lore, err) < 0 ||
 	    rf_yard_new(options->init_path, options->ahead, &warden->yard, err) < 0 ||
 	    rf_loop_timer(warden->loop, rf_loop_now() + TEND_EVERY, on_tend, warden,
-			  &warden->tend_timer, err) < 0)
+			  &warden->tend_timer, err) < 0 ||
+	    rf_door_open(&warden->door, warden->loop, options->listener, err) < 0)
 		return err->code;
-	if (options->owner >= 0 && admit_owner(warden, err) < 0)
-		return err->code;
-	if (options->listener >= 0)
-		return rf_loop_watch(warden->loop, options->listener, RF_LOOP_READ, on_connection,
-				     warden, &event, err);
-	return 0;
+	return options->owner >= 0 ? admit_owner(warden, err) : 0;
 }
 
 /* Ends all connections and what runs on them. */
 static void dismiss(struct warden *warden)
 {
-	struct client *next;
+	for (struct rf_door_visitor *at = warden->door.visitors; at; at = at->next) {
+		struct client *client = (struct client *)at;
 
-	for (struct client *client = warden->clients; client; client = next) {
-		next = client->next;
 		if (client->work) {
 			record_end(warden, client->work);
 			rf_work_done(client->work, warden->yard);
 		}
-		rf_event_cancel(client->event);
-		rf_fd_done(&client->fd);
-		free(client);
 	}
-	warden->clients = NULL;
+	rf_door_done(&warden->door);
 }
 
 int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 {
-	struct warden warden = { .options = options, .spare = -1 };
+	struct warden warden = { .options = options };
 	int code;
 
-	warden.spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	rf_door_init(&warden.door, &rules, &warden);
 	rf_teller_init(&warden.teller);
 	rf_buf_init(&warden.in, RF_WIRE_ROOM);
 	rf_buf_init(&warden.out, RF_WIRE_BODY);
@@ -540,7 +448,6 @@ int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 	if (code == 0)
 		code = rf_loop_run(warden.loop, err);
 	dismiss(&warden);
-	rf_fd_done(&warden.spare);
 	rf_yard_free(warden.yard);
 	rf_lore_free(warden.lore);
 	rf_loop_free(warden.loop);

@@ -7,14 +7,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
+#include <sys/syscall.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -26,10 +26,10 @@
 #include "base/statedir.h"
 #include "watch/keeper.h"
 #include "watch/watcher.h"
+#include "wire/door.h"
 
 #define EXIT_NONE   1 /* --status: none stands */
 #define EXIT_FAILED 125
-#define BACKLOG     128
 #define LOCK_NAME   "watch.lock"
 #define OOM_SCORE   "-900" /* the last of ours that a machine without memory may kill */
 #define KEEP_MOST   (1ull << 50)
@@ -187,27 +187,17 @@ static int take_lock(int run, struct rf_err *err)
 	return rf_fd_take(&fd);
 }
 
-static int listen_in(int run, struct rf_err *err)
+/*
+ * Root's clients open its memory to prove themselves (wire/peer.h), which takes CAP_SYS_PTRACE of a process that is not
+ * dumpable.  They have what we have: where that lacks, as in many containers, we stay as root's processes are.
+ */
+static bool can_be_hidden(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	RF_AUTO_FD int fd = -1;
-	mode_t mask;
-	int code;
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2] = { 0 };
 
-	if (unlinkat(run, RF_TELLER_SOCKET, 0) < 0 && errno != ENOENT)
-		return rf_fail(err, -errno, "take an old " RF_TELLER_SOCKET " away");
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return rf_fail(err, -errno, "make a socket");
-	/* By its folder's descriptor: a path may be longer than an address. */
-	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" RF_TELLER_SOCKET,
-		 run);
-	mask = umask(0177);
-	code = bind(fd, (const struct sockaddr *)&address, sizeof(address));
-	umask(mask);
-	if (code < 0 || listen(fd, BACKLOG) < 0)
-		return rf_fail(err, -errno, "listen on " RF_TELLER_SOCKET);
-	return rf_fd_take(&fd);
+	return geteuid() != 0 ||
+	       (syscall(SYS_capget, &head, sets) == 0 && sets[0].effective & 1u << CAP_SYS_PTRACE);
 }
 
 /* Holds nothing of who started it, can't be traced or dumped, and is the last to be killed for memory. */
@@ -220,7 +210,7 @@ static int settle(struct rf_err *err)
 	if (chdir("/") < 0)
 		return rf_fail(err, -errno, "leave the working directory");
 	rf_fd_write_text(AT_FDCWD, "/proc/self/oom_score_adj", OOM_SCORE); /* root's right alone */
-	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+	if (can_be_hidden() && prctl(PR_SET_DUMPABLE, 0) < 0)
 		return rf_fail(err, -errno, "keep others out of its memory");
 	umask(077);
 	openlog("ringfort-watch", LOG_PID, LOG_AUTHPRIV);
@@ -250,7 +240,7 @@ static int serve(struct settings *settings, struct rf_err *err)
 	counted = rf_statedir_open_in(RF_KEEPER_FOLDER, true);
 	if (counted < 0)
 		return rf_fail(err, counted, "open the folder of breakers and budgets");
-	listener = listen_in(run, err);
+	listener = rf_door_listen(run, RF_TELLER_SOCKET, err);
 	if (listener < 0 || settle(err) < 0 || rf_keeper_new(counted, &keeper, err) < 0)
 		return err->code;
 	options->listener = listener;

@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "watch/disk.h"
-#include "wire/peer.h"
+#include "wire/door.h"
 #include "wire/wire.h"
 
 #define CLIENTS_MAX  1024
@@ -31,12 +31,9 @@ struct rf_watcher {
 	struct rf_loop *loop;
 	struct rf_store *store;
 	struct rf_disk *disk;
-	struct rf_peer peer; /* what we are, and who tells must be */
-	struct client *clients;
-	size_t client_count;
+	struct rf_door door;     /* and who came through it */
 	struct rf_buf in, clean; /* one message, one event */
 	struct rf_event *sync_timer, *sign_timer;
-	int spare; /* a descriptor that does nothing but be there */
 	bool is_dirty;
 	uint64_t kept, lost, synced_ns; /* events; and when the disk was last asked */
 	int64_t clock_ms;               /* the clock, less the time since the machine is up */
@@ -45,14 +42,15 @@ struct rf_watcher {
 
 /* One connection. */
 struct client {
-	struct rf_watcher *watcher;
-	struct client *next;
-	int fd;
-	struct rf_event *event;
-	pid_t pid;
+	struct rf_door_visitor visitor;
 	char (*runs)[33]; /* boxes whose start it told of, and not their end */
 	size_t run_count, run_room;
 };
+
+static struct rf_watcher *watcher_of(const struct client *client)
+{
+	return client->visitor.door->host;
+}
 
 /* ------------------------------------------------------------- keeping */
 
@@ -141,7 +139,7 @@ static void end_run(struct client *client, const struct rf_audit_event *event)
 /* Tells of runs whose launcher is gone, in its place. */
 static void miss_runs(struct client *client)
 {
-	struct rf_watcher *watcher = client->watcher;
+	struct rf_watcher *watcher = watcher_of(client);
 	struct rf_err err = RF_ERR_INIT;
 
 	for (size_t i = 0; i < client->run_count; i++) {
@@ -160,31 +158,18 @@ static void miss_runs(struct client *client)
 
 /* ------------------------------------------------------------- clients */
 
-static void release(struct client *client)
-{
-	rf_event_cancel(client->event);
-	rf_wire_close(&client->fd);
-	free(client->runs);
-	free(client);
-}
-
 static void forget(struct client *client)
 {
-	struct client **at = &client->watcher->clients;
-
-	while (*at != client)
-		at = &(*at)->next;
-	*at = client->next;
-	client->watcher->client_count--;
 	miss_runs(client);
-	release(client);
+	free(client->runs);
+	rf_door_leave(&client->visitor);
 }
 
 /* Adds one event, as it may be kept: read, with who tells it as its user, and without secrets. */
 static int add_event(struct client *client, const void *data, size_t len, uint64_t *ret_seq,
 		     struct rf_err *err)
 {
-	struct rf_watcher *watcher = client->watcher;
+	struct rf_watcher *watcher = watcher_of(client);
 	struct rf_audit_event event;
 
 	if (rf_audit_event_decode(data, len, &event, err) < 0)
@@ -227,7 +212,7 @@ static int each_event(const struct rf_wire_message *message,
 static int follow_event(struct client *client, const void *data, size_t len, uint64_t *seq,
 			struct rf_err *err)
 {
-	const struct rf_watcher_guest *guest = client->watcher->guest;
+	const struct rf_watcher_guest *guest = watcher_of(client)->guest;
 	struct rf_audit_event event;
 
 	(void)seq;
@@ -240,7 +225,7 @@ static int follow_event(struct client *client, const void *data, size_t len, uin
 	else if (event.kind == RF_AUDIT_RUN_ENDED)
 		end_run(client, &event);
 	if (guest && guest->on_event)
-		guest->on_event(guest->data, client->watcher, &event);
+		guest->on_event(guest->data, watcher_of(client), &event);
 	return 0;
 }
 
@@ -248,11 +233,13 @@ static int follow_event(struct client *client, const void *data, size_t len, uin
 static int serve_tell(struct client *client, const struct rf_wire_message *message,
 		      struct rf_err *err)
 {
-	struct rf_watcher *watcher = client->watcher;
+	struct rf_watcher *watcher = watcher_of(client);
 	struct rf_err ignored = RF_ERR_INIT;
 	uint64_t seq = 0;
 	size_t count = 0, again = 0;
 
+	if (rf_door_demand(&client->visitor, err) < 0)
+		return err->code;
 	if (each_event(message, add_event, client, &seq, &count, err) < 0) {
 		watcher->lost += count + 1;
 		rf_store_forget(watcher->store);
@@ -263,8 +250,8 @@ static int serve_tell(struct client *client, const struct rf_wire_message *messa
 		return err->code;
 	}
 	watcher->kept += count;
-	if (rf_wire_send(client->fd, RF_WIRE_KEPT, message->id, &seq, sizeof(seq), NULL, 0, err) <
-	    0)
+	if (rf_wire_send(client->visitor.fd, RF_WIRE_KEPT, message->id, &seq, sizeof(seq), NULL, 0,
+			 err) < 0)
 		return -EPIPE; /* it does not read */
 	each_event(message, follow_event, client, &seq, &again, &ignored);
 	return 0;
@@ -284,7 +271,7 @@ static void tell_status(const struct rf_watcher *watcher, struct rf_buf *out)
 	rf_json_int(&json, "last_record", (int64_t)rf_store_seq(watcher->store));
 	rf_json_int(&json, "kept", (int64_t)watcher->kept);
 	rf_json_int(&json, "refused", (int64_t)watcher->lost);
-	rf_json_int(&json, "clients", (int64_t)watcher->client_count);
+	rf_json_int(&json, "clients", (int64_t)watcher->door.count);
 	rf_json_bool(&json, "unsynced", watcher->is_dirty);
 	rf_json_close_object(&json);
 	rf_buf_puts(out, "\n");
@@ -293,7 +280,7 @@ static void tell_status(const struct rf_watcher *watcher, struct rf_buf *out)
 static int serve_ask(struct client *client, const struct rf_wire_message *message,
 		     struct rf_err *err)
 {
-	struct rf_watcher *watcher = client->watcher;
+	struct rf_watcher *watcher = watcher_of(client);
 	const struct rf_watcher_guest *guest = watcher->guest;
 	const char *words[WORDS_MAX] = { "" };
 	RF_AUTO_BUF struct rf_buf out;
@@ -301,6 +288,8 @@ static int serve_ask(struct client *client, const struct rf_wire_message *messag
 	int code = 0;
 
 	rf_buf_init(&out, (size_t)1 << 20);
+	if (rf_door_demand(&client->visitor, err) < 0)
+		return err->code;
 	if (message->body[message->len - 1] != '\0')
 		return rf_fail_say(err, -EBADMSG, "ASK without an end");
 	for (size_t at = 0; at < message->len && count < WORDS_MAX; count++) {
@@ -317,31 +306,49 @@ static int serve_ask(struct client *client, const struct rf_wire_message *messag
 		return rf_fail_say(err, -EINVAL, "the watcher does not know `%.40s`", words[0]);
 	if (code < 0)
 		return code;
-	code = rf_wire_send(client->fd, RF_WIRE_TOLD, message->id, out.data, out.len, NULL, 0, err);
+	code = rf_wire_send(client->visitor.fd, RF_WIRE_TOLD, message->id, out.data, out.len, NULL,
+			    0, err);
 	return code < 0 ? -EPIPE : 0;
 }
+
+/* Is not answered unless it is wrong. */
+static int serve_prove(struct client *client, const struct rf_wire_message *message,
+		       struct rf_err *err)
+{
+	return rf_door_take_proof(&client->visitor, message->fds[0], err);
+}
+
+/* All that can be said to a watcher. */
+/* clang-format off */
+static int (*const serve[RF_WIRE_COUNT])(struct client *client, const struct rf_wire_message *message,
+					 struct rf_err *err) = {
+	[RF_WIRE_PROVE] = serve_prove,
+	[RF_WIRE_TELL]  = serve_tell,
+	[RF_WIRE_ASK]   = serve_ask,
+};
+/* clang-format on */
 
 /* What can't be kept or answered is told so; bytes that are no message end the connection. */
 static void on_message(void *data, int what)
 {
 	struct client *client = data;
-	struct rf_watcher *watcher = client->watcher;
+	struct rf_watcher *watcher = watcher_of(client);
 
 	(void)what;
 	for (int i = 0; i < PACKETS; i++) {
 		RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
 		struct rf_err err = RF_ERR_INIT, ignored;
-		int got = rf_wire_receive(client->fd, RF_WIRE_TELLER, &watcher->in, &message, &err);
+		int got = rf_wire_receive(client->visitor.fd, RF_WIRE_TELLER, &watcher->in,
+					  &message, &err);
 
 		if (got == -EAGAIN)
 			return;
 		if (got < 0)
-			rf_wire_lose(client->fd, 0, &err, &ignored);
+			rf_wire_lose(client->visitor.fd, 0, &err, &ignored);
 		if (got > 0) {
-			got = message.type == RF_WIRE_TELL ? serve_tell(client, &message, &err)
-							   : serve_ask(client, &message, &err);
+			got = serve[message.type](client, &message, &err);
 			if (got < 0 && got != -EPIPE &&
-			    rf_wire_lose(client->fd, message.id, &err, &ignored) == 0)
+			    rf_wire_lose(client->visitor.fd, message.id, &err, &ignored) == 0)
 				got = 0;
 			if (got == 0)
 				continue;
@@ -351,65 +358,15 @@ static void on_message(void *data, int what)
 	}
 }
 
-static int admit(struct rf_watcher *watcher, int *fd, pid_t pid, struct rf_err *err)
-{
-	struct client *client;
-
-	if (watcher->client_count >= CLIENTS_MAX)
-		return rf_fail_say(err, -EAGAIN, "more than %d connections", CLIENTS_MAX);
-	client = calloc(1, sizeof(*client));
-	if (!client)
-		return rf_fail(err, -ENOMEM, "a connection");
-	fcntl(*fd, F_SETFL, O_NONBLOCK);
-	*client = (struct client){ .watcher = watcher, .fd = *fd, .pid = pid };
-	if (rf_loop_watch(watcher->loop, *fd, RF_LOOP_READ, on_message, client, &client->event,
-			  err) < 0) {
-		free(client);
-		return err->code;
-	}
-	rf_fd_take(fd);
-	client->next = watcher->clients;
-	watcher->clients = client;
-	watcher->client_count++;
-	return 0;
-}
-
-static int accept_next(const struct rf_watcher *watcher)
-{
-	struct sockaddr_storage who; /* nobody: its socket has no name */
-	socklen_t len = sizeof(who);
-
-	return accept4(watcher->options->listener, (struct sockaddr *)&who, &len, SOCK_CLOEXEC);
-}
-
-/* Without a descriptor for it, who waits would be reported again and again: the spare one is for that. */
-static int accept_one(struct rf_watcher *watcher)
-{
-	int fd = accept_next(watcher);
-
-	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
-		return fd;
-	rf_fd_done(&watcher->spare);
-	fd = accept_next(watcher);
-	rf_fd_done(&fd);
-	watcher->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return -1;
-}
-
-static void on_connection(void *data, int what)
-{
-	struct rf_watcher *watcher = data;
-	struct rf_err err = RF_ERR_INIT, ignored;
-	RF_AUTO_FD int fd = accept_one(watcher);
-	pid_t pid;
-
-	(void)what;
-	if (fd < 0)
-		return;
-	if (rf_peer_check(fd, &watcher->peer, &pid, &err) < 0 || admit(watcher, &fd, pid, &err) < 0)
-		rf_wire_lose(fd, 0, &err, &ignored);
-	rf_wire_close(&fd); /* unless it was admitted */
-}
+static const struct rf_door_rules rules = {
+	.who = "watcher",
+	.instead = "start a watcher where the client is",
+	.most = CLIENTS_MAX,
+	.size = sizeof(struct client),
+	.has_any_groups = true, /* its boxes are not ours */
+	.on_message = on_message,
+	.refuse = rf_wire_lose,
+};
 
 /* ------------------------------------------------------------- time passes */
 
@@ -486,7 +443,6 @@ static void on_signal(void *data, int signal)
 static int start(struct rf_watcher *watcher, struct rf_err *err)
 {
 	struct rf_store_options store = watcher->options->store;
-	struct rf_event *event;
 	sigset_t ends;
 
 	sigemptyset(&ends);
@@ -497,9 +453,6 @@ static int start(struct rf_watcher *watcher, struct rf_err *err)
 		return rf_fail(err, -errno, "hold signals");
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of a write, and no end */
-	if (rf_peer_note_self(&watcher->peer, err) < 0)
-		return err->code;
-	watcher->peer.has_any_groups = true; /* its boxes are not ours */
 	store.on_head = on_head;
 	store.data = watcher;
 	if (rf_disk_new(watcher->options->anchors, &watcher->disk, err) < 0 ||
@@ -510,8 +463,7 @@ static int start(struct rf_watcher *watcher, struct rf_err *err)
 			  &watcher->sync_timer, err) < 0 ||
 	    rf_loop_timer(watcher->loop, rf_loop_now() + RF_WATCHER_SIGN_MS * MS, on_sign, watcher,
 			  &watcher->sign_timer, err) < 0 ||
-	    rf_loop_watch(watcher->loop, watcher->options->listener, RF_LOOP_READ, on_connection,
-			  watcher, &event, err) < 0)
+	    rf_door_open(&watcher->door, watcher->loop, watcher->options->listener, err) < 0)
 		return err->code;
 	watcher->clock_ms = clock_ms();
 	note_self(watcher, RF_AUDIT_WATCH_STARTED, rf_store_found(watcher->store));
@@ -523,25 +475,24 @@ static int start(struct rf_watcher *watcher, struct rf_err *err)
 int rf_watcher_serve(const struct rf_watcher_options *options, const struct rf_watcher_guest *guest,
 		     struct rf_err *err)
 {
-	struct rf_watcher watcher = { .options = options, .guest = guest, .spare = -1 };
+	struct rf_watcher watcher = { .options = options, .guest = guest };
 	int code;
 
-	watcher.spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	rf_door_init(&watcher.door, &rules, &watcher);
 	rf_buf_init(&watcher.in, RF_WIRE_ROOM);
 	rf_buf_init(&watcher.clean, (size_t)2 * RF_AUDIT_EVENT_MAX);
 	code = start(&watcher, err);
 	if (code == 0)
 		code = rf_loop_run(watcher.loop, err);
-	for (struct client *client = watcher.clients, *next; client; client = next) {
-		next = client->next; /* its runs go on, and are told to the next watcher */
-		release(client);
-	}
+	for (struct rf_door_visitor *at = watcher.door.visitors; at; at = at->next)
+		free(((struct client *)at)
+			     ->runs); /* which go on, and are told to the next watcher */
+	rf_door_done(&watcher.door);
 	if (watcher.store) {
 		note_self(&watcher, RF_AUDIT_WATCH_ENDED, code < 0 ? err->msg : NULL);
 		rf_store_close(watcher.store, "the watcher ended");
 	}
 	rf_disk_free(watcher.disk);
-	rf_fd_done(&watcher.spare);
 	rf_loop_free(watcher.loop);
 	rf_buf_done(&watcher.in);
 	rf_buf_done(&watcher.clean);

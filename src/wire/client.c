@@ -49,18 +49,17 @@ static int check_socket(int run, const char *name, const char *who, struct rf_er
 	return 0;
 }
 
-/* Root shows a standing warden that it is in no sandbox (peer.h). */
-static int prove(int fd, int connection, struct rf_err *err)
+/* Root shows who listens that it is in no sandbox (peer.h). */
+static int prove(int fd, int connection, const char *who, struct rf_err *err)
 {
 	RF_AUTO_FD int proof = -1;
 
 	if (geteuid() != 0)
 		return 0;
 	proof = rf_peer_open_proof(connection);
-	if (proof < 0) {
-		rf_fail_say(err, -EXDEV, "this process can't look at the warden, as in a sandbox");
-		return rf_fail_hint(err, "run it with --no-warden");
-	}
+	if (proof < 0)
+		return rf_fail_say(err, -EXDEV,
+				   "this process can't look at the %s, as in a sandbox", who);
 	return rf_wire_send(fd, RF_WIRE_PROVE, 0, NULL, 0, &proof, 1, err);
 }
 
@@ -100,7 +99,7 @@ int rf_client_connect_to(const char *name, const char *who, int *ret_fd, pid_t *
 	while (code < 0 && errno == EINTR);
 	if (code < 0)
 		return rf_fail(err, -errno, "connect to the %s", who);
-	if (check_peer(fd, who, ret_pid, err) < 0)
+	if (check_peer(fd, who, ret_pid, err) < 0 || prove(fd, fd, who, err) < 0)
 		return err->code;
 	*ret_fd = rf_fd_take(&fd);
 	return 0;
@@ -108,14 +107,10 @@ int rf_client_connect_to(const char *name, const char *who, int *ret_fd, pid_t *
 
 int rf_client_connect(int *ret_fd, struct rf_err *err)
 {
-	RF_AUTO_FD int fd = -1;
 	pid_t pid;
+	int code = rf_client_connect_to(RF_CLIENT_SOCKET, "warden", ret_fd, &pid, err);
 
-	if (rf_client_connect_to(RF_CLIENT_SOCKET, "warden", &fd, &pid, err) < 0 ||
-	    prove(fd, fd, err) < 0)
-		return err->code;
-	*ret_fd = rf_fd_take(&fd);
-	return 0;
+	return code == -EXDEV ? rf_fail_hint(err, "run it with --no-warden") : code;
 }
 
 /* ------------------------------------------------------------- a warden of one's own */
@@ -251,7 +246,7 @@ int rf_client_join(int fd, int *ret_fd, struct rf_err *err)
 	/* A private one's connection is a pair of ours, and asks for no proof. */
 	if (code == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
 	    peer.pid != getpid())
-		code = prove(pair[0], fd, err);
+		code = prove(pair[0], fd, "warden", err);
 	if (code == 0)
 		*ret_fd = rf_fd_take(&pair[0]);
 	rf_fd_done(&pair[0]);

@@ -23,7 +23,10 @@
  */
 int rf_client_connect(int *ret_fd, struct rf_err *err);
 
-/* The same for another socket of the user's in $RUN: `name` is the file's, `who` what messages call its owner. */
+/*
+ * The same for another socket of the user's in $RUN: `name` is the file's, `who` what messages call its owner.  Root
+ * proves to it that it is in no sandbox; -EXDEV: it may be in one.
+ */
 int rf_client_connect_to(const char *name, const char *who, int *ret_fd, pid_t *ret_pid,
 			 struct rf_err *err);
 

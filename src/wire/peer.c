@@ -87,10 +87,9 @@ int rf_peer_note_self(struct rf_peer *ret_self, struct rf_err *err)
 	return proc < 0 ? rf_fail(err, -errno, "open /proc/self") : look_at(proc, ret_self, err);
 }
 
-static int differ(const char *what, struct rf_err *err)
+static int differ(const char *who, const char *what, struct rf_err *err)
 {
-	rf_fail_say(err, -EXDEV, "client and warden have different %s", what);
-	return rf_fail_hint(err, "run it with --no-warden, or start a warden where the client is");
+	return rf_fail_say(err, -EXDEV, "client and %s have different %s", who, what);
 }
 
 /* True if that line says anything but 0. */
@@ -105,28 +104,28 @@ static bool is_set(const struct rf_peer *peer, const char *name)
 	return true;
 }
 
-static int compare(const struct rf_peer *peer, const struct rf_peer *self, struct rf_err *err)
+static int compare(const struct rf_peer *peer, const struct rf_peer *self, const char *who,
+		   struct rf_err *err)
 {
 	char what[32];
 
 	for (int i = 0; i < RF_PEER_SPACES; i++)
 		if (peer->spaces[i] != self->spaces[i]) {
 			snprintf(what, sizeof(what), "%s namespaces", spaces[i]);
-			return differ(what, err);
+			return differ(who, what, err);
 		}
 	if (peer->root_dev != self->root_dev || peer->root_ino != self->root_ino)
-		return differ("root directories", err);
+		return differ(who, "root directories", err);
 	for (int i = 0; i < RF_PEER_LINES; i++)
 		if (strcmp(peer->lines[i], self->lines[i]) != 0)
-			return differ(lines[i].what, err);
+			return differ(who, lines[i].what, err);
 	if (!self->has_any_groups && strcmp(peer->groups, self->groups) != 0)
-		return differ("cgroups", err);
+		return differ(who, "cgroups", err);
 	/* Two filters are not one because there is one each; and who set this may have a domain, too. */
-	if (is_set(peer, "NoNewPrivs:") || is_set(peer, "Seccomp:")) {
-		rf_fail_say(err, -EXDEV,
-			    "who has no_new_privs or a system call filter may be in a sandbox");
-		return rf_fail_hint(err, "run it with --no-warden");
-	}
+	if (is_set(peer, "NoNewPrivs:") || is_set(peer, "Seccomp:"))
+		return rf_fail_say(
+			err, -EXDEV,
+			"who has no_new_privs or a system call filter may be in a sandbox");
 	return 0;
 }
 
@@ -140,7 +139,8 @@ bool rf_peer_is_alive(int connection)
 	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
 }
 
-int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, struct rf_err *err)
+int rf_peer_check(int connection, const struct rf_peer *self, const char *who, pid_t *ret_pid,
+		  struct rf_err *err)
 {
 	struct ucred cred = { 0 };
 	socklen_t len = sizeof(cred);
@@ -155,7 +155,7 @@ int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, st
 	proc = rf_fd_open(path, O_PATH | O_DIRECTORY);
 	if (proc < 0 || look_at(proc, &peer, err) < 0 || !rf_peer_is_alive(connection))
 		return rf_fail_say(err, -EACCES, "the other end can't be looked at");
-	if (compare(&peer, self, err) < 0)
+	if (compare(&peer, self, who, err) < 0)
 		return err->code;
 	*ret_pid = cred.pid;
 	return 0;
@@ -254,5 +254,5 @@ int rf_peer_compare(int connection, const struct rf_peer *self, struct rf_err *e
 	    getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
 	    note.pid != cred.pid || strncmp(note.version, RF_VERSION, sizeof(note.version)) != 0)
 		return rf_fail_say(err, -EXDEV, "the warden is another version");
-	return compare(&note.peer, self, err);
+	return compare(&note.peer, self, "warden", err);
 }

@@ -35,9 +35,10 @@ int rf_peer_note_self(struct rf_peer *ret_self, struct rf_err *err);
 
 /*
  * Looks at the other end; gives its pid.  Fails with -EACCES if it is another user's or can't be looked
- * at, and with -EXDEV if it is not what `self` is, saying in what.
+ * at, and with -EXDEV if it is not what `self` is, the `who` ("warden"), saying in what.
  */
-int rf_peer_check(int connection, const struct rf_peer *self, pid_t *ret_pid, struct rf_err *err);
+int rf_peer_check(int connection, const struct rf_peer *self, const char *who, pid_t *ret_pid,
+		  struct rf_err *err);
 
 /* False if the process that connected is gone: its number may be another's by now. */
 bool rf_peer_is_alive(int connection);
@@ -45,7 +46,7 @@ bool rf_peer_is_alive(int connection);
 /*
  * What /proc does not tell of a process is whether it is in a Landlock domain, and root can be in one without
  * no_new_privs.  Such a process can't look at one outside of its domain as ptrace(2) would.  So root's client
- * opens a file in /proc, of who listens behind its connection, that demands this, and passes it on; the warden sees that it is its own.
+ * opens a file in /proc, of who listens behind its connection, that demands this, and passes it on; the one that listens sees that it is its own.
  */
 int rf_peer_open_proof(int connection); /* a descriptor or a negative errno */
 bool rf_peer_is_proof(int fd);

@@ -23,30 +23,32 @@
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
 #endif
 
+#define FROM(side) (1u << RF_WIRE_##side)
+
 /* clang-format off */
 static const struct shape {
 	const char *name;
-	enum rf_wire_side from;
+	unsigned from;      /* sides that may send it */
 	size_t fds;         /* exactly */
 	size_t least, most; /* bytes of the body */
 } shapes[RF_WIRE_COUNT] = {
-	[RF_WIRE_HELLO]   = { "HELLO",   RF_WIRE_CLIENT, 0, 0, HELLO_MAX },
-	[RF_WIRE_JOIN]    = { "JOIN",    RF_WIRE_CLIENT, 1, 0, 0 },
-	[RF_WIRE_RUN]     = { "RUN",     RF_WIRE_CLIENT, 3, 1, RF_WIRE_BODY },
-	[RF_WIRE_SIGNAL]  = { "SIGNAL",  RF_WIRE_CLIENT, 0, sizeof(uint32_t), sizeof(uint32_t) },
-	[RF_WIRE_END]     = { "END",     RF_WIRE_CLIENT, 0, sizeof(uint32_t), sizeof(uint32_t) },
-	[RF_WIRE_WELCOME] = { "WELCOME", RF_WIRE_WARDEN, 0,
+	[RF_WIRE_HELLO]   = { "HELLO",   FROM(CLIENT), 0, 0, HELLO_MAX },
+	[RF_WIRE_JOIN]    = { "JOIN",    FROM(CLIENT), 1, 0, 0 },
+	[RF_WIRE_RUN]     = { "RUN",     FROM(CLIENT), 3, 1, RF_WIRE_BODY },
+	[RF_WIRE_SIGNAL]  = { "SIGNAL",  FROM(CLIENT), 0, sizeof(uint32_t), sizeof(uint32_t) },
+	[RF_WIRE_END]     = { "END",     FROM(CLIENT), 0, sizeof(uint32_t), sizeof(uint32_t) },
+	[RF_WIRE_WELCOME] = { "WELCOME", FROM(WARDEN), 0,
 			      sizeof(struct rf_wire_welcome), sizeof(struct rf_wire_welcome) },
-	[RF_WIRE_STARTED] = { "STARTED", RF_WIRE_WARDEN, 0,
+	[RF_WIRE_STARTED] = { "STARTED", FROM(WARDEN), 0,
 			      sizeof(struct rf_wire_started), sizeof(struct rf_wire_started) },
-	[RF_WIRE_ENDED]   = { "ENDED",   RF_WIRE_WARDEN, 0, 1, RESULT_MAX },
-	[RF_WIRE_REFUSED] = { "REFUSED", RF_WIRE_WARDEN, 0, 1, ERROR_MAX },
-	[RF_WIRE_TELL]    = { "TELL",    RF_WIRE_TELLER, 0, 1, SHORT },
-	[RF_WIRE_ASK]     = { "ASK",     RF_WIRE_TELLER, 0, 1, QUESTION_MAX },
-	[RF_WIRE_KEPT]    = { "KEPT",    RF_WIRE_WATCHER, 0, sizeof(uint64_t), sizeof(uint64_t) },
-	[RF_WIRE_TOLD]    = { "TOLD",    RF_WIRE_WATCHER, 0, 0, RESULT_MAX },
-	[RF_WIRE_LOST]    = { "LOST",    RF_WIRE_WATCHER, 0, 1, ERROR_MAX },
-	[RF_WIRE_PROVE]   = { "PROVE",   RF_WIRE_CLIENT, 1, 0, 0 },
+	[RF_WIRE_ENDED]   = { "ENDED",   FROM(WARDEN), 0, 1, RESULT_MAX },
+	[RF_WIRE_REFUSED] = { "REFUSED", FROM(WARDEN), 0, 1, ERROR_MAX },
+	[RF_WIRE_TELL]    = { "TELL",    FROM(TELLER), 0, 1, SHORT },
+	[RF_WIRE_ASK]     = { "ASK",     FROM(TELLER), 0, 1, QUESTION_MAX },
+	[RF_WIRE_KEPT]    = { "KEPT",    FROM(WATCHER), 0, sizeof(uint64_t), sizeof(uint64_t) },
+	[RF_WIRE_TOLD]    = { "TOLD",    FROM(WATCHER), 0, 0, RESULT_MAX },
+	[RF_WIRE_LOST]    = { "LOST",    FROM(WATCHER), 0, 1, ERROR_MAX },
+	[RF_WIRE_PROVE]   = { "PROVE",   FROM(CLIENT) | FROM(TELLER), 1, 0, 0 },
 };
 /* clang-format on */
 
@@ -256,7 +258,7 @@ static int check(enum rf_wire_side from, struct rf_buf *buf, struct rf_wire_mess
 					 "restart what is older");
 	}
 	shape = shape_of(head.type);
-	if (!shape || shape->from != from)
+	if (!shape || !(shape->from & 1u << from))
 		return rf_fail_say(err, -EBADMSG, "a message of type %u (%s) from the %s",
 				   head.type, rf_wire_name(head.type), sides[from]);
 	if (head.length < shape->least || head.length > shape->most)

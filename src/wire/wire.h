@@ -44,7 +44,7 @@ enum rf_wire_type {
 	RF_WIRE_STARTED, /* struct rf_wire_started: the program runs */
 	RF_WIRE_ENDED,   /* a packed result: it is over, and nothing of the box runs any more */
 	RF_WIRE_REFUSED, /* a packed error: there will be no run */
-	/* From the client again: */
+	/* From the client again, and from who tells a watcher: */
 	RF_WIRE_PROVE, /* something that only who is in no sandbox can open: see peer.h */
 	/* From who tells a watcher: */
 	RF_WIRE_TELL, /* events, each a u32 of its length and its bytes (audit/event.h) */

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from helpers import LINGERING, eventually, left_cgroups, processes_with
+from helpers import CONFINED, IN_A_DOMAIN, LINGERING, eventually, left_cgroups, processes_with
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from wardens import IS_ROOT, USER_ID, Warden, become, receive  # noqa: E402
@@ -400,26 +400,6 @@ def test_root_is_refused_by_another_users_warden(shared, as_who):
     kind = receive(sock)
     assert kind is None or kind[0] == 9
     sock.close()
-
-
-# Root enters a Landlock domain without no_new_privs, so that nothing in /proc shows it.
-IN_A_DOMAIN = """
-import ctypes, os, sys
-libc = ctypes.CDLL(None, use_errno=True)
-if os.geteuid() != 0:
-    libc.prctl(38, 1, 0, 0, 0)
-rights = ctypes.c_uint64(1 << 6)  # making character devices is all that it takes away
-ruleset = libc.syscall(444, ctypes.byref(rights), 8, 0)
-assert ruleset >= 0 and libc.syscall(446, ruleset, 0) == 0, os.strerror(ctypes.get_errno())
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
-
-CONFINED = {
-    "a Landlock domain": ["/usr/bin/python3", "-c", IN_A_DOMAIN],
-    "no_new_privs": ["setpriv", "--no-new-privs", "--"],
-    "a mount namespace of its own": ["unshare", "--map-root-user", "--user", "--mount"],
-    "a network namespace of its own": ["unshare", "--map-root-user", "--user", "--net"],
-}
 
 
 @pytest.mark.parametrize("wrap", CONFINED.values(), ids=CONFINED)

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from helpers import LINGERING, eventually
+from helpers import CONFINED, IN_A_DOMAIN, LINGERING, eventually
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from watchers import IS_ROOT, Post  # noqa: E402
@@ -191,6 +191,65 @@ def test_a_client_that_may_be_in_a_sandbox_is_not_heard(post):
     done = post.run("run", "--audit", "required", "--", "true", wrap=["setpriv", "--no-new-privs", "--"])
     assert done.returncode == 126 and "no_new_privs" in done.stderr
     assert post.events("--kind", "run") == []
+
+
+ASKED = """
+    try:
+        with connect() as sock:
+            kinds = []
+            for data in (message(TELL, batch(event(DENIAL, RING="api", WHAT="forged"))),
+                         message(ASK, b"breaker\\0ls\\0text\\0")):
+                sock.send(data)
+                answer = receive(sock)
+                kinds.append(answer[0] if answer else None)
+        print(*kinds)
+    except OSError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("wrap", CONFINED.values(), ids=CONFINED)
+def test_a_confined_client_neither_tells_nor_asks_anything(wrap, post):
+    post.stand()
+    assert post.python(ASKED).split() == ["13", "14"]  # as the same client is heard outside
+    try:
+        said = post.python(ASKED, wrap=wrap)
+    except AssertionError as error:
+        if "unshare" not in str(error) and "Permission denied" not in str(error):
+            raise
+        said = ""
+    assert "13" not in said.split() and "14" not in said.split(), said
+    assert len(post.events("--kind", "denial")) == 1
+
+
+def test_a_confined_launcher_is_not_recorded_and_says_so(post, as_who):
+    if as_who != "root":
+        pytest.skip("an ordinary user's domain is seen by its no_new_privs")
+    post.stand()
+    wrap = ["/usr/bin/python3", "-c", IN_A_DOMAIN]
+    done = post.run("breaker", "reset", "builder", wrap=wrap)
+    assert done.returncode != 0 and "can't look at the watcher" in done.stderr
+    done = post.run("watch", "--status", wrap=wrap)
+    assert done.returncode != 0 and "can't look at the watcher" in done.stderr
+
+
+@pytest.mark.parametrize("what", ["/proc/self/mem", "/proc/{}/auxv", "/dev/null", None])
+def test_only_a_look_at_the_watcher_itself_is_a_proof(what, post, as_who):
+    if as_who != "root":
+        pytest.skip("only root's clients prove it")
+    post.stand()
+    said = post.python("""
+        prove = lambda sock: None
+        sock = connect()
+        pid = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        if sys.argv[2] != "None":
+            with open(sys.argv[2].format(pid), "rb") as file:
+                socket.send_fds(sock, [message(PROVE)], [file.fileno()])
+            print(receive(sock)[0])
+        print(tell(sock, event(DENIAL, RING="api", WHAT="x"))[0])
+    """, what)
+    assert said.split() == ["15"] * (1 if what is None else 2)
+    assert post.events("--kind", "denial") == []
 
 
 @pytest.mark.parametrize("wrap", [[], ["setpriv", "--no-new-privs", "--"]], ids=["heard", "not heard"])

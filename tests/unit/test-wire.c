@@ -68,6 +68,8 @@ RF_TEST(a_message_arrives_as_it_was_sent)
 		{ RF_WIRE_SIGNAL,  RF_WIRE_CLIENT, 4, 0 },
 		{ RF_WIRE_END,     RF_WIRE_CLIENT, 4, 0 },
 		{ RF_WIRE_WELCOME, RF_WIRE_WARDEN, sizeof(struct rf_wire_welcome), 0 },
+		{ RF_WIRE_PROVE,   RF_WIRE_CLIENT, 0, 1 },
+		{ RF_WIRE_PROVE,   RF_WIRE_TELLER, 0, 1 },
 		{ RF_WIRE_TELL,    RF_WIRE_TELLER, 1, 0 },
 		{ RF_WIRE_TELL,    RF_WIRE_TELLER, SHORT, 0 },
 		{ RF_WIRE_ASK,     RF_WIRE_TELLER, 7, 0 },
