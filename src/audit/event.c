@@ -14,7 +14,7 @@
 #define BEFORE 4 /* bytes before a field's value: its number, its length */
 #define CUT    "..."
 
-_Static_assert(RF_AUDIT_FIELD_END <= 64, "an event keeps one bit for each field");
+_Static_assert(RF_AUDIT_FIELD_END <= 8 * sizeof(rf_audit_set), "one bit for each field");
 
 /* clang-format off */
 
@@ -83,22 +83,26 @@ static const struct field {
 	[RF_AUDIT_COUNT]         = { "count",       RF_AUDIT_NUMBER, 8 },
 	[RF_AUDIT_VERSION]       = { "version",     RF_AUDIT_TEXT,   32 },
 	[RF_AUDIT_SKEW_MS]       = { "skew_ms",     RF_AUDIT_SIGNED, 8 },
+	[RF_AUDIT_OUTPUT]        = { "output",      RF_AUDIT_NUMBER, 8 },
+	[RF_AUDIT_GRADES]        = { "grades",      RF_AUDIT_TEXT,   32 },
+	[RF_AUDIT_TEXT_PART]     = { "text",        RF_AUDIT_TEXT,   RF_AUDIT_TEXT_MAX },
+	[RF_AUDIT_PART]          = { "part",        RF_AUDIT_NUMBER, 8 },
 };
 
-#define F(name)  (1ull << RF_AUDIT_##name)
+#define F(name)  RF_AUDIT_BIT(RF_AUDIT_##name)
 #define WHOSE    (F(AGENT) | F(BOX) | F(USER)) /* any event may say whose it is */
 
 /* Which fields an event of a kind must have, and which it may have besides those of WHOSE. */
 static const struct kind {
 	const char *name;
-	uint64_t must, may;
+	rf_audit_set must, may;
 } kinds[RF_AUDIT_KIND_END] = {
 	[RF_AUDIT_RUN_STARTED]    = { "run.started", F(BOX) | F(USER) | F(PROGRAM),
 				      F(PID) | F(POLICY) | F(PLAN) | F(ISOLATION) | F(WORKSPACE) },
 	[RF_AUDIT_RUN_ENDED]      = { "run.ended", F(BOX) | F(VERDICT),
 				      F(PROGRAM) | F(EXIT_CODE) | F(SIGNAL) | F(WALL_US) | F(CPU_US) | F(START_US) |
 				      F(MEMORY) | F(PIDS) | F(DISK) | F(DENIALS) | F(REASON) | F(ISOLATION) |
-				      F(BYTES_OUT) | F(BYTES_IN) },
+				      F(BYTES_OUT) | F(BYTES_IN) | F(OUTPUT) | F(GRADES) },
 	[RF_AUDIT_RUN_REFUSED]    = { "run.refused", F(REASON),
 				      F(PROGRAM) | F(POLICY) | F(PLAN) | F(RULE) | F(REMEDY) | F(RING) | F(BREAKER) |
 				      F(UNTIL_MS) | F(VERDICT) },
@@ -142,6 +146,7 @@ static const struct kind {
 	[RF_AUDIT_CHAIN_RETIRED]  = { "chain.retired", F(SEGMENT) | F(HEAD) | F(HEAD_SEQ), F(REASON) | F(BYTES) | F(COUNT) },
 	[RF_AUDIT_CHAIN_CLOSED]   = { "chain.closed", 0, F(REASON) | F(COUNT) },
 	[RF_AUDIT_CLOCK_JUMP]     = { "clock.jump", F(SKEW_MS), F(REASON) },
+	[RF_AUDIT_POLICY_TEXT]    = { "policy.text", F(POLICY) | F(TEXT_PART) | F(PART) | F(COUNT), 0 },
 };
 /* clang-format on */
 
@@ -173,6 +178,11 @@ unsigned rf_audit_event_kind_find(const char *name)
 	return 0;
 }
 
+bool rf_audit_event_is_own(enum rf_audit_kind kind)
+{
+	return kind >= RF_AUDIT_WATCH_STARTED && kind <= RF_AUDIT_CLOCK_JUMP;
+}
+
 const char *rf_audit_event_field_name(unsigned field)
 {
 	return field_of(field) ? fields[field].name : NULL;
@@ -202,7 +212,7 @@ void rf_audit_event_text(struct rf_audit_event *event, enum rf_audit_field field
 {
 	if (!may_set(event, field, is_text(fields[field].type)) || !text || !*text)
 		return;
-	event->fields |= 1ull << field;
+	event->fields |= RF_AUDIT_BIT(field);
 	event->values[field].text = text;
 	event->values[field].len = strlen(text);
 }
@@ -213,7 +223,7 @@ void rf_audit_event_number(struct rf_audit_event *event, enum rf_audit_field fie
 
 	if (!may_set(event, field, type == RF_AUDIT_NUMBER || type == RF_AUDIT_SIGNED))
 		return;
-	event->fields |= 1ull << field;
+	event->fields |= RF_AUDIT_BIT(field);
 	event->values[field].number = number;
 }
 
@@ -222,7 +232,7 @@ void rf_audit_event_digest(struct rf_audit_event *event, enum rf_audit_field fie
 {
 	if (!may_set(event, field, fields[field].type == RF_AUDIT_DIGEST))
 		return;
-	event->fields |= 1ull << field;
+	event->fields |= RF_AUDIT_BIT(field);
 	event->values[field].text = (const char *)digest;
 	event->values[field].len = RF_AUDIT_HASH;
 }
@@ -314,18 +324,30 @@ static void put_field(struct rf_buf *out, const struct rf_audit_event *event, un
 		put(out, event->values[number].number, 8);
 }
 
-/* Holds a set of fields against the kind's row. */
-static int check_fields(const struct kind *kind, uint64_t set, int code, struct rf_err *err)
+static unsigned count_of(rf_audit_set set)
 {
-	uint64_t missing = kind->must & ~set, foreign = set & ~(kind->must | kind->may | WHOSE);
+	return (unsigned)(__builtin_popcountll((uint64_t)set) +
+			  __builtin_popcountll((uint64_t)(set >> 64)));
+}
+
+static unsigned first_of(rf_audit_set set)
+{
+	return (unsigned)((uint64_t)set ? __builtin_ctzll((uint64_t)set)
+					: 64 + __builtin_ctzll((uint64_t)(set >> 64)));
+}
+
+/* Holds a set of fields against the kind's row. */
+static int check_fields(const struct kind *kind, rf_audit_set set, int code, struct rf_err *err)
+{
+	rf_audit_set missing = kind->must & ~set, foreign = set & ~(kind->must | kind->may | WHOSE);
 
 	if (foreign)
 		return rf_fail_say(err, code, "an event %s with %s", kind->name,
 				   foreign & 1 ? "a field of another type"
-					       : fields[__builtin_ctzll(foreign)].name);
+					       : fields[first_of(foreign)].name);
 	if (missing)
 		return rf_fail_say(err, code, "an event %s without %s", kind->name,
-				   fields[__builtin_ctzll(missing)].name);
+				   fields[first_of(missing)].name);
 	return 0;
 }
 
@@ -341,7 +363,7 @@ int rf_audit_event_encode(const struct rf_audit_event *event, struct rf_buf *out
 		return err->code;
 	put(out, RF_AUDIT_EVENT_VERSION, 2);
 	put(out, event->kind, 2);
-	put(out, (uint64_t)__builtin_popcountll(event->fields), 2);
+	put(out, count_of(event->fields), 2);
 	for (unsigned i = 1; i < RF_AUDIT_FIELD_END; i++)
 		if (event->fields >> i & 1)
 			put_field(out, event, i);
@@ -369,7 +391,7 @@ static size_t take_field(const unsigned char *data, size_t len, size_t at,
 	    (is_text(field->type) ? size == 0 || memchr(data + at, '\0', size) != NULL
 				  : size != field->max))
 		return 0;
-	event->fields |= 1ull << number;
+	event->fields |= RF_AUDIT_BIT(number);
 	if (is_text(field->type) || field->type == RF_AUDIT_DIGEST) {
 		event->values[number].text = (const char *)data + at;
 		event->values[number].len = size;

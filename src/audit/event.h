@@ -27,6 +27,7 @@
 #define RF_AUDIT_EVENT_VERSION 1
 #define RF_AUDIT_EVENT_MAX     4096 /* bytes of an encoded event */
 #define RF_AUDIT_HASH          32   /* bytes of a hash: SHA-256 */
+#define RF_AUDIT_TEXT_MAX      3584 /* of a policy's text, in one event */
 
 enum rf_audit_kind {
 	RF_AUDIT_RUN_STARTED = 1,
@@ -55,6 +56,7 @@ enum rf_audit_kind {
 	RF_AUDIT_CHAIN_RETIRED = 24,
 	RF_AUDIT_CHAIN_CLOSED = 25,
 	RF_AUDIT_CLOCK_JUMP = 26,
+	RF_AUDIT_POLICY_TEXT = 27,
 	RF_AUDIT_KIND_END
 };
 
@@ -118,6 +120,10 @@ enum rf_audit_field {
 	RF_AUDIT_COUNT = 57,      /* */
 	RF_AUDIT_VERSION = 58,    /* of Ringfort */
 	RF_AUDIT_SKEW_MS = 59,    /* by which a clock went back or forth */
+	RF_AUDIT_OUTPUT = 60,     /* bytes on standard output and error */
+	RF_AUDIT_GRADES = 61,     /* how well each limit was kept, a letter for each: see runs.h */
+	RF_AUDIT_TEXT_PART = 62,  /* of a policy */
+	RF_AUDIT_PART = 63,       /* which one this is, from 1; `count` says how many there are */
 	RF_AUDIT_FIELD_END
 };
 
@@ -129,11 +135,15 @@ enum rf_audit_type {
 	RF_AUDIT_DIGEST, /* RF_AUDIT_HASH bytes */
 };
 
+/* A bit for each field. */
+typedef unsigned __int128 rf_audit_set;
+#define RF_AUDIT_BIT(field) ((rf_audit_set)1 << (field))
+
 struct rf_audit_event {
 	enum rf_audit_kind kind;
-	uint64_t time_ns; /* since 1970; 0: to be set by who stores it */
-	uint64_t seq;     /* in its chain; 0: not stored */
-	uint64_t fields;  /* bit RF_AUDIT_x: that one is there */
+	uint64_t time_ns;    /* since 1970; 0: to be set by who stores it */
+	uint64_t seq;        /* in its chain; 0: not stored */
+	rf_audit_set fields; /* those that are there; bit 0: a mistake of ours */
 	struct {
 		uint64_t number;
 		const char *text; /* borrowed; texts and digests */
@@ -182,6 +192,9 @@ void rf_audit_event_json(const struct rf_audit_event *event, struct rf_json *jso
 
 /* "2026-11-16T06:50:00.123456Z"; at least 32 bytes. */
 void rf_audit_event_time(uint64_t time_ns, char *text, size_t size);
+
+/* True for what only the watcher itself tells: of itself, and of the log. */
+bool rf_audit_event_is_own(enum rf_audit_kind kind);
 
 /* Names, for people and filters: "run.ended", "memory".  NULL, or 0, if there is none. */
 const char *rf_audit_event_kind_name(unsigned kind);

@@ -9,7 +9,8 @@
 #include "base/json.h"
 
 /* Columns of a table; what else an event says stands behind them. */
-#define IN_COLUMNS (1ull << RF_AUDIT_AGENT | 1ull << RF_AUDIT_BOX | 1ull << RF_AUDIT_VERDICT)
+#define IN_COLUMNS                                                                                 \
+	(RF_AUDIT_BIT(RF_AUDIT_AGENT) | RF_AUDIT_BIT(RF_AUDIT_BOX) | RF_AUDIT_BIT(RF_AUDIT_VERDICT))
 
 /* A field's value as text; nothing if the event has none. */
 static void put_value(const struct rf_audit_event *event, enum rf_audit_field field,
@@ -77,7 +78,8 @@ void rf_render_row(struct rf_style style, const struct rf_audit_event *event, st
 	rf_buf_init(&rest, (size_t)16 * 1024);
 	for (unsigned i = 1; i < RF_AUDIT_FIELD_END; i++) {
 		if (!(event->fields >> i & 1) || IN_COLUMNS >> i & 1 ||
-		    rf_audit_event_field_type((enum rf_audit_field)i) == RF_AUDIT_DIGEST)
+		    rf_audit_event_field_type((enum rf_audit_field)i) == RF_AUDIT_DIGEST ||
+		    i == RF_AUDIT_TEXT_PART) /* many lines */
 			continue;
 		rf_buf_printf(&rest, "%s%s=", rest.len ? " " : "", rf_audit_event_field_name(i));
 		put_value(event, (enum rf_audit_field)i, &rest);

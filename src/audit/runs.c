@@ -151,6 +151,49 @@ static const char *name_of(const struct rf_plan *plan)
 	return slash && slash[1] ? slash + 1 : program && *program ? program : "?";
 }
 
+/* Where the first part of a text ends: behind a line, if one ends within the room that there is. */
+static size_t part_of(const char *text)
+{
+	size_t len = strlen(text), end = len;
+
+	if (len <= RF_AUDIT_TEXT_MAX)
+		return len;
+	for (end = RF_AUDIT_TEXT_MAX; end > 0 && text[end - 1] != '\n';)
+		end--;
+	for (len = RF_AUDIT_TEXT_MAX; ((unsigned char)text[len] & 0xc0) == 0x80;)
+		len--;
+	return end > 0 ? end : len;
+}
+
+/* The policy's text, in as many events as it needs. */
+static int add_policy(struct rf_teller *teller, const char *text, const uint8_t hash[RF_AUDIT_HASH],
+		      struct rf_err *err)
+{
+	struct rf_audit_event event;
+	char part[RF_AUDIT_TEXT_MAX + 1];
+	uint64_t count = 0;
+
+	for (const char *at = text; *at; at += part_of(at))
+		count++;
+	if (count > RF_RUNS_POLICY_PARTS)
+		return 0;
+	for (uint64_t i = 1; *text; i++) {
+		size_t len = part_of(text);
+
+		memcpy(part, text, len);
+		part[len] = '\0';
+		text += len;
+		rf_audit_event_init(&event, RF_AUDIT_POLICY_TEXT);
+		rf_audit_event_digest(&event, RF_AUDIT_POLICY, hash);
+		rf_audit_event_text(&event, RF_AUDIT_TEXT_PART, part);
+		rf_audit_event_number(&event, RF_AUDIT_PART, i);
+		rf_audit_event_number(&event, RF_AUDIT_COUNT, count);
+		if (rf_teller_add(teller, &event, err) < 0)
+			return err->code;
+	}
+	return 0;
+}
+
 int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 		    const struct rf_runs_facts *facts, struct rf_err *err)
 {
@@ -171,6 +214,8 @@ int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 		rf_sha256_add(&sha, facts->policy, strlen(facts->policy));
 		rf_sha256_end(&sha, of_policy);
 		rf_audit_event_digest(&event, RF_AUDIT_POLICY, of_policy);
+		if (add_policy(teller, facts->policy, of_policy, err) < 0)
+			return err->code;
 	}
 	if (rf_teller_add(teller, &event, err) < 0)
 		return err->code;
@@ -209,6 +254,7 @@ static int add_denial(struct rf_teller *teller, const struct rf_plan *plan, cons
 int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
 		  const struct rf_result *result, struct rf_err *err)
 {
+	char grades[RF_LIMIT_COUNT + 1] = "";
 	struct rf_audit_event event;
 
 	for (size_t i = 0; i < result->denial_count && i < RF_RUNS_DENIALS; i++)
@@ -231,6 +277,11 @@ int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const ch
 	put_known(&event, RF_AUDIT_MEMORY, result->usage.memory_peak);
 	put_known(&event, RF_AUDIT_PIDS, result->usage.pids_peak);
 	put_known(&event, RF_AUDIT_DISK, result->usage.disk_bytes);
+	put_known(&event, RF_AUDIT_OUTPUT, result->usage.output_bytes);
+	for (int i = 0; i < RF_LIMIT_COUNT; i++)
+		grades[i] = RF_RUNS_GRADES[result->grades[i]];
+	if (result->proven)
+		rf_audit_event_text(&event, RF_AUDIT_GRADES, grades);
 	if (result->has_seen_denials || result->denial_count > 0)
 		rf_audit_event_number(&event, RF_AUDIT_DENIALS, result->denial_count);
 	if (result->error.code)

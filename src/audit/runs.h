@@ -14,11 +14,15 @@
 #include "policy/plan.h"
 #include "result/result.h"
 
-#define RF_RUNS_DENIALS 64 /* of one run, that are told one by one; all are counted */
+#define RF_RUNS_DENIALS      64 /* of one run, that are told one by one; all are counted */
+#define RF_RUNS_POLICY_PARTS 12 /* of a policy's text; a longer one is not told */
+
+/* How well a limit was kept, as a letter of `grades`; in the order of enum rf_limit, '-' where it is not known. */
+#define RF_RUNS_GRADES "nrsh"
 
 struct rf_runs_facts {
 	const char *box;    /* its id */
-	const char *policy; /* its text, as rf_policy_format() has it; or NULL */
+	const char *policy; /* its text, as rf_policy_format_told() has it; or NULL */
 	pid_t pid;          /* of who asked */
 };
 
@@ -32,7 +36,7 @@ int rf_runs_admit(struct rf_teller *teller, const struct rf_plan *plan, const ch
 /* The refusal of a run whose policy has rules that only a watcher keeps.  Returns err->code. */
 int rf_runs_unwatched(const struct rf_err *why, struct rf_err *err);
 
-/* Tells that a run is about to start.  It may when rf_teller_wait() has returned 0. */
+/* Tells that a run is about to start, and under which policy: a watcher keeps each text once.  It may when rf_teller_wait() has returned 0. */
 int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 		    const struct rf_runs_facts *facts, struct rf_err *err);
 

@@ -22,6 +22,13 @@
 #define SEGMENT_S     86400ull
 #define BATCH_MAX     (8u << 20)
 #define SECOND        1000000000ull
+#define KNOWN         128 /* policies' texts */
+
+/* A part of a policy's text that need not be written again. */
+struct known {
+	uint8_t policy[RF_AUDIT_HASH];
+	uint64_t part; /* 0: none */
+};
 
 struct rf_store {
 	struct rf_store_options options;
@@ -33,6 +40,8 @@ struct rf_store {
 	uint64_t size;          /* of the file, as far as it is written */
 	uint64_t begun_ns;      /* when the file was begun */
 	struct rf_buf batch;
+	struct known known[KNOWN]; /* policies whose text this file has; the oldest makes room */
+	size_t known_next;
 	bool is_dead; /* what was written of a batch could not be cut off again */
 	char found[256];
 };
@@ -101,6 +110,40 @@ int rf_store_add(struct rf_store *store, const void *event, size_t len, uint64_t
 	return 0;
 }
 
+/* What goes away with a file or a batch must be written again. */
+static void forget_policies(struct rf_store *store)
+{
+	memset(store->known, 0, sizeof(store->known));
+}
+
+/* True if the file has this part of a policy's text already; else it will. */
+static bool has_policy(struct rf_store *store, const struct rf_audit_event *event)
+{
+	const char *hash = event->values[RF_AUDIT_POLICY].text;
+	uint64_t part = rf_audit_event_get(event, RF_AUDIT_PART);
+	struct known *known = store->known;
+
+	if (part == 0) /* nothing that a launcher tells */
+		return false;
+	for (size_t i = 0; i < KNOWN; i++)
+		if (known[i].part == part && memcmp(known[i].policy, hash, RF_AUDIT_HASH) == 0)
+			return true;
+	known += store->known_next++ % KNOWN;
+	known->part = part;
+	memcpy(known->policy, hash, RF_AUDIT_HASH);
+	return false;
+}
+
+int rf_store_told(struct rf_store *store, const struct rf_audit_event *event, const void *bytes,
+		  size_t len, uint64_t *ret_seq, struct rf_err *err)
+{
+	if (event->kind == RF_AUDIT_POLICY_TEXT && has_policy(store, event)) {
+		*ret_seq = store->at.seq;
+		return 0;
+	}
+	return rf_store_add(store, bytes, len, ret_seq, err);
+}
+
 int rf_store_event(struct rf_store *store, const struct rf_audit_event *event, uint64_t *ret_seq,
 		   struct rf_err *err)
 {
@@ -116,6 +159,7 @@ void rf_store_forget(struct rf_store *store)
 {
 	rf_buf_clear(&store->batch);
 	store->at = store->written;
+	forget_policies(store);
 }
 
 int rf_store_commit(struct rf_store *store, struct rf_err *err)
@@ -218,6 +262,7 @@ static int begin_file(struct rf_store *store, struct rf_err *err)
 	}
 	rf_fd_take(&fd);
 	rf_fd_done(&before);
+	forget_policies(store);
 	store->begun_ns = store->written.time_ns;
 	return 0;
 }

@@ -48,6 +48,13 @@ void rf_store_close(struct rf_store *store, const char *why);
 int rf_store_add(struct rf_store *store, const void *event, size_t len, uint64_t *ret_seq,
 		 struct rf_err *err);
 
+/*
+ * The same for one that a client told (`event` is what `bytes` say, borrowed): a policy's text is written once in each file,
+ * however often it is told.
+ */
+int rf_store_told(struct rf_store *store, const struct rf_audit_event *event, const void *bytes,
+		  size_t len, uint64_t *ret_seq, struct rf_err *err);
+
 /* Encodes one, and adds it. */
 int rf_store_event(struct rf_store *store, const struct rf_audit_event *event, uint64_t *ret_seq,
 		   struct rf_err *err);

@@ -64,7 +64,7 @@ static int on_start(void *data, const char *id, struct rf_err *err)
 		return err->code;
 	if (!rf_teller_is_open(&recorder->teller))
 		return miss(recorder, &recorder->why, err);
-	rf_policy_format(recorder->request->policy, &policy);
+	rf_policy_format_told(recorder->request->policy, &policy);
 	facts.policy = policy.has_failed ? NULL : policy.data;
 	if (rf_runs_started(&recorder->teller, plan, &facts, &why) < 0)
 		return miss(recorder, &why, err);

@@ -139,7 +139,7 @@ static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum r
 	}
 }
 
-void rf_policy_format(const struct rf_policy *policy, struct rf_buf *out)
+static void put_keys_of(const struct rf_policy *policy, uint64_t set, struct rf_buf *out)
 {
 	const char *open = ""; /* the section whose keys are being written */
 
@@ -147,7 +147,7 @@ void rf_policy_format(const struct rf_policy *policy, struct rf_buf *out)
 		const char *path = rf_key_table[i].path, *dot = strchr(path, '.');
 		size_t len = dot ? (size_t)(dot - path) : 0;
 
-		if (!(policy->set & RF_KEY_BIT(i)))
+		if (!(set & RF_KEY_BIT(i)))
 			continue;
 		if (dot && (strncmp(open, path, len) != 0 || open[len] != '.')) {
 			rf_buf_printf(out, "%.*s:\n", (int)len, path);
@@ -155,6 +155,23 @@ void rf_policy_format(const struct rf_policy *policy, struct rf_buf *out)
 		}
 		put_value(out, policy, (enum rf_key)i, dot ? "  " : "");
 	}
-	if (policy->set == 0)
+	if (set == 0)
 		rf_buf_puts(out, "{}\n");
+}
+
+void rf_policy_format(const struct rf_policy *policy, struct rf_buf *out)
+{
+	put_keys_of(policy, policy->set, out);
+}
+
+void rf_policy_format_told(const struct rf_policy *policy, struct rf_buf *out)
+{
+	const struct rf_list *vars = &policy->values[RF_KEY_SET].list;
+	bool has_vars = policy->set & RF_KEY_BIT(RF_KEY_SET) && vars->count > 0;
+
+	put_keys_of(policy, policy->set & ~RF_KEY_BIT(RF_KEY_SET), out);
+	for (size_t i = 0; has_vars && i < vars->count; i++)
+		rf_buf_printf(out, "%s%s", i > 0 ? " " : RF_POLICY_TOLD_VARS, vars->items[i].name);
+	if (has_vars)
+		rf_buf_puts(out, "\n");
 }

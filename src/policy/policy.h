@@ -88,6 +88,13 @@ bool rf_policy_is_final(const struct rf_policy *policy, const char *key);
 struct rf_buf;
 void rf_policy_format(const struct rf_policy *policy, struct rf_buf *out);
 
+/*
+ * The same for a record that others read: what variables are set to may be secret, so `env.set` is a comment with
+ * their names, behind these words.
+ */
+#define RF_POLICY_TOLD_VARS "# env.set, without its values: "
+void rf_policy_format_told(const struct rf_policy *policy, struct rf_buf *out);
+
 /* The same as a JSON object; `name` is that of the member it becomes, or NULL. */
 struct rf_json;
 void rf_policy_json(const struct rf_policy *policy, const char *name, struct rf_json *json);

@@ -42,6 +42,7 @@ static void put_usage(struct rf_json *json, const struct rf_result *result)
 	put_count(json, "memory_peak", result->usage.memory_peak);
 	put_count(json, "pids_peak", result->usage.pids_peak);
 	put_count(json, "disk", result->usage.disk_bytes);
+	put_count(json, "output", result->usage.output_bytes);
 	put_ms(json, "start_ms", result->usage.start_ns);
 	rf_json_close_object(json);
 }

@@ -93,7 +93,8 @@ void rf_result_pack(const struct rf_result *result, struct rf_buf *out)
 {
 	const uint64_t usage[] = { result->usage.wall_ns,     result->usage.cpu_ns,
 				   result->usage.memory_peak, result->usage.pids_peak,
-				   result->usage.disk_bytes,  result->usage.start_ns };
+				   result->usage.disk_bytes,  result->usage.output_bytes,
+				   result->usage.start_ns };
 
 	rf_pack_string(out, result->id);
 	rf_pack_u32(out, result->status);
@@ -201,7 +202,8 @@ int rf_result_unpack(struct rf_result *result, const void *data, size_t len, str
 {
 	uint64_t *const usage[] = { &result->usage.wall_ns,     &result->usage.cpu_ns,
 				    &result->usage.memory_peak, &result->usage.pids_peak,
-				    &result->usage.disk_bytes,  &result->usage.start_ns };
+				    &result->usage.disk_bytes,  &result->usage.output_bytes,
+				    &result->usage.start_ns };
 	struct rf_pack_reader in;
 
 	rf_pack_read_init(&in, data, len);

@@ -80,7 +80,8 @@ struct rf_result {
 	bool is_truncated[2];
 	uint32_t limits_hit; /* bit set of enum rf_limit */
 	struct {
-		uint64_t wall_ns, cpu_ns, memory_peak, pids_peak, disk_bytes, start_ns;
+		uint64_t wall_ns, cpu_ns, memory_peak, pids_peak, disk_bytes, output_bytes,
+			start_ns;
 	} usage; /* UINT64_MAX: not known */
 	enum rf_isolation asked;
 	enum rf_grade grades[RF_LIMIT_COUNT];

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/limits.h"
 #include "policy/chain.h"
 
 #define ROOM 16 /* policies that are remembered */
@@ -13,6 +15,7 @@ struct known {
 	enum rf_command command;
 	char *text, *folder, *home;
 	struct rf_policy *policy; /* NULL: the place is free */
+	struct rf_buf told;       /* its text, once somebody wanted it */
 	uint64_t used;
 };
 
@@ -28,6 +31,7 @@ static void forget(struct known *known)
 	free(known->folder);
 	free(known->home);
 	rf_policy_free(known->policy);
+	rf_buf_done(&known->told);
 	*known = (struct known){ 0 };
 }
 
@@ -132,4 +136,20 @@ int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
 	oldest->used = ++lore->used;
 	*ret_policy = oldest->policy;
 	return 0;
+}
+
+const char *rf_lore_told(struct rf_lore *lore, const struct rf_policy *policy)
+{
+	for (size_t i = 0; i < ROOM; i++) {
+		struct known *known = &lore->known[i];
+
+		if (known->policy != policy)
+			continue;
+		if (!known->told.data) {
+			rf_buf_init(&known->told, RF_MAX_POLICY_BYTES);
+			rf_policy_format_told(policy, &known->told);
+		}
+		return known->told.has_failed ? NULL : known->told.data;
+	}
+	return NULL;
 }

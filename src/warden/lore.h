@@ -22,4 +22,7 @@ void rf_lore_free(struct rf_lore *lore);
 int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
 		 const struct rf_policy **ret_policy, struct rf_err *err);
 
+/* Its text, as a watcher may be told of it (rf_policy_format_told()); borrowed until the next call.  NULL: no memory. */
+const char *rf_lore_told(struct rf_lore *lore, const struct rf_policy *policy);
+
 #endif

@@ -111,11 +111,11 @@ static int ask_for(struct warden *warden, struct rf_work *work, struct rf_err *e
 }
 
 /* Tells of the run before it starts; whoever must be recorded does not start without. */
-static int on_ready(void *data, struct rf_work *work, const struct rf_errand *errand,
+static int on_ready(void *data, struct rf_work *work, const struct rf_work_order *order,
 		    struct rf_err *err)
 {
 	struct warden *warden = data;
-	struct rf_runs_facts facts = { .box = work->life.box.id, .policy = errand->policy };
+	struct rf_runs_facts facts = { .box = work->life.box.id };
 	struct rf_err why = RF_ERR_INIT;
 
 	if (work->plan->recorded == RF_RECORDED_NOT)
@@ -123,6 +123,7 @@ static int on_ready(void *data, struct rf_work *work, const struct rf_errand *er
 	if (ask_for(warden, work, err) < 0)
 		return err->code;
 	facts.pid = getpid();
+	facts.policy = has_watcher(warden, &why) ? rf_lore_told(warden->lore, order->policy) : NULL;
 	for (int i = 0; i < 2 && !work->is_recorded && can_tell(warden, work, &why); i++)
 		work->is_recorded =
 			rf_runs_started(&warden->teller, work->plan, &facts, &why) == 0 &&

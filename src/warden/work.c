@@ -153,7 +153,7 @@ int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *
 		for (int i = 0; i < 3; i++)
 			close(order->streams[i]);
 		work->is_over = true;
-	} else if (order->on_ready(order->data, work, order->errand, &why) < 0) {
+	} else if (order->on_ready(order->data, work, order, &why) < 0) {
 		rf_result_fail(&work->result, RF_STATUS_DENIED, 126, &why);
 		work->is_over = true;
 	} else {

@@ -49,7 +49,7 @@ struct rf_work_order {
 	int streams[3];                 /* taken, whatever comes of it */
 	const char *init_path;
 	/* Called when the plan is known and nothing runs yet; if it fails, nothing will. */
-	int (*on_ready)(void *data, struct rf_work *work, const struct rf_errand *errand,
+	int (*on_ready)(void *data, struct rf_work *work, const struct rf_work_order *order,
 			struct rf_err *err);
 	void *data;
 };

@@ -174,14 +174,15 @@ static int add_event(struct client *client, const void *data, size_t len, uint64
 
 	if (rf_audit_event_decode(data, len, &event, err) < 0)
 		return err->code;
-	if (event.kind >= RF_AUDIT_WATCH_STARTED)
+	if (rf_audit_event_is_own(event.kind))
 		return rf_fail_say(err, -EPERM, "an event %s is the watcher's own",
 				   rf_audit_event_kind_name(event.kind));
 	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
 	rf_buf_clear(&watcher->clean);
 	if (rf_audit_event_encode(&event, &watcher->clean, err) < 0)
 		return err->code;
-	return rf_store_add(watcher->store, watcher->clean.data, watcher->clean.len, ret_seq, err);
+	return rf_store_told(watcher->store, &event, watcher->clean.data, watcher->clean.len,
+			     ret_seq, err);
 }
 
 /* Goes through the events of a message; `fn` is called for each. */

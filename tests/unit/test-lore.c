@@ -103,6 +103,28 @@ RF_TEST(a_ceiling_bounds_every_text)
 	rf_policy_free(ceiling);
 }
 
+RF_TEST(what_is_told_of_a_policy_is_what_was_granted_and_no_secret)
+{
+	static const char text[] = "limits: { time: 5s }\n";
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_policy *ceiling = NULL;
+	const struct rf_policy *policy;
+	struct rf_lore *lore;
+	const char *told;
+
+	RF_REQUIRE(rf_policy_parse(text, strlen(text), "/", "/", &ceiling, &err) == 0, "%s",
+		   err.msg);
+	lore = make(ceiling);
+	policy = find(lore, "limits: { time: 60s }\nenv: { set: { TOKEN: hunter2 } }");
+	told = rf_lore_told(lore, policy);
+	RF_REQUIRE(told, "there is a text");
+	RF_CHECK(strstr(told, "time: 5s") && !strstr(told, "hunter2"), "%s", told);
+	RF_CHECK(rf_lore_told(lore, policy) == told, "it is written once");
+	RF_CHECK(!rf_lore_told(lore, ceiling), "one that was not asked for has none");
+	rf_lore_free(lore);
+	rf_policy_free(ceiling);
+}
+
 RF_TEST(what_can_t_be_read_is_not_remembered)
 {
 	static const char *const cases[] = { "limits: [", "no_such_key: 1",

@@ -246,3 +246,29 @@ RF_TEST(nothing_after_the_strict_profile_loosens_it)
 		rf_policy_free(over);
 	}
 }
+
+RF_TEST(what_a_record_tells_of_a_policy_has_no_value_of_a_variable)
+{
+	struct rf_policy *policy =
+		read_policy("limits: {time: 3s}\n"
+			    "env: {set: {TOKEN: hunter2, LANG: C}, pass: [HOME]}");
+	struct rf_policy *only = read_policy("env: {set: {TOKEN: hunter2}}"), *again;
+	RF_AUTO_BUF struct rf_buf out, alone;
+
+	rf_buf_init(&out, 4096);
+	rf_buf_init(&alone, 4096);
+	rf_policy_format_told(policy, &out);
+	rf_policy_format_told(only, &alone);
+	RF_CHECK(!strstr(out.data, "hunter2") && strstr(out.data, "HOME"), "%s", out.data);
+	RF_CHECK(strstr(out.data, RF_POLICY_TOLD_VARS "TOKEN LANG\n"), "%s", out.data);
+	again = read_policy(out.data);
+	RF_CHECK(rf_key_number(again, RF_KEY_LIMIT + RF_LIMIT_TIME) == 3000 &&
+			 !(again->set & RF_KEY_BIT(RF_KEY_SET)),
+		 "%s", out.data);
+	rf_policy_free(again);
+	again = read_policy(alone.data);
+	RF_CHECK(again->set == 0, "%s", alone.data);
+	rf_policy_free(again);
+	rf_policy_free(only);
+	rf_policy_free(policy);
+}

@@ -60,6 +60,57 @@ RF_TEST(a_log_goes_on_where_it_ended)
 		 "all of it, in one chain");
 }
 
+/* As a launcher tells it before each run. */
+static uint64_t tell_policy(struct rf_store *store, uint8_t which, uint64_t part)
+{
+	const uint8_t hash[RF_AUDIT_HASH] = { which };
+	RF_AUTO_BUF struct rf_buf bytes;
+	struct rf_audit_event event;
+	struct rf_err err = RF_ERR_INIT;
+	uint64_t seq = 0;
+
+	rf_buf_init(&bytes, RF_AUDIT_EVENT_MAX);
+	rf_audit_event_init(&event, RF_AUDIT_POLICY_TEXT);
+	rf_audit_event_digest(&event, RF_AUDIT_POLICY, hash);
+	rf_audit_event_text(&event, RF_AUDIT_TEXT_PART, "limits: {time: 1s}\n");
+	rf_audit_event_number(&event, RF_AUDIT_PART, part);
+	rf_audit_event_number(&event, RF_AUDIT_COUNT, 2);
+	RF_REQUIRE(rf_audit_event_encode(&event, &bytes, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_store_told(store, &event, bytes.data, bytes.len, &seq, &err) == 0, "%s",
+		   err.msg);
+	return seq;
+}
+
+RF_TEST(a_policy_is_written_once_in_each_file)
+{
+	int dir = log_folder();
+	struct rf_store *store = log_open(dir, SMALL / 2);
+	struct rf_err err = RF_ERR_INIT;
+
+	for (int i = 0; i < 5; i++)
+		for (uint8_t which = 1; which <= 3; which++)
+			for (uint64_t part = 1; part <= 2; part++)
+				tell_policy(store, which, part);
+	RF_REQUIRE(rf_store_commit(store, &err) == 0, "%s", err.msg);
+	RF_CHECK(count_kind(dir, RF_AUDIT_POLICY_TEXT) == 6, "each part of each, once");
+	RF_CHECK(tell_policy(store, 1, 1) == rf_store_seq(store), "what is there is answered for");
+	for (int i = 0; i < 2; i++)
+		tell_policy(store, 1, 0);
+	RF_REQUIRE(rf_store_commit(store, &err) == 0, "%s", err.msg);
+	RF_CHECK(count_kind(dir, RF_AUDIT_POLICY_TEXT) == 8, "what is no part is an event");
+	tell_policy(store, 9, 1);
+	rf_store_forget(store);
+	tell_policy(store, 9, 1);
+	RF_REQUIRE(rf_store_commit(store, &err) == 0, "%s", err.msg);
+	RF_CHECK(count_kind(dir, RF_AUDIT_POLICY_TEXT) == 9, "what was thrown away is not there");
+	RF_REQUIRE(rf_store_tend(store, &err) == 0, "%s", err.msg);
+	tell_policy(store, 9, 1);
+	RF_REQUIRE(rf_store_commit(store, &err) == 0, "%s", err.msg);
+	RF_CHECK(count_kind(dir, RF_AUDIT_POLICY_TEXT) == 10, "the next file has its own");
+	rf_store_close(store, "test");
+	RF_CHECK(log_verify(dir, NULL).is_good, "and all of it is proved");
+}
+
 RF_TEST(two_can_not_write_one_log)
 {
 	int dir = log_folder();
