@@ -10,7 +10,7 @@
  * - a life that is worth as much as another's when memory runs out: boxes go first (the watcher last)
  *
  * The last is a courtesy where the kernel lets a program take it back: down to what the caller has, unless who made
- * the box holds CAP_SYS_RESOURCE.  A machine without /proc does without.
+ * the box holds CAP_SYS_RESOURCE.
  */
 #include "jail/rank.h"
 
@@ -50,8 +50,10 @@ static int leave_real_time_disk(struct rf_err *err)
 
 int rf_rank_lower(struct rf_err *err)
 {
+	int code;
+
 	if (leave_real_time(err) < 0 || leave_real_time_disk(err) < 0)
 		return err->code;
-	rf_fd_write_text(AT_FDCWD, "/proc/self/oom_score_adj", FIRST_TO_GO);
-	return 0;
+	code = rf_fd_write_text(AT_FDCWD, "/proc/self/oom_score_adj", FIRST_TO_GO);
+	return code < 0 ? rf_fail(err, code, "be the first to go when memory runs out") : 0;
 }
