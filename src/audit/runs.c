@@ -106,25 +106,36 @@ static int refuse(const struct rf_plan *plan, const char *answer, struct rf_err 
 	return 1;
 }
 
-int rf_runs_admit(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
-		  struct rf_err *err)
+void rf_runs_write_question(const struct rf_plan *plan, const char *box, struct rf_buf *out)
 {
 	char quotas[RF_QUOTA_TEXT];
 	const char *const words[] = { "admit", box, plan->agent, quotas };
+
+	rf_quota_format(&plan->quotas, quotas);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		rf_buf_add(out, words[i], strlen(words[i]) + 1);
+}
+
+int rf_runs_read_answer(const struct rf_plan *plan, const char *answer, struct rf_err *err)
+{
+	return strcmp(answer, "admitted\n") == 0 ? 0 : refuse(plan, answer, err);
+}
+
+int rf_runs_admit(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		  struct rf_err *err)
+{
 	RF_AUTO_BUF struct rf_buf line, answer;
 
 	rf_buf_init(&line, 4096);
 	rf_buf_init(&answer, 4096);
 	if (!plan->agent)
 		return 0;
-	rf_quota_format(&plan->quotas, quotas);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		rf_buf_add(&line, words[i], strlen(words[i]) + 1);
+	rf_runs_write_question(plan, box, &line);
 	if (line.has_failed)
 		return rf_fail(err, -ENOMEM, "ask the watcher");
 	if (rf_teller_ask(teller, line.data, line.len, &answer, err) < 0)
 		return err->code;
-	return strcmp(answer.data, "admitted\n") == 0 ? 0 : refuse(plan, answer.data, err);
+	return rf_runs_read_answer(plan, answer.data, err);
 }
 
 int rf_runs_unwatched(const struct rf_err *why, struct rf_err *err)
@@ -166,7 +177,7 @@ static size_t part_of(const char *text)
 }
 
 /* The policy's text, in as many events as it needs. */
-static int add_policy(struct rf_teller *teller, const char *text, const uint8_t hash[RF_AUDIT_HASH],
+static int add_policy(struct rf_buf *out, const char *text, const uint8_t hash[RF_AUDIT_HASH],
 		      struct rf_err *err)
 {
 	struct rf_audit_event event;
@@ -188,14 +199,14 @@ static int add_policy(struct rf_teller *teller, const char *text, const uint8_t 
 		rf_audit_event_text(&event, RF_AUDIT_TEXT_PART, part);
 		rf_audit_event_number(&event, RF_AUDIT_PART, i);
 		rf_audit_event_number(&event, RF_AUDIT_COUNT, count);
-		if (rf_teller_add(teller, &event, err) < 0)
+		if (rf_teller_write(out, &event, err) < 0)
 			return err->code;
 	}
 	return 0;
 }
 
-int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
-		    const struct rf_runs_facts *facts, struct rf_err *err)
+int rf_runs_write_started(struct rf_buf *out, const struct rf_plan *plan,
+			  const struct rf_runs_facts *facts, struct rf_err *err)
 {
 	uint8_t of_plan[RF_AUDIT_HASH], of_policy[RF_AUDIT_HASH];
 	struct rf_audit_event event;
@@ -214,12 +225,18 @@ int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 		rf_sha256_add(&sha, facts->policy, strlen(facts->policy));
 		rf_sha256_end(&sha, of_policy);
 		rf_audit_event_digest(&event, RF_AUDIT_POLICY, of_policy);
-		if (add_policy(teller, facts->policy, of_policy, err) < 0)
+		if (add_policy(out, facts->policy, of_policy, err) < 0)
 			return err->code;
 	}
-	if (rf_teller_add(teller, &event, err) < 0)
-		return err->code;
-	return rf_teller_post(teller, err);
+	return rf_teller_write(out, &event, err);
+}
+
+int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
+		    const struct rf_runs_facts *facts, struct rf_err *err)
+{
+	int code = rf_runs_write_started(&teller->out, plan, facts, err);
+
+	return code < 0 ? code : rf_teller_post(teller, err);
 }
 
 static void put_us(struct rf_audit_event *event, enum rf_audit_field field, uint64_t ns)
@@ -234,7 +251,7 @@ static void put_known(struct rf_audit_event *event, enum rf_audit_field field, u
 		rf_audit_event_number(event, field, number);
 }
 
-static int add_denial(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+static int add_denial(struct rf_buf *out, const struct rf_plan *plan, const char *box,
 		      const struct rf_result_denial *denial, struct rf_err *err)
 {
 	struct rf_audit_event event;
@@ -248,17 +265,17 @@ static int add_denial(struct rf_teller *teller, const struct rf_plan *plan, cons
 	rf_audit_event_text(&event, RF_AUDIT_WHAT, what);
 	rf_audit_event_text(&event, RF_AUDIT_RULE, denial->rule);
 	rf_audit_event_text(&event, RF_AUDIT_REMEDY, denial->remedy);
-	return rf_teller_add(teller, &event, err);
+	return rf_teller_write(out, &event, err);
 }
 
-int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
-		  const struct rf_result *result, struct rf_err *err)
+int rf_runs_write_ended(struct rf_buf *out, const struct rf_plan *plan, const char *box,
+			const struct rf_result *result, struct rf_err *err)
 {
 	char grades[RF_LIMIT_COUNT + 1] = "";
 	struct rf_audit_event event;
 
 	for (size_t i = 0; i < result->denial_count && i < RF_RUNS_DENIALS; i++)
-		if (add_denial(teller, plan, box, &result->denials[i], err) < 0)
+		if (add_denial(out, plan, box, &result->denials[i], err) < 0)
 			return err->code;
 	rf_audit_event_init(&event, RF_AUDIT_RUN_ENDED);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
@@ -286,9 +303,41 @@ int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const ch
 		rf_audit_event_number(&event, RF_AUDIT_DENIALS, result->denial_count);
 	if (result->error.code)
 		rf_audit_event_text(&event, RF_AUDIT_REASON, result->error.msg);
-	if (rf_teller_add(teller, &event, err) < 0)
-		return err->code;
-	return rf_teller_post(teller, err);
+	return rf_teller_write(out, &event, err);
+}
+
+int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		  const struct rf_result *result, struct rf_err *err)
+{
+	int code = rf_runs_write_ended(&teller->out, plan, box, result, err);
+
+	return code < 0 ? code : rf_teller_post(teller, err);
+}
+
+int rf_runs_write_lost(struct rf_buf *out, const struct rf_plan *plan, const char *box,
+		       const char *reason, struct rf_err *err)
+{
+	struct rf_audit_event event;
+
+	rf_audit_event_init(&event, RF_AUDIT_RUN_ENDED);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+	rf_audit_event_text(&event, RF_AUDIT_VERDICT, "lost");
+	rf_audit_event_text(&event, RF_AUDIT_REASON, reason);
+	return rf_teller_write(out, &event, err);
+}
+
+int rf_runs_write_refused(struct rf_buf *out, const struct rf_plan *plan, const char *box,
+			  const char *reason, struct rf_err *err)
+{
+	struct rf_audit_event event;
+
+	rf_audit_event_init(&event, RF_AUDIT_RUN_REFUSED);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
+	rf_audit_event_text(&event, RF_AUDIT_REASON, reason);
+	return rf_teller_write(out, &event, err);
 }
 
 int rf_runs_require(const struct rf_err *why, struct rf_err *err)

@@ -44,6 +44,22 @@ int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
 		  const struct rf_result *result, struct rf_err *err);
 
+/*
+ * The same as bodies of messages, for who does not wait: a question to ASK, and events to TELL; and what an answer
+ * says.  A run that was told of and is not begun after all is lost, one that was only asked for is refused; neither is
+ * its agent's failure.
+ */
+void rf_runs_write_question(const struct rf_plan *plan, const char *box, struct rf_buf *out);
+int rf_runs_read_answer(const struct rf_plan *plan, const char *answer, struct rf_err *err);
+int rf_runs_write_started(struct rf_buf *out, const struct rf_plan *plan,
+			  const struct rf_runs_facts *facts, struct rf_err *err);
+int rf_runs_write_ended(struct rf_buf *out, const struct rf_plan *plan, const char *box,
+			const struct rf_result *result, struct rf_err *err);
+int rf_runs_write_lost(struct rf_buf *out, const struct rf_plan *plan, const char *box,
+		       const char *reason, struct rf_err *err);
+int rf_runs_write_refused(struct rf_buf *out, const struct rf_plan *plan, const char *box,
+			  const char *reason, struct rf_err *err);
+
 /* The refusal of a run that must be recorded and can't be, for which `why` says what failed.  Returns err->code. */
 int rf_runs_require(const struct rf_err *why, struct rf_err *err);
 

@@ -10,12 +10,10 @@
 #include "wire/client.h"
 #include "wire/wire.h"
 
-#define MOST (RF_WIRE_PACKET - sizeof(struct rf_wire_head)) /* bytes of one message */
-
 void rf_teller_init(struct rf_teller *teller)
 {
 	*teller = (struct rf_teller){ .fd = -1 };
-	rf_buf_init(&teller->out, MOST);
+	rf_buf_init(&teller->out, RF_TELLER_MOST);
 	rf_buf_init(&teller->in, RF_WIRE_ROOM);
 }
 
@@ -31,23 +29,29 @@ int rf_teller_open(struct rf_teller *teller, struct rf_err *err)
 	pid_t pid;
 
 	rf_fd_done(&teller->fd);
-	return rf_client_connect_to(RF_TELLER_SOCKET, "watcher", &teller->fd, &pid, err);
+	return rf_client_connect_to(RF_TELLER_SOCKET, "watcher", RF_TELLER_WAIT, &teller->fd, &pid,
+				    err);
+}
+
+int rf_teller_write(struct rf_buf *out, const struct rf_audit_event *event, struct rf_err *err)
+{
+	size_t before = out->len;
+	uint32_t len;
+
+	rf_pack_u32(out, 0);
+	if (rf_audit_event_encode(event, out, err) < 0) {
+		out->len = before;
+		out->has_failed = false;
+		return err->code;
+	}
+	len = (uint32_t)(out->len - before - sizeof(len));
+	memcpy(out->data + before, &len, sizeof(len));
+	return 0;
 }
 
 int rf_teller_add(struct rf_teller *teller, const struct rf_audit_event *event, struct rf_err *err)
 {
-	size_t before = teller->out.len;
-	uint32_t len;
-
-	rf_pack_u32(&teller->out, 0);
-	if (rf_audit_event_encode(event, &teller->out, err) < 0) {
-		teller->out.len = before;
-		teller->out.has_failed = false;
-		return err->code;
-	}
-	len = (uint32_t)(teller->out.len - before - sizeof(len));
-	memcpy(teller->out.data + before, &len, sizeof(len));
-	return 0;
+	return rf_teller_write(&teller->out, event, err);
 }
 
 /* Waits for an answer and takes it.  One that cut the connection may have said why before. */

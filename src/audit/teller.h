@@ -14,9 +14,11 @@
 #include "audit/event.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "wire/wire.h"
 
 #define RF_TELLER_SOCKET "watch.sock" /* in $RUN */
 #define RF_TELLER_WAIT   2000         /* milliseconds that a watcher has to answer */
+#define RF_TELLER_MOST   (RF_WIRE_PACKET - sizeof(struct rf_wire_head)) /* bytes of one TELL */
 
 struct rf_teller {
 	int fd;      /* or -1: there is none */
@@ -37,6 +39,9 @@ static inline bool rf_teller_is_open(const struct rf_teller *teller)
 
 /* Adds an event (borrows) to what is told next.  Nothing is sent yet. */
 int rf_teller_add(struct rf_teller *teller, const struct rf_audit_event *event, struct rf_err *err);
+
+/* The same for who sends it in another way: appends it to the body of a TELL, of at most RF_TELLER_MOST bytes. */
+int rf_teller_write(struct rf_buf *out, const struct rf_audit_event *event, struct rf_err *err);
 
 /*
  * Sends what was added; and waits until it is written, which gives the last one's number (or NULL).  One after the other, or

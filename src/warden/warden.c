@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "jail/lesser.h"
 #include "warden/lore.h"
+#include "warden/scribe.h"
 #include "warden/work.h"
 #include "warden/yard.h"
 #include "wire/door.h"
@@ -21,6 +22,7 @@
 #include "wire/wire.h"
 
 #define CLIENTS_MAX 4096
+#define ANSWER_NS   1000000ull     /* nanoseconds in which a watcher answers */
 #define TEND_EVERY  10000000000ull /* nanoseconds: boxes that nobody wants are looked for */
 
 struct warden {
@@ -29,8 +31,8 @@ struct warden {
 	struct rf_yard *yard;
 	struct rf_lore *lore;
 	struct rf_work_self self;
-	struct rf_teller teller; /* to a watcher, where one stands */
-	struct rf_door door;     /* and who came through it */
+	struct rf_scribe *scribe; /* to a watcher, where one stands */
+	struct rf_door door;      /* and who came through it */
 	struct rf_event *tend_timer;
 	struct rf_buf in, out; /* of one message at a time */
 	bool is_lesser;        /* this machine gives no full boxes */
@@ -40,7 +42,9 @@ struct warden {
 struct client {
 	struct rf_door_visitor visitor;
 	struct rf_work *work;
-	bool is_owner; /* a private warden's: it ends with this one */
+	struct rf_scribe_note *note; /* that its run waits for; or NULL */
+	struct rf_buf started;       /* what is told of it then */
+	bool is_owner;               /* a private warden's: it ends with this one */
 	bool is_gone;
 };
 
@@ -55,8 +59,11 @@ static void forget(struct client *client)
 {
 	if (client->is_owner) /* also one that was found gone when it was to be told something */
 		rf_loop_stop(warden_of(client)->loop);
+	rf_buf_done(&client->started);
 	rf_door_leave(&client->visitor);
 }
+
+static void give_up(struct client *client);
 
 /* A connection that ended takes its box along; it is forgotten when that is dead. */
 static void hang_up(struct client *client)
@@ -66,7 +73,9 @@ static void hang_up(struct client *client)
 	client->is_gone = true;
 	rf_event_cancel(client->visitor.event);
 	client->visitor.event = NULL;
-	if (client->work)
+	if (client->work && client->work->is_waiting)
+		give_up(client);
+	else if (client->work)
 		rf_life_end(&client->work->life);
 	else
 		forget(client);
@@ -74,74 +83,174 @@ static void hang_up(struct client *client)
 
 /* ------------------------------------------------------------- the record */
 
-/* Connects to a watcher, where one stands: it may have come, or come back, after us. */
-static bool has_watcher(struct warden *warden, struct rf_err *err)
-{
-	return rf_teller_is_open(&warden->teller) || rf_teller_open(&warden->teller, err) == 0;
-}
+static void on_over(void *data);
+static void report_start(struct client *client);
 
-/* The same for a run, whose box has a name from then on: a run that nobody hears of has none before it begins. */
-static bool can_tell(struct warden *warden, struct rf_work *work, struct rf_err *err)
-{
-	return has_watcher(warden, err) && rf_box_name(&work->life.box, err) == 0;
-}
-
-/* Asks whether the run's agent may; where nobody can say, the policy decides. */
-static int ask_for(struct warden *warden, struct rf_work *work, struct rf_err *err)
+/* Where a watcher does not answer, the policy decides: 0, or the refusal of the run. */
+static int go_unasked(struct rf_work *work, const struct rf_err *why, struct rf_err *err)
 {
 	const struct rf_plan *plan = work->plan;
-	struct rf_err why = RF_ERR_INIT;
-	int code = -1;
 
-	if (!plan->agent)
-		return 0;
-	for (int i = 0; i < 2 && code < 0 && can_tell(warden, work, &why); i++)
-		code = rf_runs_admit(&warden->teller, plan, work->life.box.id, &why);
-	if (code > 0) {
-		*err = why;
-		return err->code;
-	}
-	if (code == 0 || !plan->needs_watch)
+	if (!plan->agent || !plan->needs_watch)
 		return 0;
 	if (!plan->may_be_weaker)
-		return rf_runs_unwatched(&why, err);
+		return rf_runs_unwatched(why, err);
 	rf_result_warn(&work->result, "weaker: no watcher keeps the breaker and the budgets of %s",
 		       plan->agent);
 	return 0;
 }
 
-/* Tells of the run before it starts; whoever must be recorded does not start without. */
+static int go_unrecorded(const struct rf_work *work, const struct rf_err *why, struct rf_err *err)
+{
+	return work->plan->recorded == RF_RECORDED_AUTO ? 0 : rf_runs_require(why, err);
+}
+
+/* Tells of a run that is not begun: a watcher that is late may yet hear that it was to be. */
+static void take_back(struct client *client)
+{
+	const struct rf_work *work = client->work;
+	const char *box = work->life.box.id;
+	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, RF_TELLER_MOST);
+	if (work->is_told)
+		rf_runs_write_lost(&body, work->plan, box, "it was not begun", &err);
+	else
+		rf_runs_write_refused(&body, work->plan, box, "the watcher was late", &err);
+	rf_scribe_say(warden_of(client)->scribe, RF_WIRE_TELL, &body, NULL, NULL, NULL, &err);
+	client->work->is_told = false;
+}
+
+static void on_told(void *data, const char *answer, const struct rf_err *why);
+
+/*
+ * Tells of the run before it starts.  1: the answer will come; else as go_unrecorded().  Who need not be recorded does
+ * not wait for a watcher that is late, which will hear of it all the same.
+ */
+static int tell_start(struct client *client, struct rf_err *err)
+{
+	struct rf_scribe *scribe = warden_of(client)->scribe;
+	struct rf_work *work = client->work;
+	struct rf_err why = RF_ERR_INIT;
+	int code = rf_scribe_reach(scribe, &why);
+	bool waits = code == 0;
+
+	if (waits || (code == -ETIMEDOUT && work->plan->recorded == RF_RECORDED_AUTO))
+		work->is_told = rf_scribe_say(scribe, RF_WIRE_TELL, &client->started,
+					      waits ? on_told : NULL, client,
+					      waits ? &client->note : NULL, &why) == 0;
+	if (!work->is_told)
+		return go_unrecorded(work, &why, err);
+	return waits;
+}
+
+/* The run goes on where it waited (`code` 0), or does not begin. */
+static void resume(struct client *client, int code, const struct rf_err *why)
+{
+	struct rf_work *work = client->work;
+
+	rf_event_want(client->visitor.event, RF_LOOP_READ);
+	if (code == 0) {
+		rf_work_go(work, warden_of(client)->yard, warden_of(client)->loop);
+		report_start(client);
+		return;
+	}
+	if (work->is_late)
+		take_back(client);
+	rf_work_refuse(work, why);
+	on_over(client);
+}
+
+/* It is written, or is not.  A watcher that is late may yet do it: then it is to hear of the end, too. */
+static void on_told(void *data, const char *answer, const struct rf_err *why)
+{
+	struct client *client = data;
+	struct rf_err err = RF_ERR_INIT;
+
+	client->note = NULL;
+	client->work->is_late = !answer && why->code == -ETIMEDOUT;
+	client->work->is_told = answer || client->work->is_late;
+	resume(client, answer ? 0 : go_unrecorded(client->work, why, &err), &err);
+}
+
+/* The watcher says whether the run's agent may; where nobody can say, the policy decides. */
+static void on_asked(void *data, const char *answer, const struct rf_err *why)
+{
+	struct client *client = data;
+	struct rf_err err = RF_ERR_INIT, wrong = *why;
+	int code = answer ? rf_runs_read_answer(client->work->plan, answer, &wrong) : -1;
+
+	client->note = NULL;
+	if (code > 0) { /* which the watcher has recorded */
+		rf_event_want(client->visitor.event, RF_LOOP_READ);
+		rf_work_refuse(client->work, &wrong);
+		on_over(client);
+		return;
+	}
+	client->work->is_late = !answer && wrong.code == -ETIMEDOUT;
+	code = code == 0 ? 0 : go_unasked(client->work, &wrong, &err);
+	if (code == 0)
+		code = tell_start(client, &err);
+	if (code <= 0)
+		resume(client, code, &err);
+}
+
+/* Who asked for it is gone while it waits. */
+static void give_up(struct client *client)
+{
+	const struct rf_err gone = { .code = -ESRCH, .msg = "who asked for it is gone" };
+
+	rf_scribe_drop(client->note);
+	client->note = NULL;
+	take_back(client);
+	rf_work_refuse(client->work, &gone);
+	on_over(client);
+}
+
+/* A run that is to be recorded waits for the watcher, and nobody else does. */
 static int on_ready(void *data, struct rf_work *work, const struct rf_work_order *order,
 		    struct rf_err *err)
 {
-	struct warden *warden = data;
+	struct client *client = data;
+	struct rf_scribe *scribe = warden_of(client)->scribe;
 	struct rf_runs_facts facts = { .box = work->life.box.id };
 	struct rf_err why = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf question;
+	int code;
 
+	rf_buf_init(&question, RF_AUDIT_EVENT_MAX);
 	if (work->plan->recorded == RF_RECORDED_NOT)
 		return 0;
-	if (ask_for(warden, work, err) < 0)
-		return err->code;
 	facts.pid = getpid();
-	facts.policy = has_watcher(warden, &why) ? rf_lore_told(warden->lore, order->policy) : NULL;
-	for (int i = 0; i < 2 && !work->is_recorded && can_tell(warden, work, &why); i++)
-		work->is_recorded =
-			rf_runs_started(&warden->teller, work->plan, &facts, &why) == 0 &&
-			rf_teller_wait(&warden->teller, NULL, &why) == 0;
-	if (work->is_recorded || work->plan->recorded == RF_RECORDED_AUTO)
-		return 0;
-	return rf_runs_require(&why, err);
+	facts.policy = rf_lore_told(warden_of(client)->lore, order->policy);
+	client->work = work;
+	rf_buf_done(&client->started);
+	rf_buf_init(&client->started, RF_TELLER_MOST);
+	code = rf_scribe_reach(scribe, &why);
+	/* A run that nobody hears of has no name before its box is begun. */
+	if ((code < 0 && code != -ETIMEDOUT) || rf_box_name(&work->life.box, &why) < 0 ||
+	    rf_runs_write_started(&client->started, work->plan, &facts, &why) < 0)
+		return go_unasked(work, &why, err) < 0 ? err->code : go_unrecorded(work, &why, err);
+	if (!work->plan->agent)
+		return tell_start(client, err);
+	rf_runs_write_question(work->plan, work->life.box.id, &question);
+	if (code == 0 && rf_scribe_say(scribe, RF_WIRE_ASK, &question, on_asked, client,
+				       &client->note, &why) == 0)
+		return 1;
+	return go_unasked(work, &why, err) < 0 ? err->code : tell_start(client, err);
 }
 
+/* Nobody waits for it: it is kept until a watcher has it. */
 static void record_end(struct warden *warden, const struct rf_work *work)
 {
 	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf body;
 
-	for (int i = 0; i < 2 && work->is_recorded && has_watcher(warden, &err); i++)
-		if (rf_runs_ended(&warden->teller, work->plan, work->life.box.id, &work->result,
-				  &err) == 0 &&
-		    rf_teller_wait(&warden->teller, NULL, &err) == 0)
-			return;
+	rf_buf_init(&body, RF_TELLER_MOST);
+	if (work->is_told &&
+	    rf_runs_write_ended(&body, work->plan, work->life.box.id, &work->result, &err) == 0)
+		rf_scribe_say(warden->scribe, RF_WIRE_TELL, &body, NULL, NULL, NULL, &err);
 }
 
 /* ------------------------------------------------------------- runs */
@@ -179,13 +288,23 @@ static void on_over(void *data)
 		forget(client);
 }
 
-static int send_started(struct client *client, const struct rf_work *work, struct rf_err *err)
+static int send_started(const struct client *client, const struct rf_work *work, struct rf_err *err)
 {
 	struct rf_wire_started started = { .pid = (uint32_t)work->life.box.pid };
 
 	memcpy(started.id, work->life.box.id, sizeof(work->life.box.id));
 	return rf_wire_send(client->visitor.fd, RF_WIRE_STARTED, work->id, &started,
 			    sizeof(started), NULL, 0, err);
+}
+
+static void report_start(struct client *client)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	if (client->work->is_over)
+		on_over(client);
+	else if (send_started(client, client->work, &err) < 0)
+		hang_up(client);
 }
 
 static int run(struct client *client, struct rf_wire_message *message,
@@ -197,7 +316,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 		.client = client->visitor.pid,
 		.init_path = warden->options->init_path,
 		.on_ready = on_ready,
-		.data = warden,
+		.data = client,
 	};
 
 	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0)
@@ -208,10 +327,10 @@ static int run(struct client *client, struct rf_wire_message *message,
 			  &client->work, err) < 0)
 		return err->code;
 	client->work->id = message->id;
-	if (client->work->is_over)
-		on_over(client);
-	else if (send_started(client, client->work, err) < 0)
-		hang_up(client);
+	if (client->work->is_waiting)
+		rf_event_want(client->visitor.event, 0); /* what it says is for a run that runs */
+	else
+		report_start(client);
 	return 0;
 }
 
@@ -321,8 +440,15 @@ static void on_message(void *data, int what)
 	struct client *client = data;
 	struct rf_err err = RF_ERR_INIT, ignored;
 	RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
-	int got = rf_wire_receive(client->visitor.fd, RF_WIRE_CLIENT, &warden_of(client)->in,
-				  &message, &err);
+	int got;
+
+	if (client->work && client->work->is_waiting) {
+		if (what & RF_LOOP_HANGUP)
+			hang_up(client);
+		return;
+	}
+	got = rf_wire_receive(client->visitor.fd, RF_WIRE_CLIENT, &warden_of(client)->in, &message,
+			      &err);
 
 	(void)what;
 	if (got == -EAGAIN)
@@ -370,6 +496,11 @@ static void on_tend(void *data, int what)
 	struct warden *warden = data;
 
 	(void)what;
+	/* Who waits for the watcher will have its answer before a box is built. */
+	if (rf_scribe_is_awaited(warden->scribe)) {
+		rf_event_again(warden->tend_timer, rf_loop_now() + ANSWER_NS);
+		return;
+	}
 	rf_yard_tend(warden->yard);
 	rf_event_again(warden->tend_timer,
 		       rf_yard_is_short(warden->yard) ? rf_loop_now() : rf_loop_now() + TEND_EVERY);
@@ -413,6 +544,7 @@ static int start(struct warden *warden, struct rf_err *err)
 	warden->is_lesser = rf_lesser_try_full(&why) < 0;
 	if (rf_loop_new(&warden->loop, err) < 0 ||
 	    rf_loop_signals(warden->loop, &ends, on_signal, warden, err) < 0 ||
+	    rf_scribe_new(warden->loop, &warden->scribe, err) < 0 ||
 	    rf_lore_new(options->ceiling, &warden->lore, err) < 0 ||
 	    rf_yard_new(options->init_path, options->ahead, &warden->yard, err) < 0 ||
 	    rf_loop_timer(warden->loop, rf_loop_now() + TEND_EVERY, on_tend, warden,
@@ -428,6 +560,9 @@ static void dismiss(struct warden *warden)
 	for (struct rf_door_visitor *at = warden->door.visitors; at; at = at->next) {
 		struct client *client = (struct client *)at;
 
+		if (client->note)
+			rf_scribe_drop(client->note);
+		rf_buf_done(&client->started);
 		if (client->work) {
 			record_end(warden, client->work);
 			rf_work_done(client->work, warden->yard);
@@ -442,17 +577,16 @@ int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 	int code;
 
 	rf_door_init(&warden.door, &rules, &warden);
-	rf_teller_init(&warden.teller);
 	rf_buf_init(&warden.in, RF_WIRE_ROOM);
 	rf_buf_init(&warden.out, RF_WIRE_BODY);
 	code = start(&warden, err);
 	if (code == 0)
 		code = rf_loop_run(warden.loop, err);
 	dismiss(&warden);
+	rf_scribe_free(warden.scribe);
 	rf_yard_free(warden.yard);
 	rf_lore_free(warden.lore);
 	rf_loop_free(warden.loop);
-	rf_teller_done(&warden.teller);
 	rf_buf_done(&warden.in);
 	rf_buf_done(&warden.out);
 	return code;

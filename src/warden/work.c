@@ -153,16 +153,41 @@ int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *
 		for (int i = 0; i < 3; i++)
 			close(order->streams[i]);
 		work->is_over = true;
-	} else if (order->on_ready(order->data, work, order, &why) < 0) {
-		rf_result_fail(&work->result, RF_STATUS_DENIED, 126, &why);
-		work->is_over = true;
 	} else {
+		int code;
+
 		work->life.on_exit = on_exit;
 		work->life.data = data;
-		work->is_over = rf_life_start(&work->life, loop, &why) < 0;
+		code = order->on_ready(order->data, work, order, &why);
+		work->is_waiting = code > 0;
+		if (work->is_waiting) { /* and the yard may change until it goes on */
+			work->has_parts = work->life.box.parts != NULL;
+			work->life.box.parts = NULL;
+		}
+		if (code < 0)
+			rf_work_refuse(work, &why);
+		else if (code == 0)
+			rf_work_go(work, yard, loop);
 	}
 	*ret_work = work;
 	return 0;
+}
+
+void rf_work_go(struct rf_work *work, struct rf_yard *yard, struct rf_loop *loop)
+{
+	struct rf_err why = RF_ERR_INIT;
+
+	if (work->has_parts)
+		work->life.box.parts = rf_yard_parts(yard, work->plan, work->is_heard);
+	work->is_waiting = false;
+	work->is_over = rf_life_start(&work->life, loop, &why) < 0;
+}
+
+void rf_work_refuse(struct rf_work *work, const struct rf_err *why)
+{
+	work->is_waiting = false;
+	work->is_over = true;
+	rf_result_fail(&work->result, RF_STATUS_DENIED, 126, why);
 }
 
 void rf_work_done(struct rf_work *work, struct rf_yard *yard)

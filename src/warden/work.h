@@ -37,7 +37,10 @@ struct rf_work {
 	char *caller_path;
 	bool is_heard;
 	bool is_ready_made; /* its box came from the yard */
-	bool is_recorded;   /* a watcher knows of it */
+	bool is_told;       /* a watcher may know of it, and is to hear of its end */
+	bool is_late;       /* a watcher did not answer in time, and may yet do what it was asked */
+	bool has_parts;     /* of the yard's, that its box is built from */
+	bool is_waiting;    /* for on_ready()'s answer: nothing runs yet */
 	bool is_over;       /* on_exit() was called, or it never started */
 };
 
@@ -48,7 +51,10 @@ struct rf_work_order {
 	pid_t client;                   /* whose groups the box lies beneath */
 	int streams[3];                 /* taken, whatever comes of it */
 	const char *init_path;
-	/* Called when the plan is known and nothing runs yet; if it fails, nothing will. */
+	/*
+	 * Called when the plan is known and nothing runs yet; if it fails, nothing will.  1: it waits for something,
+	 * and is started or refused later.
+	 */
 	int (*on_ready)(void *data, struct rf_work *work, const struct rf_work_order *order,
 			struct rf_err *err);
 	void *data;
@@ -61,6 +67,10 @@ struct rf_work_order {
 int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *self,
 		  struct rf_yard *yard, struct rf_loop *loop, void (*on_exit)(void *data),
 		  void *data, struct rf_work **ret_work, struct rf_err *err);
+
+/* Starts one that waited, or sees to it that nothing of it starts: then it is over. */
+void rf_work_go(struct rf_work *work, struct rf_yard *yard, struct rf_loop *loop);
+void rf_work_refuse(struct rf_work *work, const struct rf_err *why);
 
 /* Frees it and all that is left of its box; the yard is told what kind of box was wanted. */
 void rf_work_done(struct rf_work *work, struct rf_yard *yard);

@@ -220,8 +220,8 @@ static bool lives(const struct rf_box *box)
 	return poll(&end, 1, 0) == 0;
 }
 
-bool rf_yard_take(struct rf_yard *yard, const struct rf_plan *plan, bool is_heard,
-		  struct rf_box *box)
+/* The plot of a plan, without what is no longer as it was. */
+static struct plot *visit(struct rf_yard *yard, const struct rf_plan *plan, bool is_heard)
 {
 	struct plot *plot;
 
@@ -229,12 +229,27 @@ bool rf_yard_take(struct rf_yard *yard, const struct rf_plan *plan, bool is_hear
 		for (size_t i = 0; i < yard->most; i++)
 			raze(&yard->plots[i]);
 	plot = find(yard, plan, is_heard);
+	if (plot && !is_as_it_was(plot))
+		raze(plot);
+	return plot;
+}
+
+const struct rf_parts *rf_yard_parts(struct rf_yard *yard, const struct rf_plan *plan,
+				     bool is_heard)
+{
+	struct plot *plot = visit(yard, plan, is_heard);
+
+	return plot ? &plot->parts : NULL;
+}
+
+bool rf_yard_take(struct rf_yard *yard, const struct rf_plan *plan, bool is_heard,
+		  struct rf_box *box)
+{
+	struct plot *plot = visit(yard, plan, is_heard);
 
 	if (!plot)
 		return false;
-	if (!is_as_it_was(plot))
-		raze(plot);
-	else if (plot->has_box && (!lives(&plot->box) || !hides_the_same(&plot->box)))
+	if (plot->has_box && (!lives(&plot->box) || !hides_the_same(&plot->box)))
 		empty(plot);
 	if (!plot->has_box) {
 		box->parts = &plot->parts;

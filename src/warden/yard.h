@@ -30,6 +30,13 @@ void rf_yard_free(struct rf_yard *yard);
 bool rf_yard_take(struct rf_yard *yard, const struct rf_plan *plan, bool is_heard,
 		  struct rf_box *box);
 
+/*
+ * What a box of that plan is built from, if there is no box: good until the yard is asked for anything else, so who
+ * waits asks again.  NULL: there is nothing.
+ */
+const struct rf_parts *rf_yard_parts(struct rf_yard *yard, const struct rf_plan *plan,
+				     bool is_heard);
+
 /* Remembers that such a plan was asked for, so that the next one finds a box.  Takes the plan. */
 void rf_yard_remember(struct rf_yard *yard, struct rf_plan *plan, bool is_heard);
 

@@ -230,6 +230,22 @@ static void end_run(struct rf_steward *steward, const struct rf_audit_event *eve
 	forget_run(steward, run);
 }
 
+/* A run that was admitted and is not begun, by who asked for it: it counts for nothing. */
+static void take_back(struct rf_steward *steward, const struct rf_audit_event *event)
+{
+	const struct rf_docket_outcome nothing = { .end = RF_DOCKET_UNKNOWN };
+	struct run *run;
+	char box[BOX];
+
+	rf_audit_event_copy(event, RF_AUDIT_BOX, box, sizeof(box));
+	run = find_run(steward, box);
+	if (!run)
+		return;
+	rf_docket_tell(steward->docket, run->agent, &run->quotas, run->ticket, &nothing,
+		       steward->now.mono_ms);
+	forget_run(steward, run);
+}
+
 void rf_steward_event(struct rf_steward *steward, const struct rf_audit_event *event,
 		      const struct rf_steward_now *now)
 {
@@ -247,6 +263,9 @@ void rf_steward_event(struct rf_steward *steward, const struct rf_audit_event *e
 		break;
 	case RF_AUDIT_RUN_ENDED:
 		end_run(steward, event);
+		break;
+	case RF_AUDIT_RUN_REFUSED:
+		take_back(steward, event);
 		break;
 	case RF_AUDIT_DENIAL:
 		rf_audit_event_copy(event, RF_AUDIT_RING, text, sizeof(text));

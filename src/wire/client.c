@@ -77,8 +77,17 @@ static int check_peer(int fd, const char *who, pid_t *ret_pid, struct rf_err *er
 	return 0;
 }
 
-int rf_client_connect_to(const char *name, const char *who, int *ret_fd, pid_t *ret_pid,
-			 struct rf_err *err)
+/* A full queue is waited for as long as the socket may send; 0: not at all. */
+static int bound_waits(int fd, int wait_ms)
+{
+	const struct timeval most = { wait_ms / 1000, wait_ms % 1000 * 1000 };
+
+	return wait_ms > 0 ? setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most))
+			   : fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
+int rf_client_connect_to(const char *name, const char *who, int wait_ms, int *ret_fd,
+			 pid_t *ret_pid, struct rf_err *err)
 {
 	RF_AUTO_FD int run = rf_rundir_open(false);
 	RF_AUTO_FD int fd = -1;
@@ -90,13 +99,15 @@ int rf_client_connect_to(const char *name, const char *who, int *ret_fd, pid_t *
 	if (check_socket(run, name, who, err) < 0)
 		return err->code;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
+	if (fd < 0 || bound_waits(fd, wait_ms) < 0)
 		return rf_fail(err, -errno, "a socket");
 	/* By the open folder: a path of any length, and nobody can put another one in its place. */
 	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s", run, name);
 	do
 		code = connect(fd, (struct sockaddr *)&address, sizeof(address));
 	while (code < 0 && errno == EINTR);
+	if (code < 0 && errno == EAGAIN)
+		return rf_fail_say(err, -ETIMEDOUT, "the %s does not answer", who);
 	if (code < 0)
 		return rf_fail(err, -errno, "connect to the %s", who);
 	if (check_peer(fd, who, ret_pid, err) < 0 || prove(fd, fd, who, err) < 0)
@@ -108,7 +119,8 @@ int rf_client_connect_to(const char *name, const char *who, int *ret_fd, pid_t *
 int rf_client_connect(int *ret_fd, struct rf_err *err)
 {
 	pid_t pid;
-	int code = rf_client_connect_to(RF_CLIENT_SOCKET, "warden", ret_fd, &pid, err);
+	int code = rf_client_connect_to(RF_CLIENT_SOCKET, "warden", RF_CLIENT_WAIT_MS, ret_fd, &pid,
+					err);
 
 	return code == -EXDEV ? rf_fail_hint(err, "run it with --no-warden") : code;
 }

@@ -15,7 +15,8 @@
 #include "wire/errand.h"
 #include "wire/wire.h"
 
-#define RF_CLIENT_SOCKET "warden.sock" /* in $RUN */
+#define RF_CLIENT_SOCKET  "warden.sock" /* in $RUN */
+#define RF_CLIENT_WAIT_MS 10000         /* that a warden has to take a connection, or a message */
 
 /*
  * Connects to the user's standing warden.  -ENOENT or -ECONNREFUSED: there is none.  Its directory,
@@ -25,10 +26,11 @@ int rf_client_connect(int *ret_fd, struct rf_err *err);
 
 /*
  * The same for another socket of the user's in $RUN: `name` is the file's, `who` what messages call its owner.  Root
- * proves to it that it is in no sandbox; -EXDEV: it may be in one.
+ * proves to it that it is in no sandbox; -EXDEV: it may be in one.  Connecting, and every message that is sent, waits
+ * at most `wait_ms` (-ETIMEDOUT, -EAGAIN); 0: the socket does not wait at all.
  */
-int rf_client_connect_to(const char *name, const char *who, int *ret_fd, pid_t *ret_pid,
-			 struct rf_err *err);
+int rf_client_connect_to(const char *name, const char *who, int wait_ms, int *ret_fd,
+			 pid_t *ret_pid, struct rf_err *err);
 
 /*
  * Starts a warden for this process alone, `program` with --private, and gives the connection: when it

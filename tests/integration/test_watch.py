@@ -186,6 +186,84 @@ def test_a_watcher_that_does_not_answer_is_none(post):
     assert time.monotonic() - began < 10
 
 
+@contextlib.contextmanager
+def a_warden(post):
+    """A warden stands there, too; and is gone afterwards."""
+    warden = post.start("warden")
+    try:
+        assert eventually(lambda: post.run("warden", "--status").returncode == 0, 20)
+        yield warden
+    finally:
+        warden.terminate()
+        warden.communicate(timeout=20)
+
+
+def all_ended(post):
+    """Whether every run that was told of has one end."""
+    started = sorted(one["box"] for one in post.events("--kind", "run.started"))
+    return started == sorted(one["box"] for one in post.events("--kind", "run.ended"))
+
+
+def test_a_watcher_that_hangs_stalls_nobody_but_who_must_be_recorded(post):
+    watcher = post.stand()
+    with a_warden(post):
+        assert post.run("run", "--audit", "required", "--agent", "a", "--", "true").returncode == 0
+        long = post.start("run", "--audit", "required", "--", "sh", "-c", "sleep 3; echo undisturbed")
+        assert eventually(lambda: len(post.events("--kind", "run.started")) == 2)
+        watcher.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        refused = [post.start("run", "--audit", "required", *words, "--", "echo", "ran")
+                   for words in ([], ["--agent", "a"], ["--agent", "b"])]
+        slowest, calm = 0, 0
+        while time.monotonic() < began + 1.5:
+            now = time.monotonic()
+            assert post.run("run", "--audit", "off", "--", "true").returncode == 0
+            slowest, calm = max(slowest, time.monotonic() - now), calm + 1
+        assert calm > 3 and slowest < 1, (calm, slowest)
+        for run in refused:
+            out, err = run.communicate(timeout=20)
+            assert (run.returncode, out) == (126, b"") and b"does not answer" in err, (run.returncode, err)
+        assert time.monotonic() - began < 8
+        assert post.run("run", "--", "true").returncode == 0  # auto: it is recorded later
+        out, _ = long.communicate(timeout=20)
+        assert (long.returncode, out) == (0, b"undisturbed\n")
+        watcher.send_signal(signal.SIGCONT)
+        assert eventually(lambda: post.run("run", "--audit", "required", "--agent", "a", "--", "true").returncode == 0)
+        assert eventually(lambda: all_ended(post)), post.events("--kind", "run")
+    verdicts = [one["verdict"] for one in post.events("--kind", "run.ended")]
+    assert verdicts.count("ok") == 4 and verdicts.count("lost") == 1, verdicts
+    late = [one for one in post.events("--kind", "run.refused") if "late" in one["reason"]]
+    assert sorted(one["agent"] for one in late) == ["a", "b"]
+    assert post.verify()["good"]
+
+
+def test_who_goes_away_while_his_run_waits_for_a_hung_watcher_leaves_nothing(post):
+    watcher = post.stand()
+    with a_warden(post):
+        watcher.send_signal(signal.SIGSTOP)
+        run = post.start("run", "--audit", "required", "--", "sleep", "60")
+        time.sleep(0.5)
+        run.kill()
+        run.communicate(timeout=20)
+        watcher.send_signal(signal.SIGCONT)
+        assert eventually(lambda: post.run("run", "--audit", "required", "--", "true").returncode == 0)
+        assert eventually(lambda: all_ended(post)), post.events("--kind", "run")
+
+
+def test_the_end_of_a_run_that_no_watcher_heard_is_told_to_the_next_one(post):
+    post.stand()
+    with a_warden(post):
+        run = post.start("run", "--audit", "required", "--", "sh", "-c", "sleep 1; exit 3")
+        assert eventually(lambda: post.events("--kind", "run.started"))
+        post.end(signal.SIGKILL)
+        run.communicate(timeout=20)
+        assert run.returncode == 3
+        post.stand()
+        assert eventually(lambda: post.events("--kind", "run.ended"), 10)
+        ended, = post.events("--kind", "run.ended")
+        assert (ended["verdict"], ended["exit_code"]) == ("failed", 3)
+
+
 def test_a_client_that_may_be_in_a_sandbox_is_not_heard(post):
     post.stand()
     done = post.run("run", "--audit", "required", "--", "true", wrap=["setpriv", "--no-new-privs", "--"])

@@ -104,6 +104,30 @@ static void expect(const char *got, const char *want)
 	RF_CHECK(strcmp(got, want) == 0, "got:  %s\nwant: %s", got, want);
 }
 
+RF_TEST(a_run_that_was_admitted_and_is_not_begun_counts_for_nothing)
+{
+	struct rf_steward *steward = new_steward();
+	struct rf_steward_now now = at(60020);
+	struct rf_audit_event event;
+	char line[256], box[16];
+
+	for (int i = 0; i < 5; i++) {
+		snprintf(box, sizeof(box), "b%d", i);
+		snprintf(line, sizeof(line), "admit %s a " QUOTAS, box);
+		ask(steward, 10, line);
+		end_run(steward, 10, box, "timeout");
+	}
+	expect(ask(steward, 60010, "admit probe a " QUOTAS), "admitted\n");
+	RF_CHECK(strncmp(ask(steward, 60010, "admit more a " QUOTAS), "refused", 7) == 0,
+		 "one probe");
+	rf_audit_event_init(&event, RF_AUDIT_RUN_REFUSED);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, "probe");
+	rf_audit_event_text(&event, RF_AUDIT_REASON, "the watcher was late");
+	rf_steward_event(steward, &event, &now);
+	expect(ask(steward, 60030, "admit again a " QUOTAS), "admitted\n");
+	rf_steward_free(steward);
+}
+
 RF_TEST(a_runaway_agent_is_stopped_and_all_of_it_is_noted)
 {
 	struct rf_steward *steward = new_steward();
