@@ -14,6 +14,11 @@ int rf_cmd_audit_verify(int argc, char **argv)
 	return rf_service_run(RF_CMD_AUDIT_VERIFY, PROGRAM, "verify", argc, argv);
 }
 
+int rf_cmd_audit_report(int argc, char **argv)
+{
+	return rf_service_run(RF_CMD_AUDIT_REPORT, PROGRAM, "report", argc, argv);
+}
+
 int rf_cmd_audit_export(int argc, char **argv)
 {
 	return rf_service_run(RF_CMD_AUDIT_EXPORT, PROGRAM, "export", argc, argv);

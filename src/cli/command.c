@@ -150,6 +150,13 @@ static const struct rf_cmd_example audit_verify_examples[] = {
 	{ NULL, NULL },
 };
 
+static const struct rf_cmd_example audit_report_examples[] = {
+	{ "ringfort audit report --since 7d", NULL },
+	{ "ringfort audit report --agent builder --format html > builder.html", NULL },
+	{ "ringfort audit report --agent builder --format policy > tighter.yaml", "what would have done" },
+	{ NULL, NULL },
+};
+
 static const struct rf_cmd_example audit_export_examples[] = {
 	{ "ringfort audit export --since 2026-11-01 > november.jsonl", NULL },
 	{ "ringfort audit export --format ocsf | your-siem", NULL },
@@ -304,6 +311,16 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Writes one JSON object a line to standard output: the events as they are (jsonl), or\n"
 		"in the style of the Open Cybersecurity Schema Framework (ocsf).",
 		audit_export_examples, "0 written, 125 Ringfort failed",
+	},
+	[RF_CMD_AUDIT_REPORT] = {
+		"audit report", rf_cmd_audit_report, "what agents did, and what they were granted for nothing",
+		"[OPTIONS]",
+		"Tells of each agent its runs and how they ended, what it was denied, how much of its\n"
+		"budgets it used, when its breaker opened, and alarms; and of each policy what it grants\n"
+		"that no run has used, with the tighter policy written out.  Limits keep head room: twice\n"
+		"the most that was seen, rounded up, and never more than there is now.  What nobody has\n"
+		"measured stays.  The log is proved as `audit verify` does it, without an anchor.",
+		audit_report_examples, "0 written, 1 written, but the log was changed, 125 Ringfort failed",
 	},
 	[RF_CMD_WARDEN] = {
 		"warden", rf_cmd_warden, "keep boxes ready, so that runs start at once",

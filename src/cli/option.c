@@ -30,6 +30,7 @@
 #define POLICY (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
 #define CODE   (ONLY(RUN) | ONLY(POLICY_EXPLAIN))      /* whoever runs code, or tells how */
 #define EVENTS (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
+#define PERIOD (EVENTS | ONLY(AUDIT_REPORT))           /* whoever reads those of a time */
 #define ALL    (RF_CMD_BIT(RF_CMD_COUNT) - 1)
 
 /* clang-format off */
@@ -83,14 +84,14 @@ const struct rf_option rf_option_table[] = {
 	OWN("no-config",  0,   NULL,         RF_OPTION_NO_CONFIG, POLICY, "do without your settings"),
 
 	GROUP("which events"),
-	OWN("since",      0,   "TIME",       RF_OPTION_SERVICE, EVENTS, "not before: 10m (ago), 2h, 7d, or 2026-11-16T06:50:00Z"),
-	OWN("until",      0,   "TIME",       RF_OPTION_SERVICE, EVENTS, "before that"),
+	OWN("since",      0,   "TIME",       RF_OPTION_SERVICE, PERIOD, "not before: 10m (ago), 2h, 7d, or 2026-11-16T06:50:00Z"),
+	OWN("until",      0,   "TIME",       RF_OPTION_SERVICE, PERIOD, "before that"),
 	OWN("kind",       'k', "NAME",       RF_OPTION_SERVICE, EVENTS, "run.ended, or a family: run; may be repeated"),
-	OWN("agent",      0,   "NAME",       RF_OPTION_SERVICE, EVENTS, "of this agent"),
+	OWN("agent",      0,   "NAME",       RF_OPTION_SERVICE, PERIOD, "of this agent"),
 	OWN("box",        0,   "ID",         RF_OPTION_SERVICE, EVENTS, "of this box"),
 	OWN("verdict",    0,   "WORD",       RF_OPTION_SERVICE, EVENTS, "ok, failed, timeout, memory, killed, denied ..."),
 	OWN("last",       'n', "N",          RF_OPTION_SERVICE, EVENTS, "the last N of them"),
-	OWN("log",        0,   "FOLDER",     RF_OPTION_SERVICE, EVENTS | ONLY(AUDIT_VERIFY), "a log that lies elsewhere"),
+	OWN("log",        0,   "FOLDER",     RF_OPTION_SERVICE, PERIOD | ONLY(AUDIT_VERIFY), "a log that lies elsewhere"),
 
 	GROUP("what it keeps"),
 	OWN("anchor",     0,   "syslog|FILE", RF_OPTION_SERVICE, ONLY(WATCH), "where signed heads are told, too; may be repeated"),
@@ -104,9 +105,10 @@ const struct rf_option rf_option_table[] = {
 
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(BREAKER_LS) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY), "JSON instead of text"),
+	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(BREAKER_LS) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
 	OWN("csv",        0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "comma-separated values, a column for each field"),
 	OWN("format",     0,   "jsonl|ocsf", RF_OPTION_SERVICE, ONLY(AUDIT_EXPORT), "how each event is written (default: jsonl)"),
+	OWN("format",     0,   "text|html|json|policy", RF_OPTION_SERVICE, ONLY(AUDIT_REPORT), "how it is written; policy: the tighter one alone"),
 	OWN("follow",     'f', NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "and stay, for what comes"),
 	OWN("tty",        't', NULL,         RF_OPTION_TTY, RUNS,   "a terminal of its own instead of pipes"),
 	OWN("plain",      0,   NULL,         RF_OPTION_PLAIN, RUNS, "text only: no colours, no escape sequences"),
