@@ -165,7 +165,7 @@ static const char *name_of(const struct rf_plan *plan)
 /* Where the first part of a text ends: behind a line, if one ends within the room that there is. */
 static size_t part_of(const char *text)
 {
-	size_t len = strlen(text), end = len;
+	size_t len = strlen(text), end;
 
 	if (len <= RF_AUDIT_TEXT_MAX)
 		return len;
@@ -337,6 +337,19 @@ int rf_runs_write_refused(struct rf_buf *out, const struct rf_plan *plan, const 
 	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
 	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
 	rf_audit_event_text(&event, RF_AUDIT_REASON, reason);
+	return rf_teller_write(out, &event, err);
+}
+
+int rf_runs_write_recovery(struct rf_buf *out, const char *box, const char *what, const char *done,
+			   struct rf_err *err)
+{
+	struct rf_audit_event event;
+
+	rf_audit_event_init(&event, RF_AUDIT_RECOVERY);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+	rf_audit_event_text(&event, RF_AUDIT_WHAT, what);
+	rf_audit_event_text(&event, RF_AUDIT_VERDICT, done);
+	rf_audit_event_text(&event, RF_AUDIT_REASON, "its launcher was killed");
 	return rf_teller_write(out, &event, err);
 }
 

@@ -8,6 +8,7 @@
 #include "audit/runs.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "jail/record.h"
 #include "policy/policy.h"
 
 void rf_recorder_init(struct rf_recorder *recorder)
@@ -107,7 +108,24 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 	options->data = recorder;
 }
 
-void rf_recorder_end(struct rf_recorder *recorder, struct rf_result *result)
+/* Tells of what was found of others, that were killed. */
+static void tell_swept(struct rf_recorder *recorder)
+{
+	struct rf_record_swept list[RF_RECORD_SWEPT];
+	struct rf_err ignored = RF_ERR_INIT;
+	char what[RF_RECORD_TEXT];
+	size_t count = rf_record_take_swept(list);
+
+	if (count == 0 || !rf_teller_is_open(&recorder->teller))
+		return;
+	for (size_t i = 0; i < count; i++)
+		rf_runs_write_recovery(&recorder->teller.out, list[i].box,
+				       rf_record_describe(&list[i], what, sizeof(what)),
+				       list[i].is_clean ? "removed" : "left", &ignored);
+	rf_teller_send(&recorder->teller, NULL, &ignored);
+}
+
+static void end_record(struct rf_recorder *recorder, struct rf_result *result)
 {
 	const struct rf_plan *plan = recorder->request->plan;
 	struct rf_err err = RF_ERR_INIT;
@@ -122,4 +140,10 @@ void rf_recorder_end(struct rf_recorder *recorder, struct rf_result *result)
 	    rf_runs_ended(&recorder->teller, plan, recorder->box, result, &err) < 0 ||
 	    rf_teller_wait(&recorder->teller, NULL, &err) < 0)
 		rf_result_warn(result, "the end of this run is not recorded: %s", err.msg);
+}
+
+void rf_recorder_end(struct rf_recorder *recorder, struct rf_result *result)
+{
+	end_record(recorder, result);
+	tell_swept(recorder);
 }

@@ -256,24 +256,63 @@ void rf_record_done(struct rf_box *box)
 	rf_fd_done(&box->record);
 }
 
+/* What this process has swept, and nobody has asked for yet. */
+static struct {
+	struct rf_record_swept list[RF_RECORD_SWEPT];
+	size_t count;
+} swept;
+
+static void note_swept(const struct rf_record_swept *one)
+{
+	for (size_t i = 0; i < swept.count; i++)
+		if (strcmp(swept.list[i].box, one->box) == 0)
+			return; /* one that can't be removed is found each time */
+	if (swept.count < RF_RECORD_SWEPT)
+		swept.list[swept.count++] = *one;
+}
+
+const char *rf_record_describe(const struct rf_record_swept *one, char *text, size_t size)
+{
+	snprintf(text, size, "what a killed launcher left: a record, %u cgroups, %u folders",
+		 one->groups, one->folders);
+	return text;
+}
+
+size_t rf_record_take_swept(struct rf_record_swept *list)
+{
+	size_t count = swept.count;
+
+	memcpy(list, swept.list, count * sizeof(*list));
+	swept.count = 0;
+	return count;
+}
+
 static bool sweep_entry(int boxes, const char *name, struct entry *entry, void *data)
 {
+	struct rf_record_swept found = { 0 };
 	bool is_clean = true;
 
 	(void)data;
 	if (!entry->is_dead)
 		return true;
+	snprintf(found.box, sizeof(found.box), "%s", name);
 	for (char *line = entry->text, *next; line && *line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		if (strncmp(line, "cgroup /", 8) == 0)
+		if (strncmp(line, "cgroup /", 8) == 0) {
+			found.groups++;
 			is_clean &= rf_cgroup_remove(line + 7);
-		if (strncmp(line, "scratch /", 9) == 0)
+		}
+		if (strncmp(line, "scratch /", 9) == 0) {
+			found.folders++;
 			is_clean &= rf_scratch_remove(line + 8);
+		}
 	}
-	if (is_clean)
-		unlinkat(boxes, name, 0);
+	found.is_clean = is_clean;
+	/* Of two that sweep at once, the one that removes it has done it. */
+	if (!is_clean || unlinkat(boxes, name, 0) == 0)
+		note_swept(&found);
 	return true;
 }
 

@@ -48,6 +48,22 @@ void rf_record_sweep(const struct rf_box *box);
 /* The same, whether anybody came across any or not. */
 void rf_record_sweep_all(void);
 
+/* What was found of one box when it was swept. */
+struct rf_record_swept {
+	char box[17];
+	unsigned groups, folders; /* that its record named */
+	bool is_clean;            /* nothing of it is left */
+};
+
+/* In words, for people; gives `text`, of RF_RECORD_TEXT bytes. */
+const char *rf_record_describe(const struct rf_record_swept *one, char *text, size_t size);
+
+#define RF_RECORD_TEXT  96
+#define RF_RECORD_SWEPT 64 /* more are swept, and not told of */
+
+/* Copies what this process has swept since it was last asked, at most RF_RECORD_SWEPT.  Returns how many. */
+size_t rf_record_take_swept(struct rf_record_swept *list);
+
 /* How many boxes of this user's live, as far as there are records. */
 size_t rf_record_count(void);
 

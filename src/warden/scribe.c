@@ -2,7 +2,6 @@
 #include "warden/scribe.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,8 @@
 #include "wire/client.h"
 
 #define MS         1000000ull
-#define AGAIN_MS   1000 /* until a watcher is looked for again */
+#define AGAIN_MS   250   /* until a watcher is looked for again; and twice as long each time after that, */
+#define RARELY_MS  32000 /* up to this */
 #define NOTES_MOST 4096
 #define TRIES_MOST 8 /* watchers that went away with it */
 
@@ -36,6 +36,7 @@ struct rf_scribe {
 	size_t count;
 	uint64_t id; /* of the last message */
 	struct rf_buf in;
+	uint64_t again_ms;
 	bool is_late; /* an answer is overdue */
 };
 
@@ -81,7 +82,7 @@ static void set_timer(const struct rf_scribe *scribe)
 	if (note)
 		rf_event_again(scribe->timer, note->until_ns);
 	else if (scribe->notes && scribe->fd < 0)
-		rf_event_again(scribe->timer, rf_loop_now() + AGAIN_MS * MS);
+		rf_event_again(scribe->timer, rf_loop_now() + scribe->again_ms * MS);
 }
 
 /* Tells who waits, who may send the next note while he is told. */
@@ -134,7 +135,7 @@ static int reconnect(struct rf_scribe *scribe, struct rf_err *err)
 		return 0;
 	if (rf_client_connect_to(RF_TELLER_SOCKET, "watcher", 0, &scribe->fd, &pid, err) < 0)
 		return err->code;
-	fcntl(scribe->fd, F_SETFL, O_NONBLOCK);
+	scribe->again_ms = AGAIN_MS;
 	if (rf_loop_watch(scribe->loop, scribe->fd, RF_LOOP_READ, on_message, scribe,
 			  &scribe->event, err) < 0) {
 		rf_fd_done(&scribe->fd);
@@ -262,8 +263,12 @@ static void on_time(void *data, int what)
 		rf_fail_say(&err, -ETIMEDOUT, "the watcher does not answer");
 		answer(note, NULL, &err);
 	}
-	if (scribe->fd < 0 && scribe->notes && reconnect(scribe, &err) == 0)
-		push(scribe);
+	if (scribe->fd < 0 && scribe->notes) {
+		if (reconnect(scribe, &err) == 0)
+			push(scribe);
+		else if (scribe->again_ms < RARELY_MS)
+			scribe->again_ms *= 2;
+	}
 	set_timer(scribe);
 }
 
@@ -305,7 +310,7 @@ int rf_scribe_new(struct rf_loop *loop, struct rf_scribe **ret_scribe, struct rf
 
 	if (!scribe)
 		return rf_fail(err, -ENOMEM, "a line to the watcher");
-	*scribe = (struct rf_scribe){ .loop = loop, .fd = -1, .last = &scribe->notes };
+	*scribe = (struct rf_scribe){ .loop = loop, .fd = -1, .again_ms = AGAIN_MS, .last = &scribe->notes };
 	rf_buf_init(&scribe->in, RF_WIRE_ROOM);
 	*ret_scribe = scribe;
 	return rf_loop_timer(loop, UINT64_MAX, on_time, scribe, &scribe->timer, err);

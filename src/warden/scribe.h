@@ -6,8 +6,8 @@
  * that is late counts as none from then on, until it is heard of again.
  *
  * What nobody waits for (the end of a run) is kept until a watcher has it: the one that is late, or the next one,
- * which is looked for every second.  A watcher answers in order and keeps what it was sent before it went away
- * from itself or not; so a note that was not answered is sent again to the next one, and may then be there twice.
+ * which is looked for now and then.  A note that a watcher took away with it unanswered is sent again to the next one, and may
+ * then be in the log twice.
  */
 #ifndef RF_WARDEN_SCRIBE_H
 #define RF_WARDEN_SCRIBE_H

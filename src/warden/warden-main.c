@@ -170,6 +170,7 @@ static int serve(const struct settings *settings, struct rf_err *err)
 	options.ceiling = ceiling;
 	if (settings->is_standing) {
 		run = rf_record_open_run(err);
+		options.is_successor = run >= 0 && faccessat(run, SOCKET_NAME, F_OK, 0) == 0;
 		options.listener = run < 0 ? run : listen_in(run, err);
 		if (options.listener < 0 || rf_peer_note_self(&self, err) < 0 ||
 		    rf_peer_write(run, &self, err) < 0)

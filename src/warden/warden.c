@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "jail/lesser.h"
+#include "jail/record.h"
 #include "warden/lore.h"
 #include "warden/scribe.h"
 #include "warden/work.h"
@@ -35,7 +36,8 @@ struct warden {
 	struct rf_door door;      /* and who came through it */
 	struct rf_event *tend_timer;
 	struct rf_buf in, out; /* of one message at a time */
-	bool is_lesser;        /* this machine gives no full boxes */
+	bool is_begun;
+	bool is_lesser; /* this machine gives no full boxes */
 };
 
 /* One connection, and at most one run on it. */
@@ -253,6 +255,27 @@ static void record_end(struct warden *warden, const struct rf_work *work)
 		rf_scribe_say(warden->scribe, RF_WIRE_TELL, &body, NULL, NULL, NULL, &err);
 }
 
+/* What was found of others, that were killed: other launchers', or a warden's before this one. */
+static void record_recoveries(const struct warden *warden)
+{
+	struct rf_record_swept list[RF_RECORD_SWEPT];
+	struct rf_err err = RF_ERR_INIT;
+	size_t count = rf_record_take_swept(list);
+	char what[RF_RECORD_TEXT];
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, RF_TELLER_MOST);
+	for (size_t i = 0; i < count; i++)
+		rf_runs_write_recovery(&body, list[i].box,
+				       rf_record_describe(&list[i], what, sizeof(what)),
+				       list[i].is_clean ? "removed" : "left", &err);
+	if (warden->options->is_successor && !warden->is_begun)
+		rf_runs_write_recovery(&body, NULL, "a warden that did not end in order",
+				       "taken over", &err);
+	if (body.len > 0)
+		rf_scribe_say(warden->scribe, RF_WIRE_TELL, &body, NULL, NULL, NULL, &err);
+}
+
 /* ------------------------------------------------------------- runs */
 
 static void send_ended(struct client *client, const struct rf_result *result, uint64_t id)
@@ -283,6 +306,7 @@ static void on_over(void *data)
 	record_end(warden, work);
 	client->work = NULL;
 	rf_work_done(work, warden->yard);
+	record_recoveries(warden);
 	rf_event_again(warden->tend_timer, rf_loop_now());
 	if (client->is_gone)
 		forget(client);
@@ -551,6 +575,8 @@ static int start(struct warden *warden, struct rf_err *err)
 			  &warden->tend_timer, err) < 0 ||
 	    rf_door_open(&warden->door, warden->loop, options->listener, err) < 0)
 		return err->code;
+	record_recoveries(warden);
+	warden->is_begun = true;
 	return options->owner >= 0 ? admit_owner(warden, err) : 0;
 }
 

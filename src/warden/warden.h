@@ -20,8 +20,9 @@ struct rf_warden_options {
 	const char *init_path;           /* the program ringfort-init */
 	const struct rf_policy *ceiling; /* what no request goes beyond; or NULL */
 	int owner;                       /* of a private warden: its connection; or -1 */
-	int listener; /* of a standing one: the socket that is listened on; or -1 */
-	size_t ahead; /* shapes of boxes that are kept ready */
+	int listener;      /* of a standing one: the socket that is listened on; or -1 */
+	bool is_successor; /* the one before it did not end in order */
+	size_t ahead;      /* shapes of boxes that are kept ready */
 };
 
 /* Serves until the owner is gone or a signal asks to end.  Nothing of it is left then. */

@@ -15,12 +15,12 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "watch/disk.h"
+#include "watch/muster.h"
 #include "wire/door.h"
 #include "wire/wire.h"
 
 #define CLIENTS_MAX  1024
-#define PACKETS      16   /* of one client, before the others are heard again */
-#define OPEN_RUNS    4096 /* of one client, that the watcher keeps in mind */
+#define PACKETS      16 /* of one client, before the others are heard again */
 #define WORDS_MAX    16
 #define MS           1000000ull
 #define SKEW_MOST_MS 2000 /* that the clock may go another way than time */
@@ -31,10 +31,11 @@ struct rf_watcher {
 	struct rf_loop *loop;
 	struct rf_store *store;
 	struct rf_disk *disk;
-	struct rf_door door;     /* and who came through it */
-	struct rf_buf in, clean; /* one message, one event */
+	struct rf_door door;      /* and who came through it */
+	struct rf_muster *muster; /* runs that are under way */
+	struct rf_buf in, clean;  /* one message, one event */
 	struct rf_event *sync_timer, *sign_timer;
-	bool is_dirty;
+	bool is_dirty, is_taking_over;
 	uint64_t kept, lost, synced_ns; /* events; and when the disk was last asked */
 	int64_t clock_ms;               /* the clock, less the time since the machine is up */
 	struct rf_err trouble;          /* why nothing can be kept; code 0: it can */
@@ -43,8 +44,6 @@ struct rf_watcher {
 /* One connection. */
 struct client {
 	struct rf_door_visitor visitor;
-	char (*runs)[33]; /* boxes whose start it told of, and not their end */
-	size_t run_count, run_room;
 };
 
 static struct rf_watcher *watcher_of(const struct client *client)
@@ -108,60 +107,74 @@ static void sound(struct rf_watcher *watcher, const char *name, const char *seve
 
 /* ------------------------------------------------------------- runs that are under way */
 
-static void begin_run(struct client *client, const struct rf_audit_event *event)
+static void tell_guest(struct rf_watcher *watcher, const struct rf_audit_event *event)
 {
-	if (client->run_count == client->run_room) {
-		size_t room = client->run_room ? 2 * client->run_room : 4;
-		char(*more)[33] =
-			room > OPEN_RUNS ? NULL : realloc(client->runs, room * sizeof(*more));
-
-		if (!more)
-			return; /* its end is told of by itself, if at all */
-		client->runs = more;
-		client->run_room = room;
-	}
-	rf_audit_event_copy(event, RF_AUDIT_BOX, client->runs[client->run_count++],
-			    sizeof(client->runs[0]));
+	if (watcher->guest && watcher->guest->on_event)
+		watcher->guest->on_event(watcher->guest->data, watcher, event);
 }
 
-static void end_run(struct client *client, const struct rf_audit_event *event)
+/* What was found of a run, or of a watcher, that was not there to its end, and what was done with it. */
+static void note_recovery(struct rf_watcher *watcher, const struct rf_muster_run *run,
+			  const char *what, const char *done, const char *reason)
 {
-	char box[33];
-
-	rf_audit_event_copy(event, RF_AUDIT_BOX, box, sizeof(box));
-	for (size_t i = 0; i < client->run_count; i++)
-		if (strcmp(client->runs[i], box) == 0) {
-			memcpy(client->runs[i], client->runs[--client->run_count], sizeof(box));
-			return;
-		}
-}
-
-/* Tells of runs whose launcher is gone, in its place. */
-static void miss_runs(struct client *client)
-{
-	struct rf_watcher *watcher = watcher_of(client);
+	struct rf_audit_event event;
 	struct rf_err err = RF_ERR_INIT;
 
-	for (size_t i = 0; i < client->run_count; i++) {
-		struct rf_audit_event event;
+	rf_audit_event_init(&event, RF_AUDIT_RECOVERY);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, run->box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, run->agent);
+	rf_audit_event_number(&event, RF_AUDIT_PID, (uint64_t)run->pid);
+	rf_audit_event_text(&event, RF_AUDIT_WHAT, what);
+	rf_audit_event_text(&event, RF_AUDIT_VERDICT, done);
+	rf_audit_event_text(&event, RF_AUDIT_REASON, reason);
+	if (rf_watcher_note(watcher, &event, &err) == 0)
+		tell_guest(watcher, &event);
+}
 
-		rf_audit_event_init(&event, RF_AUDIT_RUN_ENDED);
-		rf_audit_event_text(&event, RF_AUDIT_BOX, client->runs[i]);
-		rf_audit_event_text(&event, RF_AUDIT_VERDICT, "lost");
-		rf_audit_event_text(&event, RF_AUDIT_REASON,
-				    "its launcher ended without a word of it");
-		rf_watcher_note(watcher, &event, &err);
-		if (watcher->guest && watcher->guest->on_event)
-			watcher->guest->on_event(watcher->guest->data, watcher, &event);
-	}
+/* Tells of a run whose launcher is gone, in its place. */
+static void on_lost(void *data, const struct rf_muster_run *run)
+{
+	struct rf_watcher *watcher = data;
+	struct rf_audit_event event;
+	struct rf_err err = RF_ERR_INIT;
+
+	if (watcher->is_taking_over)
+		note_recovery(watcher, run, "a run without an end", "ended",
+			      "its launcher is gone, and nobody was there to see it");
+	rf_audit_event_init(&event, RF_AUDIT_RUN_ENDED);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, run->box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, run->agent);
+	rf_audit_event_text(&event, RF_AUDIT_VERDICT, "lost");
+	rf_audit_event_text(&event, RF_AUDIT_REASON, "its launcher ended without a word of it");
+	rf_watcher_note(watcher, &event, &err);
+	tell_guest(watcher, &event);
+}
+
+/* Also for the next watcher, which reads the log from here on. */
+static void on_kept(void *data, const struct rf_muster_run *run)
+{
+	note_recovery(data, run, "a run that goes on", RF_MUSTER_ADOPTED,
+		      "its launcher lives, and will tell of its end");
+}
+
+/* Goes on where the watcher before this one ended, or was ended. */
+static void take_over(struct rf_watcher *watcher, const struct rf_muster_past *past)
+{
+	const struct rf_muster_run before = { .pid = past->killed };
+
+	watcher->is_taking_over = true;
+	if (past->killed > 0)
+		note_recovery(watcher, &before, "a watcher that did not end in order", "taken over",
+			      "what it had acknowledged is here");
+	rf_muster_take_over(watcher->muster, on_kept);
+	watcher->is_taking_over = false;
 }
 
 /* ------------------------------------------------------------- clients */
 
 static void forget(struct client *client)
 {
-	miss_runs(client);
-	free(client->runs);
+	rf_muster_leave(watcher_of(client)->muster, client, client->visitor.pid);
 	rf_door_leave(&client->visitor);
 }
 
@@ -213,7 +226,6 @@ static int each_event(const struct rf_wire_message *message,
 static int follow_event(struct client *client, const void *data, size_t len, uint64_t *seq,
 			struct rf_err *err)
 {
-	const struct rf_watcher_guest *guest = watcher_of(client)->guest;
 	struct rf_audit_event event;
 
 	(void)seq;
@@ -221,12 +233,8 @@ static int follow_event(struct client *client, const void *data, size_t len, uin
 		return err->code;
 	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
 	event.time_ns = rf_store_now();
-	if (event.kind == RF_AUDIT_RUN_STARTED)
-		begin_run(client, &event);
-	else if (event.kind == RF_AUDIT_RUN_ENDED)
-		end_run(client, &event);
-	if (guest && guest->on_event)
-		guest->on_event(guest->data, watcher_of(client), &event);
+	rf_muster_hear(watcher_of(client)->muster, &event, client);
+	tell_guest(watcher_of(client), &event);
 	return 0;
 }
 
@@ -444,6 +452,8 @@ static void on_signal(void *data, int signal)
 static int start(struct rf_watcher *watcher, struct rf_err *err)
 {
 	struct rf_store_options store = watcher->options->store;
+	struct rf_muster_past past;
+	struct rf_err ignored = RF_ERR_INIT;
 	sigset_t ends;
 
 	sigemptyset(&ends);
@@ -456,9 +466,12 @@ static int start(struct rf_watcher *watcher, struct rf_err *err)
 	signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of a write, and no end */
 	store.on_head = on_head;
 	store.data = watcher;
+	if (rf_loop_new(&watcher->loop, err) < 0 ||
+	    rf_muster_new(watcher->loop, on_lost, watcher, &watcher->muster, err) < 0)
+		return err->code;
+	rf_muster_read(watcher->muster, store.dir, &past, &ignored); /* as far as it can be read */
 	if (rf_disk_new(watcher->options->anchors, &watcher->disk, err) < 0 ||
 	    rf_store_open(&store, &watcher->store, err) < 0 ||
-	    rf_loop_new(&watcher->loop, err) < 0 ||
 	    rf_loop_signals(watcher->loop, &ends, on_signal, watcher, err) < 0 ||
 	    rf_loop_timer(watcher->loop, rf_loop_now() + RF_WATCHER_SYNC_MS * MS, on_sync, watcher,
 			  &watcher->sync_timer, err) < 0 ||
@@ -468,6 +481,7 @@ static int start(struct rf_watcher *watcher, struct rf_err *err)
 		return err->code;
 	watcher->clock_ms = clock_ms();
 	note_self(watcher, RF_AUDIT_WATCH_STARTED, rf_store_found(watcher->store));
+	take_over(watcher, &past);
 	return watcher->trouble.code
 		       ? rf_fail_say(err, watcher->trouble.code, "%s", watcher->trouble.msg)
 		       : 0;
@@ -485,15 +499,13 @@ int rf_watcher_serve(const struct rf_watcher_options *options, const struct rf_w
 	code = start(&watcher, err);
 	if (code == 0)
 		code = rf_loop_run(watcher.loop, err);
-	for (struct rf_door_visitor *at = watcher.door.visitors; at; at = at->next)
-		free(((struct client *)at)
-			     ->runs); /* which go on, and are told to the next watcher */
-	rf_door_done(&watcher.door);
+	rf_door_done(&watcher.door); /* whose runs go on, and are the next watcher's */
 	if (watcher.store) {
 		note_self(&watcher, RF_AUDIT_WATCH_ENDED, code < 0 ? err->msg : NULL);
 		rf_store_close(watcher.store, "the watcher ended");
 	}
 	rf_disk_free(watcher.disk);
+	rf_muster_free(watcher.muster);
 	rf_loop_free(watcher.loop);
 	rf_buf_done(&watcher.in);
 	rf_buf_done(&watcher.clean);
