@@ -149,7 +149,7 @@ class Post:
 
 # --- the protocol, as docs/protocols/watch.md has it ---
 
-PROVE, TELL, ASK, KEPT, TOLD, LOST = 10, 11, 12, 13, 14, 15
+PROVE, TELL, ASK, KEPT, TOLD, LOST, LIVE = 10, 11, 12, 13, 14, 15, 16
 RUN_STARTED, RUN_ENDED, DENIAL, CHAIN_STARTED = 1, 2, 4, 22
 BOX, USER, PROGRAM, VERDICT, RING, WHAT = 2, 3, 5, 9, 19, 20
 

@@ -2,11 +2,13 @@
 #include "audit/runs.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/sight.h"
 #include "base/sha256.h"
 
 /* ------------------------------------------------------------- a plan's hash */
@@ -351,6 +353,67 @@ int rf_runs_write_recovery(struct rf_buf *out, const char *box, const char *what
 	rf_audit_event_text(&event, RF_AUDIT_VERDICT, done);
 	rf_audit_event_text(&event, RF_AUDIT_REASON, "its launcher was killed");
 	return rf_teller_write(out, &event, err);
+}
+
+/* ------------------------------------------------------------- boxes that live */
+
+void rf_runs_write_sight(const struct rf_plan *plan, const char *box, bool is_lesser,
+			 struct rf_buf *out)
+{
+	struct rf_sight sight = { .is_lesser = is_lesser };
+
+	snprintf(sight.box, sizeof(sight.box), "%s", box);
+	memcpy(sight.limits, plan->limits, sizeof(sight.limits));
+	rf_sight_pack(&sight, out);
+}
+
+int rf_runs_show(struct rf_teller *teller, const struct rf_plan *plan, const char *box, int pidfd,
+		 bool is_lesser, struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, 1024);
+	rf_runs_write_sight(plan, box, is_lesser, &body);
+	return body.has_failed ? rf_fail(err, -ENOMEM, "show a box to the watcher")
+			       : rf_teller_show(teller, &body, pidfd, err);
+}
+
+bool rf_runs_write_fate(const struct rf_result *result, const char *box, struct rf_buf *out)
+{
+	if (result->signal != SIGKILL)
+		return false;
+	rf_buf_add(out, "fate", sizeof("fate"));
+	rf_buf_add(out, box, strlen(box) + 1);
+	return !out->has_failed;
+}
+
+void rf_runs_read_fate(const char *answer, struct rf_result *result)
+{
+	static const char killed[] = "killed ";
+	struct rf_err err;
+	char *why = NULL;
+	uint64_t cpu_ns;
+
+	if (strncmp(answer, killed, sizeof(killed) - 1) != 0)
+		return;
+	/* Whose end nobody foresaw was not looked at by the launcher. */
+	cpu_ns = strtoull(answer + sizeof(killed) - 1, &why, 10);
+	if (result->usage.cpu_ns == UINT64_MAX || result->usage.cpu_ns < cpu_ns)
+		result->usage.cpu_ns = cpu_ns;
+	rf_fail_say(&err, -ECANCELED, "killed%.*s", (int)strcspn(why, "\n"), why);
+	rf_result_fail(result, RF_STATUS_KILLED, 128 + SIGKILL, &err);
+}
+
+void rf_runs_explain(struct rf_teller *teller, const char *box, struct rf_result *result)
+{
+	RF_AUTO_BUF struct rf_buf line, answer;
+	struct rf_err err = RF_ERR_INIT;
+
+	rf_buf_init(&line, 256);
+	rf_buf_init(&answer, 4096);
+	if (rf_runs_write_fate(result, box, &line) && rf_teller_is_open(teller) &&
+	    rf_teller_ask(teller, line.data, line.len, &answer, &err) == 0)
+		rf_runs_read_fate(answer.data, result);
 }
 
 int rf_runs_require(const struct rf_err *why, struct rf_err *err)

@@ -7,6 +7,7 @@
 #ifndef RF_AUDIT_RUNS_H
 #define RF_AUDIT_RUNS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "audit/teller.h"
@@ -39,6 +40,24 @@ int rf_runs_unwatched(const struct rf_err *why, struct rf_err *err);
 /* Tells that a run is about to start, and under which policy: a watcher keeps each text once.  It may when rf_teller_wait() has returned 0. */
 int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 		    const struct rf_runs_facts *facts, struct rf_err *err);
+
+/*
+ * Shows the box of a run that has been told of, by a pidfd of its pid 1 (borrowed).  Not waited for.  The first
+ * writes what is said of it, for who sends it by himself.
+ */
+void rf_runs_write_sight(const struct rf_plan *plan, const char *box, bool is_lesser,
+			 struct rf_buf *out);
+int rf_runs_show(struct rf_teller *teller, const struct rf_plan *plan, const char *box, int pidfd,
+		 bool is_lesser, struct rf_err *err);
+
+/*
+ * Completes the result of a run that was killed by who knows whom: if the watcher ended it, the status is
+ * `killed`, and the error says who wanted it and why.  For who asks by himself: the question, if there is one to
+ * be asked, and what is done with its answer.
+ */
+void rf_runs_explain(struct rf_teller *teller, const char *box, struct rf_result *result);
+bool rf_runs_write_fate(const struct rf_result *result, const char *box, struct rf_buf *out);
+void rf_runs_read_fate(const char *answer, struct rf_result *result);
 
 /* Tells how it ended, with what it was refused; rf_teller_wait() says when it is written. */
 int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,

@@ -73,13 +73,13 @@ static int hear(struct rf_teller *teller, struct rf_wire_message *ret_answer, st
 
 /* What is wrong with the watcher ends the connection. */
 static int post(struct rf_teller *teller, enum rf_wire_type type, const void *body, size_t len,
-		struct rf_err *err)
+		const int *fd, struct rf_err *err)
 {
 	int code;
 
 	if (teller->fd < 0)
 		return rf_fail_say(err, -ENOTCONN, "no watcher stands");
-	code = rf_wire_send(teller->fd, type, ++teller->id, body, len, NULL, 0, err);
+	code = rf_wire_send(teller->fd, type, ++teller->id, body, len, fd, fd ? 1 : 0, err);
 	if (code == -EPIPE || code == -ECONNRESET) /* rf_teller_wait() hears why */
 		return 0;
 	if (code < 0)
@@ -112,7 +112,7 @@ static int answer_of(struct rf_teller *teller, enum rf_wire_type expected,
 
 int rf_teller_post(struct rf_teller *teller, struct rf_err *err)
 {
-	int code = post(teller, RF_WIRE_TELL, teller->out.data, teller->out.len, err);
+	int code = post(teller, RF_WIRE_TELL, teller->out.data, teller->out.len, NULL, err);
 
 	rf_buf_clear(&teller->out);
 	return code;
@@ -136,12 +136,18 @@ int rf_teller_send(struct rf_teller *teller, uint64_t *ret_seq, struct rf_err *e
 	return code < 0 ? code : rf_teller_wait(teller, ret_seq, err);
 }
 
+int rf_teller_show(struct rf_teller *teller, const struct rf_buf *sight, int pidfd,
+		   struct rf_err *err)
+{
+	return post(teller, RF_WIRE_LIVE, sight->data, sight->len, &pidfd, err);
+}
+
 int rf_teller_ask(struct rf_teller *teller, const char *words, size_t len, struct rf_buf *out,
 		  struct rf_err *err)
 {
 	struct rf_wire_message answer;
 
-	if (post(teller, RF_WIRE_ASK, words, len, err) < 0 ||
+	if (post(teller, RF_WIRE_ASK, words, len, NULL, err) < 0 ||
 	    answer_of(teller, RF_WIRE_TOLD, &answer, err) < 0)
 		return err->code;
 	rf_buf_add(out, answer.body, answer.len);

@@ -4,14 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/teller.h"
 #include "base/buf.h"
+#include "cli/ask.h"
 #include "cli/cmd.h"
 #include "cli/option.h"
 #include "policy/quota.h"
 
-#define MAX_ANSWER (4 * 1024 * 1024)
-#define EXIT_NONE  1 /* no watcher, or no such breaker */
+#define EXIT_NONE 1 /* no watcher, or no such breaker */
 
 struct wish {
 	bool wants_help, is_json;
@@ -23,28 +22,12 @@ struct wish {
 /* Asks the watcher with words, the last of which is NULL, and prints its answer. */
 static int ask(const char *const *words, struct rf_err *err)
 {
-	RF_AUTO_BUF struct rf_buf line, answer;
-	struct rf_teller teller;
-	int code;
+	RF_AUTO_BUF struct rf_buf answer;
 
-	rf_buf_init(&line, 4096);
-	rf_buf_init(&answer, MAX_ANSWER);
-	for (; *words; words++)
-		rf_buf_add(&line, *words, strlen(*words) + 1);
-	if (line.has_failed)
-		return rf_fail(err, -E2BIG, "ask the watcher");
-	rf_teller_init(&teller);
-	code = rf_teller_open(&teller, err);
-	if (code == -ENOENT || code == -ECONNREFUSED) {
-		rf_fail_say(err, code, "no watcher stands, and without one there are no breakers");
-		rf_fail_hint(err, "start one: ringfort watch &");
-	} else if (code == 0) {
-		code = rf_teller_ask(&teller, line.data, line.len, &answer, err);
-	}
-	rf_teller_done(&teller);
-	if (code == 0)
-		code = rf_cmd_print(&answer) ? -EIO : 0;
-	return code;
+	rf_buf_init(&answer, RF_ASK_MOST);
+	if (rf_ask_watcher(words, "there are no breakers", &answer, err) < 0)
+		return err->code;
+	return rf_cmd_print(&answer) ? -EIO : 0;
 }
 
 static int take_option(struct wish *wish, const struct rf_option *option, const char *value,

@@ -116,6 +116,29 @@ static const struct rf_cmd_example breaker_trip_examples[] = {
 	{ NULL, NULL },
 };
 
+static const struct rf_cmd_example ps_examples[] = {
+	{ "ringfort ps",        NULL },
+	{ "ringfort ps --json", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example freeze_examples[] = {
+	{ "ringfort freeze 3fa9", "the begin of an id will do" },
+	{ "ringfort freeze --reason 'what is it doing?' 3fa9c04b12aa90de", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example thaw_examples[] = {
+	{ "ringfort thaw 3fa9", NULL },
+	{ NULL, NULL },
+};
+
+static const struct rf_cmd_example kill_examples[] = {
+	{ "ringfort kill 3fa9", "the begin of an id will do" },
+	{ "ringfort kill --reason 'took too long' 3fa9", NULL },
+	{ NULL, NULL },
+};
+
 static const struct rf_cmd_example metrics_examples[] = {
 	{ "ringfort metrics",      NULL },
 	{ "ringfort metrics | grep ringfort_boxes", NULL },
@@ -334,6 +357,34 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"It serves a socket in $XDG_RUNTIME_DIR/ringfort (root: /run/ringfort), which\n"
 		"belongs to the user alone.  `run -t` and `shell` do without it.",
 		warden_examples, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
+	},
+	[RF_CMD_PS] = {
+		"ps", rf_cmd_ps, "list the boxes that live, and what they use",
+		"[--json]",
+		"Lists the boxes of the same user that are recorded (`ringfort watch`), the oldest\n"
+		"first: what each is granted and how much of it is used.  A box that has just begun\n"
+		"is listed without figures; they come after some hundredths of a second.",
+		ps_examples, "0 printed, 1 no watcher stands, 125 Ringfort failed",
+	},
+	[RF_CMD_FREEZE] = {
+		"freeze", rf_cmd_freeze, "stop all of a box where it is",
+		"[--reason TEXT] ID",
+		"Stops every process of a box, which can be looked at then, and thawed or killed.  Time\n"
+		"goes on: the box still ends at its limit on time.",
+		freeze_examples, "0 it is frozen, 1 no such box or no watcher, 125 Ringfort failed",
+	},
+	[RF_CMD_THAW] = {
+		"thaw", rf_cmd_thaw, "let a frozen box go on",
+		"[--reason TEXT] ID",
+		"Lets every process of a frozen box go on where it was stopped.",
+		thaw_examples, "0 it runs, 1 no such box or no watcher, 125 Ringfort failed",
+	},
+	[RF_CMD_KILL] = {
+		"kill", rf_cmd_kill, "end a box at once",
+		"[--reason TEXT] ID",
+		"Kills every process of a box.  Its run ends with the status `killed`, and says who\n"
+		"wanted it and why; so does the record.",
+		kill_examples, "0 it is killed, 1 no such box or no watcher, 125 Ringfort failed",
 	},
 	[RF_CMD_BREAKER] = {
 		"breaker", NULL, "look at breakers, and open and close them by hand",

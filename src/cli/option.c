@@ -105,7 +105,7 @@ const struct rf_option rf_option_table[] = {
 
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(BREAKER_LS) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
+	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
 	OWN("csv",        0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "comma-separated values, a column for each field"),
 	OWN("format",     0,   "jsonl|ocsf", RF_OPTION_SERVICE, ONLY(AUDIT_EXPORT), "how each event is written (default: jsonl)"),
 	OWN("format",     0,   "text|html|json|policy", RF_OPTION_SERVICE, ONLY(AUDIT_REPORT), "how it is written; policy: the tighter one alone"),
@@ -119,6 +119,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("status",     0,   NULL,         RF_OPTION_STATUS, ONLY(WARDEN) | ONLY(WATCH), "whether one stands for you, and nothing else"),
 	OWN("for",        0,   "10m",        RF_OPTION_FOR, ONLY(BREAKER_TRIP), "how long it stays open; without it, until it is reset"),
 	OWN("reason",     0,   "TEXT",       RF_OPTION_REASON, ONLY(BREAKER_TRIP), "what whoever is refused is told"),
+	OWN("reason",     0,   "TEXT",       RF_OPTION_REASON, ONLY(FREEZE) | ONLY(THAW) | ONLY(KILL), "why: for the record, and for who started the box"),
 	OWN("names",      0,   "profiles",   RF_OPTION_NAMES, ONLY(HELP), "names for completions, one a line"),
 	OWN("help",       'h', NULL,         RF_OPTION_HELP, ALL, "this text"),
 	OWN("version",    0,   NULL,         RF_OPTION_VERSION, RUNS, "the version"),

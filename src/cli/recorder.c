@@ -84,14 +84,27 @@ static int on_orders(void *data, struct rf_err *err)
 	return miss(recorder, &why, err);
 }
 
+/* What lives for longer is looked after. */
+static void on_settled(void *data, int pidfd, bool is_lesser)
+{
+	struct rf_recorder *recorder = data;
+	struct rf_err ignored = RF_ERR_INIT; /* it is recorded all the same */
+
+	if (recorder->box[0] && pidfd >= 0)
+		rf_runs_show(&recorder->teller, recorder->request->plan, recorder->box, pidfd,
+			     is_lesser, &ignored);
+}
+
 /* Tells it, and does not wait: the box is taken down meanwhile. */
-static void on_end(void *data, const struct rf_result *result)
+static void on_end(void *data, struct rf_result *result)
 {
 	struct rf_recorder *recorder = data;
 
-	if (recorder->box[0])
-		rf_runs_ended(&recorder->teller, recorder->request->plan, recorder->box, result,
-			      &recorder->why);
+	if (!recorder->box[0])
+		return;
+	rf_runs_explain(&recorder->teller, recorder->box, result);
+	rf_runs_ended(&recorder->teller, recorder->request->plan, recorder->box, result,
+		      &recorder->why);
 }
 
 void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *request,
@@ -104,6 +117,7 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 		return;
 	options->on_start = on_start;
 	options->on_orders = on_orders;
+	options->on_settled = on_settled;
 	options->on_end = on_end;
 	options->data = recorder;
 }

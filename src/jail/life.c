@@ -231,6 +231,8 @@ static void on_settled(void *data, int what)
 	rf_hands_end(&life->box); /* what is not short does without them */
 	if (!life->options->has_janitor)
 		rf_janitor_start(&life->janitor, &life->box);
+	if (life->on_settled)
+		life->on_settled(life->data);
 }
 
 static int start_timers(struct rf_life *life, struct rf_err *err)

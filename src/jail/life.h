@@ -44,6 +44,7 @@ struct rf_life {
 	struct rf_result *result;              /* borrowed */
 	struct rf_loop *loop;                  /* borrowed */
 	void (*on_exit)(void *data);           /* everything inside is dead */
+	void (*on_settled)(void *data);        /* it has lived for a while; or NULL */
 	void *data;
 	struct rf_box box;
 	struct rf_ear ear; /* hears what the kernel refuses */

@@ -404,6 +404,13 @@ static int on_orders(void *data, struct rf_err *err)
 	return run->is_refused ? err->code : 0;
 }
 
+static void on_settled(void *data)
+{
+	const struct run *run = data;
+
+	run->options->on_settled(run->options->data, run->life.box.pidfd, run->life.box.is_lesser);
+}
+
 /* Somebody must know of the box before there is one, and have heard it before anything runs. */
 static int announce(struct run *run, struct rf_err *err)
 {
@@ -467,6 +474,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	rf_life_init(&run->life, plan, &of_life, ret_result);
 	run->life.on_exit = on_end;
 	run->life.data = run;
+	run->life.on_settled = options->on_settled ? on_settled : NULL;
 	run->far = (struct rf_far){
 		.fd = options->warden, .result = ret_result, .on_exit = on_end, .data = run
 	};

@@ -21,6 +21,7 @@ struct rf_scribe_note {
 	uint64_t id, until_ns;
 	enum rf_wire_type type;
 	struct rf_buf body;
+	int fd;           /* that goes with it, or -1 */
 	rf_scribe_fn *fn; /* or NULL: nobody waits */
 	void *data;
 	int tries;
@@ -45,6 +46,7 @@ struct rf_scribe {
 static void free_note(struct rf_scribe_note *note)
 {
 	rf_buf_done(&note->body);
+	rf_fd_done(&note->fd);
 	free(note);
 }
 
@@ -169,8 +171,10 @@ static void push(struct rf_scribe *scribe)
 		}
 		note->id = ++scribe->id;
 		code = rf_wire_send(scribe->fd, note->type, note->id, note->body.data,
-				    note->body.len, NULL, 0, &ignored);
+				    note->body.len, &note->fd, note->fd >= 0, &ignored);
 		note->is_sent = code == 0;
+		/* Another watcher has not heard of that box. */
+		note->is_void |= note->is_sent && note->type == RF_WIRE_LIVE;
 	}
 	if (scribe->event)
 		rf_event_want(scribe->event, RF_LOOP_READ | (code == -EAGAIN ? RF_LOOP_WRITE : 0));
@@ -212,7 +216,7 @@ static bool is_expected(const struct rf_scribe *scribe, const struct rf_wire_mes
 
 	return note && note->is_sent && message->id == note->id &&
 	       (message->type == RF_WIRE_LOST ||
-		message->type == (note->type == RF_WIRE_ASK ? RF_WIRE_TOLD : RF_WIRE_KEPT));
+		message->type == (note->type == RF_WIRE_TELL ? RF_WIRE_KEPT : RF_WIRE_TOLD));
 }
 
 /* Takes all answers that are there.  False if the connection is no more. */
@@ -274,17 +278,20 @@ static void on_time(void *data, int what)
 
 /* ------------------------------------------------------------- the whole */
 
-int rf_scribe_say(struct rf_scribe *scribe, enum rf_wire_type type, struct rf_buf *body,
-		  rf_scribe_fn *fn, void *data, struct rf_scribe_note **ret_note,
-		  struct rf_err *err)
+/* The same as rf_scribe_say(), with a descriptor (taken, whatever comes of it) or -1. */
+static int say(struct rf_scribe *scribe, enum rf_wire_type type, struct rf_buf *body, int fd,
+	       rf_scribe_fn *fn, void *data, struct rf_scribe_note **ret_note, struct rf_err *err)
 {
 	struct rf_scribe_note *note = scribe->count < NOTES_MOST ? calloc(1, sizeof(*note)) : NULL;
 
 	if (!note || body->has_failed) {
+		rf_fd_done(&fd);
 		free(note);
 		return rf_fail(err, -ENOMEM, "tell the watcher");
 	}
-	*note = (struct rf_scribe_note){ .type = type, .body = *body, .fn = fn, .data = data };
+	*note = (struct rf_scribe_note){
+		.type = type, .body = *body, .fd = fd, .fn = fn, .data = data
+	};
 	note->until_ns = rf_loop_now() + RF_SCRIBE_WAIT_MS * MS;
 	rf_buf_init(body, body->max);
 	*scribe->last = note;
@@ -296,6 +303,22 @@ int rf_scribe_say(struct rf_scribe *scribe, enum rf_wire_type type, struct rf_bu
 	if (ret_note)
 		*ret_note = note;
 	return 0;
+}
+
+int rf_scribe_say(struct rf_scribe *scribe, enum rf_wire_type type, struct rf_buf *body,
+		  rf_scribe_fn *fn, void *data, struct rf_scribe_note **ret_note,
+		  struct rf_err *err)
+{
+	return say(scribe, type, body, -1, fn, data, ret_note, err);
+}
+
+int rf_scribe_show(struct rf_scribe *scribe, struct rf_buf *sight, int pidfd, struct rf_err *err)
+{
+	int fd = rf_fd_copy(pidfd, 3);
+
+	if (fd < 0)
+		return rf_fail(err, -errno, "show a box to the watcher");
+	return say(scribe, RF_WIRE_LIVE, sight, fd, NULL, NULL, NULL, err);
 }
 
 void rf_scribe_drop(struct rf_scribe_note *note)

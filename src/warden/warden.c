@@ -243,6 +243,21 @@ static int on_ready(void *data, struct rf_work *work, const struct rf_work_order
 	return go_unasked(work, &why, err) < 0 ? err->code : tell_start(client, err);
 }
 
+/* What lives for longer is looked after by the watcher. */
+static void on_settled(void *data)
+{
+	const struct client *client = data;
+	const struct rf_work *work = client->work;
+	struct rf_err ignored = RF_ERR_INIT; /* it is recorded all the same */
+	RF_AUTO_BUF struct rf_buf sight;
+
+	rf_buf_init(&sight, RF_TELLER_MOST);
+	if (!work || !work->is_told || work->life.box.pidfd < 0)
+		return;
+	rf_runs_write_sight(work->plan, work->life.box.id, work->life.box.is_lesser, &sight);
+	rf_scribe_show(warden_of(client)->scribe, &sight, work->life.box.pidfd, &ignored);
+}
+
 /* Nobody waits for it: it is kept until a watcher has it. */
 static void record_end(struct warden *warden, const struct rf_work *work)
 {
@@ -291,16 +306,11 @@ static void send_ended(struct client *client, const struct rf_result *result, ui
 }
 
 /* Tells the client first: what is left to be cleaned up is nobody's wait. */
-static void on_over(void *data)
+static void finish(struct client *client)
 {
-	struct client *client = data;
 	struct warden *warden = warden_of(client);
 	struct rf_work *work = client->work;
 
-	if (!work->is_over)
-		rf_life_judge(&work->life);
-	else if (work->life.plan)
-		rf_life_tell(&work->life);
 	if (!client->is_gone)
 		send_ended(client, &work->result, work->id);
 	record_end(warden, work);
@@ -310,6 +320,45 @@ static void on_over(void *data)
 	rf_event_again(warden->tend_timer, rf_loop_now());
 	if (client->is_gone)
 		forget(client);
+}
+
+static void on_fate(void *data, const char *answer, const struct rf_err *why)
+{
+	struct client *client = data;
+
+	(void)why;
+	client->note = NULL;
+	if (answer)
+		rf_runs_read_fate(answer, &client->work->result);
+	finish(client);
+}
+
+/* True if somebody may have killed it whom only the watcher knows, and that is asked. */
+static bool ask_fate(struct client *client)
+{
+	struct rf_scribe *scribe = warden_of(client)->scribe;
+	const struct rf_work *work = client->work;
+	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf question;
+
+	rf_buf_init(&question, RF_TELLER_MOST);
+	return work->is_told && rf_runs_write_fate(&work->result, work->life.box.id, &question) &&
+	       rf_scribe_reach(scribe, &err) == 0 &&
+	       rf_scribe_say(scribe, RF_WIRE_ASK, &question, on_fate, client, &client->note,
+			     &err) == 0;
+}
+
+static void on_over(void *data)
+{
+	struct client *client = data;
+	struct rf_work *work = client->work;
+
+	if (!work->is_over)
+		rf_life_judge(&work->life);
+	else if (work->life.plan)
+		rf_life_tell(&work->life);
+	if (!ask_fate(client))
+		finish(client);
 }
 
 static int send_started(const struct client *client, const struct rf_work *work, struct rf_err *err)
@@ -351,6 +400,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 			  &client->work, err) < 0)
 		return err->code;
 	client->work->id = message->id;
+	client->work->life.on_settled = on_settled;
 	if (client->work->is_waiting)
 		rf_event_want(client->visitor.event, 0); /* what it says is for a run that runs */
 	else

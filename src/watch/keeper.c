@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/loop.h"
 #include "watch/clock.h"
+#include "watch/live.h"
 #include "watch/metrics.h"
 #include "watch/steward.h"
 
@@ -26,7 +28,11 @@
 struct rf_keeper {
 	struct rf_watcher_guest guest;
 	struct rf_steward *steward;
-	struct rf_watcher *watcher; /* while one of the guest's functions is called */
+	struct rf_live *live;
+	struct rf_event *look_timer;
+	bool is_looking;            /* the timer is set */
+	struct rf_watcher *own;     /* the watcher, once it stands */
+	struct rf_watcher *watcher; /* the same, while one of the guest's functions is called */
 	int dir;                    /* borrowed */
 	char boot[RF_CLOCK_BOOT];
 	uint64_t saved_ms;
@@ -133,6 +139,57 @@ static void tell_trouble(struct rf_keeper *keeper)
 	keeper->trouble[0] = '\0';
 }
 
+static const char *breaker(void *data, const char *agent, const char **ret_reason)
+{
+	struct rf_keeper *keeper = data;
+	struct rf_steward_now when = now();
+
+	return rf_steward_breaker(keeper->steward, agent, &when, ret_reason);
+}
+
+/* Looks at the boxes that live, for as long as there are any. */
+static void on_look(void *data, int what)
+{
+	struct rf_keeper *keeper = data;
+	uint64_t next;
+
+	(void)what;
+	keeper->watcher = keeper->own;
+	next = rf_live_look(keeper->live);
+	keeper->watcher = NULL;
+	keeper->is_looking = next > 0;
+	if (next > 0)
+		rf_event_again(keeper->look_timer, rf_loop_now() + next);
+}
+
+static void look_soon(struct rf_keeper *keeper)
+{
+	if (!keeper->is_looking)
+		rf_event_again(keeper->look_timer, rf_loop_now());
+	keeper->is_looking = true;
+}
+
+static int on_begin(void *data, struct rf_watcher *watcher, struct rf_loop *loop,
+		    struct rf_err *err)
+{
+	struct rf_keeper *keeper = data;
+
+	keeper->own = watcher;
+	return rf_loop_timer(loop, rf_loop_now(), on_look, keeper, &keeper->look_timer, err);
+}
+
+static int on_sight(void *data, struct rf_watcher *watcher, pid_t teller,
+		    const struct rf_sight *sight, int *pidfd, struct rf_err *err)
+{
+	struct rf_keeper *keeper = data;
+
+	(void)watcher;
+	if (rf_live_show(keeper->live, teller, sight, pidfd, err) < 0)
+		return err->code;
+	look_soon(keeper);
+	return 0;
+}
+
 static void on_event(void *data, struct rf_watcher *watcher, const struct rf_audit_event *event)
 {
 	struct rf_keeper *keeper = data;
@@ -140,13 +197,14 @@ static void on_event(void *data, struct rf_watcher *watcher, const struct rf_aud
 
 	keeper->watcher = watcher;
 	rf_steward_event(keeper->steward, event, &when);
+	rf_live_event(keeper->live, event);
 	save_if_new(keeper, when.mono_ms);
 	tell_trouble(keeper);
 	keeper->watcher = NULL;
 }
 
-static int on_ask(void *data, struct rf_watcher *watcher, const char *const *words, size_t count,
-		  struct rf_buf *out, struct rf_err *err)
+static int on_ask(void *data, struct rf_watcher *watcher, pid_t asker, const char *const *words,
+		  size_t count, struct rf_buf *out, struct rf_err *err)
 {
 	struct rf_keeper *keeper = data;
 	struct rf_steward_now when = now();
@@ -154,7 +212,9 @@ static int on_ask(void *data, struct rf_watcher *watcher, const char *const *wor
 
 	keeper->watcher = watcher;
 	tell_trouble(keeper);
-	code = rf_steward_ask(keeper->steward, words, count, &when, out, err);
+	code = rf_live_ask(keeper->live, asker, words, count, out, err);
+	if (code == 0)
+		code = rf_steward_ask(keeper->steward, words, count, &when, out, err);
 	save_if_new(keeper, when.mono_ms);
 	tell_trouble(keeper);
 	keeper->watcher = NULL;
@@ -171,7 +231,7 @@ int rf_keeper_new(int dir, struct rf_keeper **ret_keeper, struct rf_err *err)
 	if (!keeper)
 		return rf_fail(err, -ENOMEM, "breakers and budgets");
 	keeper->dir = dir;
-	keeper->guest = (struct rf_watcher_guest){ on_event, on_ask, keeper };
+	keeper->guest = (struct rf_watcher_guest){ on_begin, on_event, on_ask, on_sight, keeper };
 	if (getrandom(options.key, sizeof(options.key), 0) != (ssize_t)sizeof(options.key)) {
 		rf_fail(err, -errno, "random bytes");
 		free(keeper);
@@ -181,7 +241,15 @@ int rf_keeper_new(int dir, struct rf_keeper **ret_keeper, struct rf_err *err)
 			sizeof(keeper->boot));
 	keeper->boot[strcspn(keeper->boot, "\n")] = '\0';
 	keeper->steward = rf_steward_new(&options);
-	if (!keeper->steward) {
+	keeper->live =
+		rf_live_new(&(struct rf_live_options){ .key = { options.key[0], options.key[1] },
+						       .most = RUNS,
+						       .note = note,
+						       .breaker = breaker,
+						       .data = keeper });
+	if (!keeper->steward || !keeper->live) {
+		rf_live_free(keeper->live);
+		rf_steward_free(keeper->steward);
 		free(keeper);
 		return rf_fail(err, -ENOMEM, "breakers and budgets");
 	}
@@ -196,6 +264,7 @@ void rf_keeper_free(struct rf_keeper *keeper)
 		return;
 	if (rf_steward_news(keeper->steward) != RF_STEWARD_NOTHING)
 		save(keeper);
+	rf_live_free(keeper->live);
 	rf_steward_free(keeper->steward);
 	free(keeper);
 }

@@ -601,6 +601,19 @@ void rf_steward_free(struct rf_steward *steward)
 	free(steward);
 }
 
+const char *rf_steward_breaker(struct rf_steward *steward, const char *agent,
+			       const struct rf_steward_now *now, const char **ret_reason)
+{
+	struct rf_breaker_view view;
+
+	steward->now = *now;
+	if (!rf_table_takes(agent) ||
+	    !rf_breaker_look(steward->breakers, RF_TABLE_AGENT, agent, now->mono_ms, &view))
+		return NULL;
+	*ret_reason = view.reason;
+	return rf_breaker_state_name(view.state);
+}
+
 struct rf_metrics *rf_steward_metrics(struct rf_steward *steward)
 {
 	return steward->metrics;

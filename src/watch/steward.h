@@ -56,6 +56,10 @@ void rf_steward_event(struct rf_steward *steward, const struct rf_audit_event *e
 int rf_steward_ask(struct rf_steward *steward, const char *const *words, size_t count,
 		   const struct rf_steward_now *now, struct rf_buf *out, struct rf_err *err);
 
+/* The state of an agent's breaker and the reason for it (borrowed, until the next call); NULL if it has none. */
+const char *rf_steward_breaker(struct rf_steward *steward, const char *agent,
+			       const struct rf_steward_now *now, const char **ret_reason);
+
 /* Figures that the watcher itself knows, for the next who asks for them. */
 struct rf_metrics;
 struct rf_metrics *rf_steward_metrics(struct rf_steward *steward);

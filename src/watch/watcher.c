@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "audit/sight.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/loop.h"
@@ -239,8 +240,7 @@ static int follow_event(struct client *client, const void *data, size_t len, uin
 }
 
 /* All of a message or nothing of it. */
-static int serve_tell(struct client *client, const struct rf_wire_message *message,
-		      struct rf_err *err)
+static int serve_tell(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
 	struct rf_watcher *watcher = watcher_of(client);
 	struct rf_err ignored = RF_ERR_INIT;
@@ -286,8 +286,7 @@ static void tell_status(const struct rf_watcher *watcher, struct rf_buf *out)
 	rf_buf_puts(out, "\n");
 }
 
-static int serve_ask(struct client *client, const struct rf_wire_message *message,
-		     struct rf_err *err)
+static int serve_ask(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
 	struct rf_watcher *watcher = watcher_of(client);
 	const struct rf_watcher_guest *guest = watcher->guest;
@@ -309,7 +308,8 @@ static int serve_ask(struct client *client, const struct rf_wire_message *messag
 		tell_status(watcher, &out);
 		code = 1;
 	} else if (guest && guest->on_ask) {
-		code = guest->on_ask(guest->data, watcher, words, count, &out, err);
+		code = guest->on_ask(guest->data, watcher, client->visitor.pid, words, count, &out,
+				     err);
 	}
 	if (code == 0)
 		return rf_fail_say(err, -EINVAL, "the watcher does not know `%.40s`", words[0]);
@@ -321,19 +321,38 @@ static int serve_ask(struct client *client, const struct rf_wire_message *messag
 }
 
 /* Is not answered unless it is wrong. */
-static int serve_prove(struct client *client, const struct rf_wire_message *message,
-		       struct rf_err *err)
+static int serve_prove(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
 	return rf_door_take_proof(&client->visitor, message->fds[0], err);
 }
 
+/* A box is shown by who told of it, and by nobody else. */
+static int serve_live(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	const struct rf_watcher_guest *guest = watcher_of(client)->guest;
+	struct rf_sight sight;
+
+	if (rf_sight_unpack(message->body, message->len, &sight, err) < 0)
+		return err->code;
+	if (!rf_muster_has(watcher_of(client)->muster, sight.box, client))
+		return rf_fail_say(err, -ENOENT, "LIVE: nobody here told of box %s", sight.box);
+	if (guest && guest->on_sight &&
+	    guest->on_sight(guest->data, watcher_of(client), client->visitor.pid, &sight,
+			    &message->fds[0], err) < 0)
+		return err->code;
+	if (rf_wire_send(client->visitor.fd, RF_WIRE_TOLD, message->id, NULL, 0, NULL, 0, err) < 0)
+		return -EPIPE;
+	return 0;
+}
+
 /* All that can be said to a watcher. */
 /* clang-format off */
-static int (*const serve[RF_WIRE_COUNT])(struct client *client, const struct rf_wire_message *message,
+static int (*const serve[RF_WIRE_COUNT])(struct client *client, struct rf_wire_message *message,
 					 struct rf_err *err) = {
 	[RF_WIRE_PROVE] = serve_prove,
 	[RF_WIRE_TELL]  = serve_tell,
 	[RF_WIRE_ASK]   = serve_ask,
+	[RF_WIRE_LIVE]  = serve_live,
 };
 /* clang-format on */
 
@@ -478,6 +497,9 @@ static int start(struct rf_watcher *watcher, struct rf_err *err)
 	    rf_loop_timer(watcher->loop, rf_loop_now() + RF_WATCHER_SIGN_MS * MS, on_sign, watcher,
 			  &watcher->sign_timer, err) < 0 ||
 	    rf_door_open(&watcher->door, watcher->loop, watcher->options->listener, err) < 0)
+		return err->code;
+	if (watcher->guest && watcher->guest->on_begin &&
+	    watcher->guest->on_begin(watcher->guest->data, watcher, watcher->loop, err) < 0)
 		return err->code;
 	watcher->clock_ms = clock_ms();
 	note_self(watcher, RF_AUDIT_WATCH_STARTED, rf_store_found(watcher->store));

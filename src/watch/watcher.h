@@ -13,6 +13,7 @@
 #define RF_WATCH_WATCHER_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "audit/event.h"
 #include "audit/store.h"
@@ -30,15 +31,23 @@ struct rf_watcher_options {
 };
 
 struct rf_watcher; /* one that runs */
+struct rf_loop;
+struct rf_sight;
 
 /* What reads along, in the watcher's own process: after an event is written, and when somebody asks. */
 struct rf_watcher_guest {
+	/* Before anybody is heard: on this loop it may have timers of its own.  May be NULL. */
+	int (*on_begin)(void *data, struct rf_watcher *watcher, struct rf_loop *loop,
+			struct rf_err *err);
 	/* Borrows the event; may add others with rf_watcher_note(). */
 	void (*on_event)(void *data, struct rf_watcher *watcher,
 			 const struct rf_audit_event *event);
 	/* Answers words that it knows: 1 and an answer in `out`, 0 if it does not know them, or an error. */
-	int (*on_ask)(void *data, struct rf_watcher *watcher, const char *const *words,
+	int (*on_ask)(void *data, struct rf_watcher *watcher, pid_t asker, const char *const *words,
 		      size_t count, struct rf_buf *out, struct rf_err *err);
+	/* Who told of a box shows it, by a pidfd of its pid 1 (to be taken).  May be NULL. */
+	int (*on_sight)(void *data, struct rf_watcher *watcher, pid_t teller,
+			const struct rf_sight *sight, int *pidfd, struct rf_err *err);
 	void *data;
 };
 

@@ -18,6 +18,7 @@
 #define HELLO_MAX    256
 #define ERROR_MAX    1024
 #define QUESTION_MAX 4096
+#define SIGHT_MAX    1024
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -48,6 +49,7 @@ static const struct shape {
 	[RF_WIRE_KEPT]    = { "KEPT",    FROM(WATCHER), 0, sizeof(uint64_t), sizeof(uint64_t) },
 	[RF_WIRE_TOLD]    = { "TOLD",    FROM(WATCHER), 0, 0, RESULT_MAX },
 	[RF_WIRE_LOST]    = { "LOST",    FROM(WATCHER), 0, 1, ERROR_MAX },
+	[RF_WIRE_LIVE]    = { "LIVE",    FROM(TELLER), 1, 1, SIGHT_MAX },
 	[RF_WIRE_PROVE]   = { "PROVE",   FROM(CLIENT) | FROM(TELLER), 1, 0, 0 },
 };
 /* clang-format on */

@@ -53,6 +53,8 @@ enum rf_wire_type {
 	RF_WIRE_KEPT, /* u64: the number of the last of these events; all are written */
 	RF_WIRE_TOLD, /* a text that answers a question */
 	RF_WIRE_LOST, /* a packed error: none of these events is kept, or there is no answer */
+	/* From who tells a watcher, again: */
+	RF_WIRE_LIVE, /* a box that lives (audit/sight.h), and a pidfd of its pid 1 */
 	RF_WIRE_COUNT
 };
 
