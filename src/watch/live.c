@@ -323,9 +323,8 @@ static int fail_unknown(const struct rf_live *live, const char *id, struct rf_er
 			    id);
 }
 
-/* A box by its id, or by the begin of it that no other has. */
-static int find_by(const struct rf_live *live, const char *id, struct box **ret_box,
-		   struct rf_err *err)
+/* A box by its id, or by the begin of it that no other has; NULL, with why, if there is none. */
+static struct box *find_by(const struct rf_live *live, const char *id, struct rf_err *err)
 {
 	char some[NEAR * (RF_SIGHT_BOX + 2)];
 	struct box *found = find(live, id);
@@ -333,15 +332,15 @@ static int find_by(const struct rf_live *live, const char *id, struct box **ret_
 
 	if (count > 1) {
 		rf_fail_say(err, -EINVAL, "%zu boxes begin with %.40s", count, id);
-		return rf_fail_hint(err, "which one: %s?", some);
+		rf_fail_hint(err, "which one: %s?", some);
+		return NULL;
 	}
-	for (struct box *box = live->oldest; count == 1 && !found; box = box->newer)
+	for (struct box *box = live->oldest; box && count == 1 && !found; box = box->newer)
 		if (strncmp(box->node.name, id, strlen(id)) == 0)
 			found = box;
 	if (!found)
-		return fail_unknown(live, id, err);
-	*ret_box = found;
-	return 0;
+		fail_unknown(live, id, err);
+	return found;
 }
 
 static bool is_reason(const char *text)
@@ -354,27 +353,29 @@ static bool is_reason(const char *text)
 	return len < REASON && rf_json_is_utf8(text, len);
 }
 
-/* What an act needs: the box, one that is seen, and a reason that can be told. */
-static int prepare(const struct rf_live *live, const char *const *words, struct box **ret_box,
-		   struct rf_err *err)
+/* What an act needs: a box that is seen, and a reason that can be told.  NULL, with why, if there is none. */
+static struct box *prepare(const struct rf_live *live, const char *const *words, struct rf_err *err)
 {
-	if (!is_reason(words[1]))
-		return rf_fail_say(err, -EINVAL, "a reason is one line of at most %d bytes",
-				   REASON - 1);
-	if (find_by(live, words[0], ret_box, err) < 0)
-		return err->code;
-	if ((*ret_box)->state != STARTING)
-		return 0;
-	rf_fail_say(err, -EAGAIN, "box %s is just starting", (*ret_box)->node.name);
-	return rf_fail_hint(err, "try again in a moment");
+	struct box *box;
+
+	if (!is_reason(words[1])) {
+		rf_fail_say(err, -EINVAL, "a reason is one line of at most %d bytes", REASON - 1);
+		return NULL;
+	}
+	box = find_by(live, words[0], err);
+	if (!box || box->state != STARTING)
+		return box;
+	rf_fail_say(err, -EAGAIN, "box %s is just starting", box->node.name);
+	rf_fail_hint(err, "try again in a moment");
+	return NULL;
 }
 
 static int answer_freeze(struct rf_live *live, pid_t asker, const char *const *words,
 			 struct rf_buf *out, struct rf_err *err)
 {
-	struct box *box;
+	struct box *box = prepare(live, words, err);
 
-	if (prepare(live, words, &box, err) < 0)
+	if (!box)
 		return err->code;
 	if (box->state == ENDING)
 		return rf_fail_say(err, -EINVAL, "box %s is being killed", box->node.name);
@@ -389,9 +390,9 @@ static int answer_freeze(struct rf_live *live, pid_t asker, const char *const *w
 static int answer_thaw(struct rf_live *live, pid_t asker, const char *const *words,
 		       struct rf_buf *out, struct rf_err *err)
 {
-	struct box *box;
+	struct box *box = prepare(live, words, err);
 
-	if (prepare(live, words, &box, err) < 0)
+	if (!box)
 		return err->code;
 	if (box->state == ENDING)
 		return rf_fail_say(err, -EINVAL, "box %s is being killed", box->node.name);
@@ -408,9 +409,9 @@ static int answer_thaw(struct rf_live *live, pid_t asker, const char *const *wor
 static int answer_kill(struct rf_live *live, pid_t asker, const char *const *words,
 		       struct rf_buf *out, struct rf_err *err)
 {
-	struct box *box;
+	struct box *box = prepare(live, words, err);
 
-	if (prepare(live, words, &box, err) < 0)
+	if (!box)
 		return err->code;
 	if (box->state != ENDING) {
 		look_at(box); /* what it used: afterwards nobody is there */
