@@ -134,7 +134,13 @@ class Post:
 
     def close(self):
         with contextlib.suppress(Exception):
+            self.end(signal.SIGTERM)
+        with contextlib.suppress(Exception):
             self.end(signal.SIGKILL)
+        if self.is_room:  # what a watcher that was killed has left for the next one, which there is none of
+            for path in pathlib.Path("/sys/fs/cgroup").glob("**/ringfort.watch"):
+                with contextlib.suppress(OSError):
+                    path.rmdir()
         for fd in (self.space, self.root):
             if fd >= 0:
                 os.close(fd)

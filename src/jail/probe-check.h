@@ -101,7 +101,7 @@ rf_probe_fn rf_probe_wall_clone3, rf_probe_wall_close_range, rf_probe_wall_opena
 rf_probe_fn rf_probe_group_any, rf_probe_group_controller, rf_probe_group_cputime,
 	rf_probe_group_swap, rf_probe_group_into, rf_probe_group_kill, rf_probe_group_children;
 rf_probe_fn rf_probe_host_kernel, rf_probe_host_init, rf_probe_host_run, rf_probe_host_uids,
-	rf_probe_host_audit, rf_probe_host_box, rf_probe_host_lesser, rf_probe_host_cores, rf_probe_host_sysctl;
+	rf_probe_host_audit, rf_probe_host_watch, rf_probe_host_box, rf_probe_host_lesser, rf_probe_host_cores, rf_probe_host_sysctl;
 /* clang-format on */
 
 #endif

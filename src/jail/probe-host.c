@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/rundir.h"
 #include "jail/ear.h"
 #include "jail/landlock.h"
 #include "jail/lesser.h"
@@ -99,6 +101,55 @@ void rf_probe_host_uids(struct rf_probe_trial *trial)
 }
 
 /* That it can be listened to, and that there is something to hear. */
+/* The pid of a watcher that stands: it holds a lock, and has written who it is.  0: none does. */
+static pid_t find_watcher(void)
+{
+	RF_AUTO_FD int run = rf_rundir_open(false);
+	RF_AUTO_FD int lock =
+		run < 0 ? -1 : openat(run, "watch.lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	char text[32];
+
+	if (lock < 0 || flock(lock, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK ||
+	    rf_fd_read_text(run, "watch.lock", text, sizeof(text)) < 0)
+		return 0;
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+/* How a watcher stands, as the kernel sees it: see watch/stance.h. */
+void rf_probe_host_watch(struct rf_probe_trial *trial)
+{
+	pid_t pid = find_watcher();
+	char path[64], oom[16] = "", groups[4096] = "", status[8192] = "";
+	const char *caps;
+	bool is_last, is_apart, is_less;
+
+	if (pid <= 0) {
+		rf_probe_unneeded(trial, "none stands: runs are not recorded");
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+	rf_fd_read_text(AT_FDCWD, path, oom, sizeof(oom));
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	rf_fd_read_text(AT_FDCWD, path, groups, sizeof(groups));
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	rf_fd_read_text(AT_FDCWD, path, status, sizeof(status));
+	caps = strstr(status, "CapBnd:");
+	is_last = strtol(oom, NULL, 10) <= -900;
+	is_apart = strstr(groups, "/ringfort.watch") || strstr(groups, "/ringfort-watch.service");
+	/* Of an ordinary user it has none in use; root's has given most of them up. */
+	is_less = !trial->report->is_root ||
+		  (caps && __builtin_popcountll(strtoull(caps + strlen("CapBnd:"), NULL, 16)) <= 4);
+	if (is_last && is_apart && is_less)
+		rf_probe_present(trial, "pid %d", (int)pid);
+	else
+		rf_probe_partial(trial, "pid %d; not: %s%s%s%s%s", (int)pid,
+				 is_last ? "" : "killed last for memory",
+				 is_last || (is_apart && is_less) ? "" : ", ",
+				 is_apart ? "" : "in a group of its own",
+				 is_apart || is_less ? "" : ", ",
+				 is_less ? "" : "without rights that it does not use");
+}
+
 void rf_probe_host_audit(struct rf_probe_trial *trial)
 {
 	struct sockaddr_nl log = { .nl_family = AF_NETLINK,

@@ -7,14 +7,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -25,13 +22,13 @@
 #include "base/rundir.h"
 #include "base/statedir.h"
 #include "watch/keeper.h"
+#include "watch/stance.h"
 #include "watch/watcher.h"
 #include "wire/door.h"
 
 #define EXIT_NONE   1 /* --status: none stands */
 #define EXIT_FAILED 125
 #define LOCK_NAME   "watch.lock"
-#define OOM_SCORE   "-900" /* the last of ours that a machine without memory may kill */
 #define KEEP_MOST   (1ull << 50)
 
 struct settings {
@@ -175,6 +172,7 @@ static int ask(const struct settings *settings, struct rf_err *err)
 static int take_lock(int run, struct rf_err *err)
 {
 	RF_AUTO_FD int fd = openat(run, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char pid[16];
 
 	if (fd < 0)
 		return rf_fail(err, -errno, "open " LOCK_NAME);
@@ -184,23 +182,14 @@ static int take_lock(int run, struct rf_err *err)
 				    "every `ringfort run` tells it; end it with SIGTERM to start "
 				    "another");
 	}
+	/* Who it is, for `ringfort doctor`. */
+	snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+	if (ftruncate(fd, 0) < 0 || rf_fd_write(fd, pid, strlen(pid)) < 0)
+		return rf_fail(err, -EIO, "write " LOCK_NAME);
 	return rf_fd_take(&fd);
 }
 
-/*
- * Root's clients open its memory to prove themselves (wire/peer.h), which takes CAP_SYS_PTRACE of a process that is not
- * dumpable.  They have what we have: where that lacks, as in many containers, we stay as root's processes are.
- */
-static bool can_be_hidden(void)
-{
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct sets[2] = { 0 };
-
-	return geteuid() != 0 ||
-	       (syscall(SYS_capget, &head, sets) == 0 && sets[0].effective & 1u << CAP_SYS_PTRACE);
-}
-
-/* Holds nothing of who started it, can't be traced or dumped, and is the last to be killed for memory. */
+/* Holds nothing of who started it. */
 static int settle(struct rf_err *err)
 {
 	RF_AUTO_FD int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -209,9 +198,6 @@ static int settle(struct rf_err *err)
 		return rf_fail(err, -errno, "open /dev/null");
 	if (chdir("/") < 0)
 		return rf_fail(err, -errno, "leave the working directory");
-	rf_fd_write_text(AT_FDCWD, "/proc/self/oom_score_adj", OOM_SCORE); /* root's right alone */
-	if (can_be_hidden() && prctl(PR_SET_DUMPABLE, 0) < 0)
-		return rf_fail(err, -errno, "keep others out of its memory");
 	umask(077);
 	openlog("ringfort-watch", LOG_PID, LOG_AUTHPRIV);
 	return 0;
@@ -222,6 +208,7 @@ static int serve(struct settings *settings, struct rf_err *err)
 	struct rf_watcher_options *options = &settings->options;
 	RF_AUTO_FD int run = -1, lock = -1, state = -1, counted = -1, listener = -1;
 	struct rf_keeper *keeper = NULL;
+	struct rf_stance *stance = NULL;
 	int code;
 
 	run = rf_rundir_open(true);
@@ -241,13 +228,17 @@ static int serve(struct settings *settings, struct rf_err *err)
 	if (counted < 0)
 		return rf_fail(err, counted, "open the folder of breakers and budgets");
 	listener = rf_door_listen(run, RF_TELLER_SOCKET, err);
-	if (listener < 0 || settle(err) < 0 || rf_keeper_new(counted, &keeper, err) < 0)
+	if (listener < 0 || settle(err) < 0 || rf_stance_take(&stance, err) < 0 ||
+	    rf_keeper_new(counted, &keeper, err) < 0) {
+		rf_stance_leave(stance);
 		return err->code;
+	}
 	options->listener = listener;
 	options->store.dir = state;
 	code = rf_watcher_serve(options, rf_keeper_guest(keeper), err);
 	rf_keeper_free(keeper);
 	unlinkat(run, RF_TELLER_SOCKET, 0);
+	rf_stance_leave(stance);
 	return code;
 }
 

@@ -17,6 +17,7 @@
 #include "base/loop.h"
 #include "watch/disk.h"
 #include "watch/muster.h"
+#include "watch/stance.h"
 #include "wire/door.h"
 #include "wire/wire.h"
 
@@ -498,6 +499,7 @@ static int start(struct rf_watcher *watcher, struct rf_err *err)
 			  &watcher->sign_timer, err) < 0 ||
 	    rf_door_open(&watcher->door, watcher->loop, watcher->options->listener, err) < 0)
 		return err->code;
+	rf_stance_cut(watcher->options->anchors[0] != NULL);
 	if (watcher->guest && watcher->guest->on_begin &&
 	    watcher->guest->on_begin(watcher->guest->data, watcher, watcher->loop, err) < 0)
 		return err->code;

@@ -29,7 +29,7 @@ IDS = """
     landlock seccomp no_new_privs keyring userns_limit
     cgroup cgroup_memory cgroup_pids cgroup_cpu cgroup_cputime cgroup_swap clone_into_cgroup
     cgroup_kill proc_children
-    init run_dir uid_range audit box
+    init run_dir uid_range audit watcher box
     lesser core_pattern unprivileged_bpf kptr_restrict dmesg_restrict yama
 """.split()
 

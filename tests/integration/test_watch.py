@@ -400,9 +400,50 @@ def test_what_it_takes_of_the_machine_is_little(post):
         assert post.run("run", "--", "true").returncode == 0
     status = pathlib.Path(f"/proc/{watcher.pid}/status").read_text()
     assert int(status.split("VmRSS:")[1].split()[0]) < 10 * 1024
-    rights = int(status.split("CapEff:")[1].split()[0], 16)
-    if rights >> 24 & 1:  # CAP_SYS_RESOURCE
-        assert pathlib.Path(f"/proc/{watcher.pid}/oom_score_adj").read_text().strip() == "-900"
+
+
+def own_rights():
+    return int(pathlib.Path("/proc/self/status").read_text().split("CapEff:")[1].split()[0], 16)
+
+
+def groups_in(pid):
+    """The groups of a process that could limit or stop it, by hierarchy."""
+    lines = (line.split(":", 2) for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines())
+    return {kind: path for _, kind, path in lines if kind in ("", "memory", "pids", "cpu", "cpu,cpuacct", "freezer")}
+
+
+def test_roots_watcher_goes_last_stands_alone_and_has_few_rights(post, as_who):
+    if as_who != "root" or not own_rights() >> 19 & 1:  # CAP_SYS_PTRACE
+        pytest.skip("needs root, and what its clients prove themselves with")
+    watcher = post.stand()
+    assert post.run("run", "--audit", "required", "--", "true").returncode == 0
+    proc = pathlib.Path(f"/proc/{watcher.pid}")
+    rights = {name: int(proc.joinpath("status").read_text().split(f"{name}:")[1].split()[0], 16)
+              for name in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")}
+    needed = 1 << 2 | 1 << 5 | 1 << 19  # CAP_DAC_READ_SEARCH, CAP_KILL, CAP_SYS_PTRACE
+    assert rights["CapPrm"] == rights["CapEff"] == rights["CapBnd"] == needed and rights["CapInh"] == 0
+    if own_rights() >> 24 & 1:  # CAP_SYS_RESOURCE
+        assert proc.joinpath("oom_score_adj").read_text().strip() == "-900"
+    own, ours = groups_in(watcher.pid), groups_in(os.getpid())
+    is_v1 = pathlib.Path("/sys/fs/cgroup/memory").is_dir()
+    for kind in ("memory", "pids", "freezer") if is_v1 else ("",):
+        assert kind not in own or own[kind] == ours[kind].rstrip("/") + "/ringfort.watch", own
+    doctor = json.loads(post.run("doctor", "--json").stdout)
+    check, = (one for one in doctor["checks"] if one["id"] == "watcher")
+    lacks = "" if own_rights() >> 24 & 1 else "; not: killed last for memory"
+    assert check["detail"] == f"pid {watcher.pid}{lacks}", check
+    assert check["state"] == ("partial" if lacks else "present")
+
+
+def test_doctor_tells_how_the_watcher_stands_and_what_it_lacks(post, as_who):
+    def check():
+        return next(one for one in json.loads(post.run("doctor", "--json").stdout)["checks"] if one["id"] == "watcher")
+    assert check()["state"] == "unneeded" and "none stands" in check()["detail"]
+    post.stand()
+    if as_who == "user":
+        assert check()["state"] == "partial" and "killed last for memory" in check()["detail"]
+    post.end(signal.SIGKILL)
+    assert check()["state"] == "unneeded"
 
 
 # --- strangers' bytes ---
