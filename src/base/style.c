@@ -22,6 +22,7 @@ static const char *const codes[] = {
 	[RF_STYLE_BAD]     = "\033[31m",
 	[RF_STYLE_ERROR]   = "\033[1;31m",
 	[RF_STYLE_QUIET]   = "\033[2m",
+	[RF_STYLE_CHOSEN]  = "\033[7m",
 };
 /* clang-format on */
 static_assert(RF_LEN(codes) == RF_STYLE_ROLE_COUNT, "a code for every role");

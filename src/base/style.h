@@ -21,8 +21,9 @@ enum rf_style_role {
 	RF_STYLE_GOOD,
 	RF_STYLE_WARNING, /* to be known, and no reason for alarm */
 	RF_STYLE_BAD,
-	RF_STYLE_ERROR, /* the first word of a complaint */
-	RF_STYLE_QUIET, /* hints, reasons, sources */
+	RF_STYLE_ERROR,  /* the first word of a complaint */
+	RF_STYLE_QUIET,  /* hints, reasons, sources */
+	RF_STYLE_CHOSEN, /* the row that keys are about */
 	RF_STYLE_ROLE_COUNT
 };
 

@@ -34,6 +34,7 @@ int rf_cmd_ps(int argc, char **argv);
 int rf_cmd_freeze(int argc, char **argv);
 int rf_cmd_thaw(int argc, char **argv);
 int rf_cmd_kill(int argc, char **argv);
+int rf_cmd_top(int argc, char **argv);
 int rf_cmd_breaker_ls(int argc, char **argv);
 int rf_cmd_breaker_reset(int argc, char **argv);
 int rf_cmd_breaker_trip(int argc, char **argv);

@@ -133,6 +133,13 @@ static const struct rf_cmd_example thaw_examples[] = {
 	{ NULL, NULL },
 };
 
+static const struct rf_cmd_example top_examples[] = {
+	{ "ringfort top",                 NULL },
+	{ "ringfort top --agent bot",     "boxes of agents with that in their name" },
+	{ "ringfort top --once | head",   "one frame, as text" },
+	{ NULL, NULL },
+};
+
 static const struct rf_cmd_example kill_examples[] = {
 	{ "ringfort kill 3fa9", "the begin of an id will do" },
 	{ "ringfort kill --reason 'took too long' 3fa9", NULL },
@@ -385,6 +392,25 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Kills every process of a box.  Its run ends with the status `killed`, and says who\n"
 		"wanted it and why; so does the record.",
 		kill_examples, "0 it is killed, 1 no such box or no watcher, 125 Ringfort failed",
+	},
+	[RF_CMD_TOP] = {
+		"top", rf_cmd_top, "watch boxes in a terminal; freeze, thaw and kill them by a key",
+		"[--agent NAME] [--interval 1s]\n"
+		"--once [--agent NAME]",
+		"Shows the boxes that live and what they use of their limits, the breakers, and what\n"
+		"was denied last, as the watcher sees it (`ringfort watch`).  Yellow is 80 % of a\n"
+		"limit, red 95 %.\n"
+		"\n"
+		"keys:\n"
+		"  up down     choose a box; also PgUp, PgDn, Home, End\n"
+		"  f t k       freeze it, thaw it, kill it (which is asked again)\n"
+		"  i, Enter    inspect it\n"
+		"  s S         sort by age, processor, memory, limit, agent\n"
+		"  /           only agents whose name has this in it; Escape: all\n"
+		"  space       look now\n"
+		"  ?           help\n"
+		"  q           quit; boxes go on",
+		top_examples, "0 it was left, 1 no watcher stands, 125 Ringfort failed",
 	},
 	[RF_CMD_BREAKER] = {
 		"breaker", NULL, "look at breakers, and open and close them by hand",

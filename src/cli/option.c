@@ -93,6 +93,11 @@ const struct rf_option rf_option_table[] = {
 	OWN("last",       'n', "N",          RF_OPTION_SERVICE, EVENTS, "the last N of them"),
 	OWN("log",        0,   "FOLDER",     RF_OPTION_SERVICE, PERIOD | ONLY(AUDIT_VERIFY), "a log that lies elsewhere"),
 
+	GROUP("what it shows"),
+	OWN("agent",      0,   "NAME",       RF_OPTION_SERVICE, ONLY(TOP), "agents whose name has this in it"),
+	OWN("interval",   0,   "1s",         RF_OPTION_SERVICE, ONLY(TOP), "how often it looks, 100ms to 1h"),
+	OWN("once",       0,   NULL,         RF_OPTION_SERVICE, ONLY(TOP), "one frame as text, and no terminal"),
+
 	GROUP("what it keeps"),
 	OWN("anchor",     0,   "syslog|FILE", RF_OPTION_SERVICE, ONLY(WATCH), "where signed heads are told, too; may be repeated"),
 	OWN("segment",    0,   "64M",        RF_OPTION_SERVICE, ONLY(WATCH), "bytes of one file of the log"),

@@ -75,6 +75,7 @@ NOT_RUN = {
     "watch --anchor": "stays: see test_watch.py",
     "watch --keep": "stays: see test_watch.py",
     "ringfort audit": "needs a log: see test_audit.py",
+    "ringfort top ": "draws on a terminal: see test_top.py",
 }
 
 

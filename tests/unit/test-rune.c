@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "harness.h"
 #include "base/rune.h"
+#include "harness.h"
 
 RF_TEST(characters_are_taken_whole_or_not_at_all)
 {
