@@ -12,6 +12,7 @@
 #include "cli/cmd.h"
 #include "cli/command.h"
 #include "cli/hire.h"
+#include "cli/in-workspace.h"
 #include "cli/lang-list.h"
 #include "cli/recorder.h"
 #include "cli/request.h"
@@ -76,6 +77,27 @@ static void remark_planted(const struct rf_result *result)
 			      first, programs - 1);
 }
 
+/* What became of the workspace, in a few lines. */
+static void remark_changes(const struct rf_result *result)
+{
+	size_t count = result->workspace.change_count;
+
+	if (!result->workspace.is_there)
+		return;
+	for (size_t i = 0; i < count && i < 8; i++) {
+		const struct rf_result_change *change = &result->workspace.changes[i];
+
+		rf_cmd_remark(
+			"%s: %s%s%s%s", change->kind, change->path, change->protects ? " (" : "",
+			change->protects ? change->protects : "", change->protects ? ")" : "");
+	}
+	if (count > 8)
+		rf_cmd_remark("and %zu changes more", count - 8 + (size_t)result->workspace.more);
+	if (count > 0 && !result->workspace.name)
+		rf_cmd_remark("the directory itself is untouched, and the changes are gone; "
+			      "`ringfort create` keeps them");
+}
+
 /* What a person should know besides the program's own output. */
 static void print_remarks(const struct rf_result *result, bool wants_stats)
 {
@@ -87,6 +109,7 @@ static void print_remarks(const struct rf_result *result, bool wants_stats)
 		rf_cmd_remark("%s", result->warnings[i]);
 	remark_hidden(result);
 	remark_planted(result);
+	remark_changes(result);
 	if (result->walls.is_lesser && !result->error.code)
 		rf_cmd_remark("weaker: a lesser box, without namespaces: %u promises less, which "
 			      "--stats lists",
@@ -145,8 +168,7 @@ static int fail(const struct rf_request *request, const struct rf_err *err)
 	return RF_EXIT_FAILED;
 }
 
-static int carry_out(enum rf_cmd_id id, const struct rf_request *request,
-		     struct rf_recorder *recorder)
+static int carry_out(enum rf_cmd_id id, struct rf_request *request, struct rf_recorder *recorder)
 {
 	char init_path[4096];
 	struct rf_run_options options = {
@@ -158,16 +180,22 @@ static int carry_out(enum rf_cmd_id id, const struct rf_request *request,
 	};
 	struct rf_result result;
 	struct rf_hire hire;
+	struct rf_err err = RF_ERR_INIT;
 	int code;
 
 	rf_cmd_find("ringfort-init", init_path, sizeof(init_path));
 	rf_result_init(&result, request->plan);
 	if (id == RF_CMD_SHELL && !request->is_json && rf_shell_greet(request))
 		result.warning_count = 0; /* told */
+	if (rf_in_workspace_begin(request, &err) < 0) {
+		rf_result_done(&result);
+		return fail(request, &err);
+	}
 	rf_hire_warden(&hire, request, &options);
 	rf_recorder_attend(recorder, request, &options);
 	rf_run(request->plan, &options, &result);
 	rf_hire_done(&hire);
+	rf_in_workspace_end(request, &result);
 	rf_recorder_end(recorder, &result);
 	code = report(request, &result);
 	rf_result_done(&result);
@@ -187,7 +215,7 @@ int rf_cmd_run_as(enum rf_cmd_id id, int argc, char **argv)
 	int code;
 
 	rf_recorder_init(&recorder);
-	if (rf_request_read(id, argc, argv, id == RF_CMD_RUN, &request, &err) < 0) {
+	if (rf_request_read(id, argc, argv, id != RF_CMD_SHELL, &request, &err) < 0) {
 		code = fail(&request, &err);
 	} else if (request.wants_help) {
 		rf_command_help(id, stdout);

@@ -9,217 +9,17 @@
 #include "base/fd.h"
 #include "base/style.h"
 #include "cli/cmd.h"
+#include "cli/example.h"
 #include "cli/option.h"
 
 #define MAX_PROSE (64 * 1024)
 
 /* clang-format off */
-static const struct rf_cmd_example run_examples[] = {
-	{ "ringfort run -- python3 script.py",            "the current directory is read-only" },
-	{ "ringfort run --write . -- make",               "let it change the current directory" },
-	{ "ringfort run --memory 64M --time 1s --json -- python3 -c 'print(1)'", NULL },
-	{ "ringfort run --read ~/data:/data --profile python -- python3 report.py", NULL },
-	{ "ringfort run --lang python -c 'print(6 * 7)'", "code instead of a program" },
-	{ "echo 'print(6*7)' | ringfort run --lang python --json", NULL },
-	{ "ringfort run --list-langs", NULL },
-	{ "ringfort run -t -- python3", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example shell_examples[] = {
-	{ "ringfort shell",                      "look around; the current directory is read-only" },
-	{ "ringfort shell --write .",            "work on the current directory" },
-	{ "ringfort shell --profile python -- python3", "an interpreter instead of a shell" },
-	{ "ringfort shell <install.sh",          "a script, without a terminal" },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example policy_examples[] = {
-	{ "ringfort policy check agent.yaml", NULL },
-	{ "ringfort policy explain --profile strict", NULL },
-	{ "ringfort policy why read /etc/shadow", NULL },
-	{ "ringfort policy show", "which profiles there are" },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example check_examples[] = {
-	{ "ringfort policy check agent.yaml", NULL },
-	{ "ringfort policy check policies/*.yaml", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example explain_examples[] = {
-	{ "ringfort policy explain --policy agent.yaml --write ./out", NULL },
-	{ "ringfort policy explain --profile strict --json", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example why_examples[] = {
-	{ "ringfort policy why read /etc/shadow",    NULL },
-	{ "ringfort policy why --write ./out write ./out/x", "under the options of a run" },
-	{ "ringfort policy why exec git",            NULL },
-	{ "ringfort policy why connect example.com:443", NULL },
-	{ "ringfort policy why --profile strict syscall bpf", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example show_examples[] = {
-	{ "ringfort policy show",                     "which profiles there are" },
-	{ "ringfort policy show git",                 "what one says" },
-	{ "ringfort policy show --profile python,git --memory 1G", NULL },
-	{ "ringfort policy show --policy agent.yaml --json", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example diff_examples[] = {
-	{ "ringfort policy diff python build-tools", NULL },
-	{ "ringfort policy diff - ./agent.yaml",     "what a policy changes" },
-	{ "ringfort policy diff old.yaml new.yaml --json", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example schema_examples[] = {
-	{ "ringfort policy schema > policy.schema.json", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example warden_examples[] = {
-	{ "ringfort warden &",                 "from now on every run of yours takes a box from it" },
-	{ "ringfort warden --ceiling strict",  "and none goes beyond that profile" },
-	{ "ringfort warden --status",          NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example breaker_examples[] = {
-	{ "ringfort breaker ls",                NULL },
-	{ "ringfort breaker reset bot",         "let an agent go on" },
-	{ "ringfort breaker trip --for 1h bot", "stop one for an hour" },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example breaker_ls_examples[] = {
-	{ "ringfort breaker ls",        NULL },
-	{ "ringfort breaker ls --json", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example breaker_reset_examples[] = {
-	{ "ringfort breaker reset bot",                  "an agent's" },
-	{ "ringfort breaker reset host api.example.org", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example breaker_trip_examples[] = {
-	{ "ringfort breaker trip bot",          "until it is reset" },
-	{ "ringfort breaker trip --for 1h bot", NULL },
-	{ "ringfort breaker trip --reason 'under review' bot", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example ps_examples[] = {
-	{ "ringfort ps",        NULL },
-	{ "ringfort ps --json", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example freeze_examples[] = {
-	{ "ringfort freeze 3fa9", "the begin of an id will do" },
-	{ "ringfort freeze --reason 'what is it doing?' 3fa9c04b12aa90de", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example thaw_examples[] = {
-	{ "ringfort thaw 3fa9", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example top_examples[] = {
-	{ "ringfort top",                 NULL },
-	{ "ringfort top --agent bot",     "boxes of agents with that in their name" },
-	{ "ringfort top --once | head",   "one frame, as text" },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example kill_examples[] = {
-	{ "ringfort kill 3fa9", "the begin of an id will do" },
-	{ "ringfort kill --reason 'took too long' 3fa9", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example metrics_examples[] = {
-	{ "ringfort metrics",      NULL },
-	{ "ringfort metrics | grep ringfort_boxes", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example watch_examples[] = {
-	{ "ringfort watch &",                  "from now on every run of yours is recorded" },
-	{ "ringfort watch --anchor syslog",    "and how far the log went is told to syslog" },
-	{ "ringfort watch --keep 10G --keep-days 90", NULL },
-	{ "ringfort watch --status",           NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example audit_examples[] = {
-	{ "ringfort audit show --since 1h",     "what was recorded in the last hour" },
-	{ "ringfort audit verify",              "that nobody changed it" },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example audit_show_examples[] = {
-	{ "ringfort audit show --since 1h --kind run", NULL },
-	{ "ringfort audit show --verdict timeout --last 20", NULL },
-	{ "ringfort audit show --follow --json", NULL },
-	{ "ringfort audit show --box 150fd0fb15ca92ec", "all that is known of one run" },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example audit_verify_examples[] = {
-	{ "ringfort audit verify", NULL },
-	{ "ringfort audit verify --anchor /var/log/ringfort-heads", "its end, too" },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example audit_report_examples[] = {
-	{ "ringfort audit report --since 7d", NULL },
-	{ "ringfort audit report --agent builder --format html > builder.html", NULL },
-	{ "ringfort audit report --agent builder --format policy > tighter.yaml", "what would have done" },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example audit_export_examples[] = {
-	{ "ringfort audit export --since 2026-11-01 > november.jsonl", NULL },
-	{ "ringfort audit export --format ocsf | your-siem", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example doctor_examples[] = {
-	{ "ringfort doctor",      "a look at this machine" },
-	{ "sudo ringfort doctor", "the same for root's boxes" },
-	{ "ringfort doctor >/dev/null && ringfort run --write . -- make", NULL },
-	{ "ringfort doctor --json | jq '.checks[] | select(.state == \"absent\").remedy'", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example help_examples[] = {
-	{ "ringfort help run",            NULL },
-	{ "ringfort help policy explain", NULL },
-	{ NULL, NULL },
-};
-
-static const struct rf_cmd_example all_examples[] = {
-	{ "ringfort run -- python3 script.py",        "the current directory is read-only" },
-	{ "ringfort run --write . -- make",           "let it change the current directory" },
-	{ "ringfort run --memory 64M --time 1s --json -- node app.js", NULL },
-	{ "ringfort policy explain --profile strict", "what that box would be" },
-	{ NULL, NULL },
-};
-
 const struct rf_cmd rf_cmd_all = {
 	"ringfort", NULL, "run what nobody reviewed in a disposable box", "COMMAND [OPTIONS]",
 	"Runs what nobody reviewed in a disposable box: no files, processes, secrets,\n"
 	"network or time beyond the policy.",
-	all_examples, NULL,
+	rf_example_all, NULL,
 };
 
 #define RUN_EXITS \
@@ -234,7 +34,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Runs PROGRAM in a disposable box.  It sees /usr, a few settings, the current\n"
 		"directory (read-only) and an empty home and /tmp, which are gone afterwards; no\n"
 		"network, no variables of yours, no process but its own.",
-		run_examples, RUN_EXITS,
+		rf_example_run, RUN_EXITS,
 	},
 	[RF_CMD_SHELL] = {
 		"shell", rf_cmd_shell, "a shell in a box of its own",
@@ -243,27 +43,86 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"its own: `ringfort run -t` without a limit on time and output.  `exit` leaves it;\n"
 		"ctrl-] three times ends it, whatever it does.  Where standard input is no terminal\n"
 		"it is read as a script.",
-		shell_examples, RUN_EXITS,
+		rf_example_shell, RUN_EXITS,
+	},
+	[RF_CMD_CREATE] = {
+		"create", rf_cmd_create, "make a workspace over a directory",
+		"--name NAME --workspace DIR",
+		"A workspace shows a directory, and what is done in it stays in layers: the directory\n"
+		"itself is not touched.  Every run in it can be looked at and undone.",
+		rf_example_create, "0 made, 125 it could not be",
+	},
+	[RF_CMD_EXEC] = {
+		"exec", rf_cmd_exec, "run a program in a workspace",
+		"[OPTIONS] NAME [--] PROGRAM [ARGUMENTS]",
+		"As `ringfort run --workspace NAME`: in a box of its own, over what earlier runs\n"
+		"left.  What it changes becomes a new point of the workspace.",
+		rf_example_exec, RUN_EXITS,
+	},
+	[RF_CMD_WORKSPACES] = {
+		"workspaces", rf_cmd_workspaces, "list your workspaces", "",
+		"Prints the name of each, where it is, how many points it has and its directory.",
+		rf_example_workspaces, "0 printed, 125 Ringfort failed",
+	},
+	[RF_CMD_CHECKPOINT] = {
+		"checkpoint", rf_cmd_checkpoint, "give the state of a workspace a name", "[OPTIONS] [NAME]",
+		"Names where the workspace is, so that it can be gone back to.  Safe against the end\n"
+		"of any process; with --sync, against a power cut too.",
+		rf_example_checkpoint, "0 done, 1 there is no such workspace, 125 Ringfort failed",
+	},
+	[RF_CMD_UNDO] = {
+		"undo", rf_cmd_undo, "take runs in a workspace back", "[OPTIONS] [N | NAME | @ID]",
+		"Goes back N runs (default: one), to a checkpoint, or to any point of `ringfort log`,\n"
+		"also forward.  Nothing is lost by it before `ringfort gc`.",
+		rf_example_undo, "0 done, 1 there is no such workspace or point, 125 Ringfort failed",
+	},
+	[RF_CMD_LOG] = {
+		"log", rf_cmd_log, "what was done in a workspace", "[OPTIONS]",
+		"A line for each run: its point, the one that it began at, when, how it ended, how much\n"
+		"it changed, and what ran.  The star is where the next run begins.",
+		rf_example_log, "0 printed, 1 there is no such workspace, 125 Ringfort failed",
+	},
+	[RF_CMD_DIFF] = {
+		"diff", rf_cmd_diff, "what has changed in a workspace", "[OPTIONS] [FROM [TO]]",
+		"Compares two points: @0, the directory, with where the workspace is, unless others are\n"
+		"named.  What acts later on whoever uses the directory (git hooks, settings of editors\n"
+		"and agents, pipelines) is listed apart.",
+		rf_example_changes, "0 printed, 1 there is no such workspace or point, 125 Ringfort failed",
+	},
+	[RF_CMD_FORK] = {
+		"fork", rf_cmd_fork, "another workspace that begins where one is", "[OPTIONS] NAME",
+		"The new one has all points of the old one, and shares its layers: it costs nothing.",
+		rf_example_fork, "0 made, 1 there is no such workspace, 125 Ringfort failed",
+	},
+	[RF_CMD_RM] = {
+		"rm", rf_cmd_rm, "remove workspaces", "NAME ...",
+		"The directories that they lie over stay as they are.",
+		rf_example_rm, "0 removed, 1 there is no such workspace, 125 Ringfort failed",
+	},
+	[RF_CMD_GC] = {
+		"gc", rf_cmd_gc, "drop what was undone, and layers that nobody needs", "",
+		"Points on which neither a workspace's head nor a checkpoint stands are gone afterwards.",
+		rf_example_gc, "0 done, 125 Ringfort failed",
 	},
 	[RF_CMD_POLICY] = {
 		"policy", NULL, "show, check, compare and explain policies, and ask them questions",
 		"COMMAND [OPTIONS]",
 		"A policy says what a box may see, use and do.  It is written as YAML or JSON;\n"
 		"every key is also an option of `ringfort run`.",
-		policy_examples, NULL,
+		rf_example_policy, NULL,
 	},
 	[RF_CMD_POLICY_CHECK] = {
 		"policy check", rf_cmd_policy_check, "say what is wrong in policies, by line and column",
 		"FILE...",
 		"Reads policies and says what is wrong, with line and column.",
-		check_examples, "0 all are right, 1 one is not, 125 Ringfort failed",
+		rf_example_check, "0 all are right, 1 one is not, 125 Ringfort failed",
 	},
 	[RF_CMD_POLICY_EXPLAIN] = {
 		"policy explain", rf_cmd_policy_explain, "print the plan that options and policy come to",
 		"[OPTIONS] [--] [PROGRAM]",
 		"Prints the plan: every file, right, limit and system call rule of the box that\n"
 		"`ringfort run` with the same options would make.",
-		explain_examples, "0 printed, 125 Ringfort failed or was asked for something wrong",
+		rf_example_explain, "0 printed, 125 Ringfort failed or was asked for something wrong",
 	},
 	[RF_CMD_POLICY_WHY] = {
 		"policy why", rf_cmd_policy_why, "tell whether a box may do something, and which rule says so",
@@ -271,7 +130,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Answers for the box that `ringfort run` with the same options would make: the\n"
 		"verdict, the rule that made it, and the line that would change it.  Paths are as\n"
 		"the box has them; relative ones count from where its program would start.",
-		why_examples, "0 yes, 1 no, 2 it depends, 125 Ringfort failed",
+		rf_example_why, "0 yes, 1 no, 2 it depends, 125 Ringfort failed",
 	},
 	[RF_CMD_POLICY_SHOW] = {
 		"policy show", rf_cmd_policy_show, "print a profile, or what options and profiles come to",
@@ -280,7 +139,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"/etc/ringfort/profiles and yours in ~/.config/ringfort/profiles.  With a PROFILE, prints\n"
 		"that profile as it is written.  With options, prints the one policy that the\n"
 		"defaults, the profiles, the file and the options come to.",
-		show_examples, "0 printed, 125 Ringfort failed or was asked for something wrong",
+		rf_example_show, "0 printed, 125 Ringfort failed or was asked for something wrong",
 	},
 	[RF_CMD_POLICY_DIFF] = {
 		"policy diff", rf_cmd_policy_diff, "say what one policy allows and another does not",
@@ -289,14 +148,14 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"most dangerous difference first; each counts with all that it extends, over the\n"
 		"defaults.  What has a slash, or .yaml, .yml or .json at its end, is a file; - stands\n"
 		"for the defaults alone.",
-		diff_examples, "0 they allow the same, 1 they do not, 125 Ringfort failed",
+		rf_example_diff, "0 they allow the same, 1 they do not, 125 Ringfort failed",
 	},
 	[RF_CMD_POLICY_SCHEMA] = {
 		"policy schema", rf_cmd_policy_schema, "print the policy language as JSON Schema",
 		"",
 		"Prints a JSON Schema (2020-12) of policies, from which editors complete and check\n"
 		"them, as YAML or as JSON.",
-		schema_examples, "0 printed, 125 Ringfort failed",
+		rf_example_schema, "0 printed, 125 Ringfort failed",
 	},
 	[RF_CMD_WATCH] = {
 		"watch", rf_cmd_watch, "record every run, in a process that no box can reach",
@@ -310,7 +169,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"It serves a socket in $XDG_RUNTIME_DIR/ringfort (root: /run/ringfort) and writes to\n"
 		"~/.local/state/ringfort/audit (root: /var/lib/ringfort/audit), which belong to the\n"
 		"user alone.",
-		watch_examples, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
+		rf_example_watch, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
 	},
 	[RF_CMD_AUDIT] = {
 		"audit", NULL, "show, prove and export what was recorded",
@@ -318,14 +177,14 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Where a watcher stands (`ringfort watch`), every run leaves a record in a log that can\n"
 		"only grow: each record has the hash of the one before, and the watcher signs how far\n"
 		"it went.  These commands read it; none of them writes.",
-		audit_examples, NULL,
+		rf_example_audit, NULL,
 	},
 	[RF_CMD_AUDIT_SHOW] = {
 		"audit show", rf_cmd_audit_show, "print events of the log",
 		"[OPTIONS]",
 		"Prints the events of the log, the oldest first: all of them, or those that the options\n"
 		"want.  A moment is 10m, 2h or 7d (ago), or 2026-11-16T06:50:00Z.",
-		audit_show_examples, "0 printed, 125 Ringfort failed",
+		rf_example_audit_show, "0 printed, 125 Ringfort failed",
 	},
 	[RF_CMD_AUDIT_VERIFY] = {
 		"audit verify", rf_cmd_audit_verify, "prove that nobody changed the log",
@@ -333,14 +192,14 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Goes through the whole log and names the first record that was changed, deleted, added\n"
 		"or moved, or lies in another log's file.  That the end of a log was cut off can only be\n"
 		"seen from an anchor: a file with the signed heads that the watcher told somebody else.",
-		audit_verify_examples, "0 all is as it was written, 1 it is not, 125 Ringfort failed",
+		rf_example_audit_verify, "0 all is as it was written, 1 it is not, 125 Ringfort failed",
 	},
 	[RF_CMD_AUDIT_EXPORT] = {
 		"audit export", rf_cmd_audit_export, "write the log for another system",
 		"[OPTIONS]",
 		"Writes one JSON object a line to standard output: the events as they are (jsonl), or\n"
 		"in the style of the Open Cybersecurity Schema Framework (ocsf).",
-		audit_export_examples, "0 written, 125 Ringfort failed",
+		rf_example_audit_export, "0 written, 125 Ringfort failed",
 	},
 	[RF_CMD_AUDIT_REPORT] = {
 		"audit report", rf_cmd_audit_report, "what agents did, and what they were granted for nothing",
@@ -350,7 +209,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"that no run has used, with the tighter policy written out.  Limits keep head room: twice\n"
 		"the most that was seen, rounded up, and never more than there is now.  What nobody has\n"
 		"measured stays.  The log is proved as `audit verify` does it, without an anchor.",
-		audit_report_examples, "0 written, 1 written, but the log was changed, 125 Ringfort failed",
+		rf_example_audit_report, "0 written, 1 written, but the log was changed, 125 Ringfort failed",
 	},
 	[RF_CMD_WARDEN] = {
 		"warden", rf_cmd_warden, "keep boxes ready, so that runs start at once",
@@ -363,7 +222,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"\n"
 		"It serves a socket in $XDG_RUNTIME_DIR/ringfort (root: /run/ringfort), which\n"
 		"belongs to the user alone.  `run -t` and `shell` do without it.",
-		warden_examples, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
+		rf_example_warden, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
 	},
 	[RF_CMD_PS] = {
 		"ps", rf_cmd_ps, "list the boxes that live, and what they use",
@@ -371,27 +230,27 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Lists the boxes of the same user that are recorded (`ringfort watch`), the oldest\n"
 		"first: what each is granted and how much of it is used.  A box that has just begun\n"
 		"is listed without figures; they come after some hundredths of a second.",
-		ps_examples, "0 printed, 1 no watcher stands, 125 Ringfort failed",
+		rf_example_ps, "0 printed, 1 no watcher stands, 125 Ringfort failed",
 	},
 	[RF_CMD_FREEZE] = {
 		"freeze", rf_cmd_freeze, "stop all of a box where it is",
 		"[--reason TEXT] ID",
 		"Stops every process of a box, which can be looked at then, and thawed or killed.  Time\n"
 		"goes on: the box still ends at its limit on time.",
-		freeze_examples, "0 it is frozen, 1 no such box or no watcher, 125 Ringfort failed",
+		rf_example_freeze, "0 it is frozen, 1 no such box or no watcher, 125 Ringfort failed",
 	},
 	[RF_CMD_THAW] = {
 		"thaw", rf_cmd_thaw, "let a frozen box go on",
 		"[--reason TEXT] ID",
 		"Lets every process of a frozen box go on where it was stopped.",
-		thaw_examples, "0 it runs, 1 no such box or no watcher, 125 Ringfort failed",
+		rf_example_thaw, "0 it runs, 1 no such box or no watcher, 125 Ringfort failed",
 	},
 	[RF_CMD_KILL] = {
 		"kill", rf_cmd_kill, "end a box at once",
 		"[--reason TEXT] ID",
 		"Kills every process of a box.  Its run ends with the status `killed`, and says who\n"
 		"wanted it and why; so does the record.",
-		kill_examples, "0 it is killed, 1 no such box or no watcher, 125 Ringfort failed",
+		rf_example_kill, "0 it is killed, 1 no such box or no watcher, 125 Ringfort failed",
 	},
 	[RF_CMD_TOP] = {
 		"top", rf_cmd_top, "watch boxes in a terminal; freeze, thaw and kill them by a key",
@@ -410,28 +269,28 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"  space       look now\n"
 		"  ?           help\n"
 		"  q           quit; boxes go on",
-		top_examples, "0 it was left, 1 no watcher stands, 125 Ringfort failed",
+		rf_example_top, "0 it was left, 1 no watcher stands, 125 Ringfort failed",
 	},
 	[RF_CMD_BREAKER] = {
 		"breaker", NULL, "look at breakers, and open and close them by hand",
 		"COMMAND [OPTIONS]",
 		"A breaker refuses the runs of an agent that keeps failing, or that has spent its\n"
 		"budget.  The watcher keeps them (`ringfort watch`); an agent is named by `--agent`.",
-		breaker_examples, NULL,
+		rf_example_breaker, NULL,
 	},
 	[RF_CMD_BREAKER_LS] = {
 		"breaker ls", rf_cmd_breaker_ls, "list the breakers, those that are open first",
 		"[--json]",
 		"Lists every breaker that the watcher knows: its state, how the runs of its owner\n"
 		"ended, and, if it is not closed, why, and when the next run may start.",
-		breaker_ls_examples, "0 printed, 1 no watcher stands, 125 Ringfort failed",
+		rf_example_breaker_ls, "0 printed, 1 no watcher stands, 125 Ringfort failed",
 	},
 	[RF_CMD_BREAKER_RESET] = {
 		"breaker reset", rf_cmd_breaker_reset, "close a breaker, and forget what its owner spent",
 		"[KIND] NAME",
 		"Closes a breaker with a clean slate, and gives its owner a fresh budget.  KIND is\n"
 		"agent, host, tool or credential; without it, agent.",
-		breaker_reset_examples, "0 closed, 1 nothing is known of it or no watcher stands, 125 Ringfort failed",
+		rf_example_breaker_reset, "0 closed, 1 nothing is known of it or no watcher stands, 125 Ringfort failed",
 	},
 	[RF_CMD_BREAKER_TRIP] = {
 		"breaker trip", rf_cmd_breaker_trip, "open a breaker",
@@ -439,7 +298,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Opens a breaker, so that its owner's next run is refused: for a while, or until\n"
 		"somebody resets it.  What runs already is not touched.  KIND is agent, host, tool or\n"
 		"credential; without it, agent.",
-		breaker_trip_examples, "0 opened, 1 no watcher stands, 125 Ringfort failed",
+		rf_example_breaker_trip, "0 opened, 1 no watcher stands, 125 Ringfort failed",
 	},
 	[RF_CMD_METRICS] = {
 		"metrics", rf_cmd_metrics, "print figures for Prometheus",
@@ -447,7 +306,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Prints what is known of boxes and runs in Prometheus's text format: what the\n"
 		"watcher has counted, or, where none stands, what the runtime directory shows of the\n"
 		"boxes of whoever asks.  A figure that nobody keeps is left out.",
-		metrics_examples, "0 printed, 125 Ringfort failed",
+		rf_example_metrics, "0 printed, 125 Ringfort failed",
 	},
 	[RF_CMD_DOCTOR] = {
 		"doctor", rf_cmd_doctor, "tell what this machine can enforce, and how to fix what it can't",
@@ -462,14 +321,14 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"  part  works, and the line says what of it does not\n"
 		"  no    does not work, or could not be tried\n"
 		"  -     a box of this user does without",
-		doctor_examples, "0 every required wall can be raised, 1 one can't, 125 Ringfort failed",
+		rf_example_doctor, "0 every required wall can be raised, 1 one can't, 125 Ringfort failed",
 	},
 	[RF_CMD_HELP] = {
 		"help", rf_cmd_help, "tell about a command",
 		"[COMMAND]",
 		"Prints what `ringfort COMMAND --help` prints.  `--json` gives every command and\n"
 		"option as one object, from which man pages and completions are made.",
-		help_examples, "0 printed, 125 there is no such command",
+		rf_example_help, "0 printed, 125 there is no such command",
 	},
 };
 /* clang-format on */

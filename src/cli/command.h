@@ -8,6 +8,7 @@
 #define RF_CLI_COMMAND_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -15,6 +16,16 @@
 enum rf_cmd_id {
 	RF_CMD_RUN,
 	RF_CMD_SHELL,
+	RF_CMD_CREATE,
+	RF_CMD_EXEC,
+	RF_CMD_WORKSPACES,
+	RF_CMD_CHECKPOINT,
+	RF_CMD_UNDO,
+	RF_CMD_LOG,
+	RF_CMD_DIFF,
+	RF_CMD_FORK,
+	RF_CMD_RM,
+	RF_CMD_GC,
 	RF_CMD_POLICY,
 	RF_CMD_POLICY_CHECK,
 	RF_CMD_POLICY_EXPLAIN,
@@ -44,7 +55,7 @@ enum rf_cmd_id {
 	RF_CMD_COUNT
 };
 
-#define RF_CMD_BIT(id) (1u << (id))
+#define RF_CMD_BIT(id) ((uint64_t)1 << (id))
 
 struct rf_cmd_example {
 	const char *line;  /* as it would be typed; NULL ends the list */

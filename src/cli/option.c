@@ -25,10 +25,13 @@
 
 /* Who takes an option. */
 #define ONLY(id) RF_CMD_BIT(RF_CMD_##id)
-#define RUNS     (ONLY(RUN) | ONLY(SHELL)) /* whoever runs a program */
+#define RUNS     (ONLY(RUN) | ONLY(SHELL) | ONLY(EXEC)) /* whoever runs a program */
 /* Whoever makes a plan. */
 #define POLICY (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
-#define CODE   (ONLY(RUN) | ONLY(POLICY_EXPLAIN))      /* whoever runs code, or tells how */
+#define CODE   (ONLY(RUN) | ONLY(EXEC) | ONLY(POLICY_EXPLAIN)) /* whoever runs code, or tells how */
+#define IN_ONE                                                                                     \
+	(ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(LOG) | ONLY(DIFF) |                                  \
+	 ONLY(FORK))                                   /* whoever works on a workspace */
 #define EVENTS (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
 #define PERIOD (EVENTS | ONLY(AUDIT_REPORT))           /* whoever reads those of a time */
 #define ALL    (RF_CMD_BIT(RF_CMD_COUNT) - 1)
@@ -40,9 +43,15 @@ const struct rf_option rf_option_table[] = {
 	OWN("code",       'c', "CODE",       RF_OPTION_CODE, CODE, "the code itself, for --lang"),
 	OWN("list-langs", 0,   NULL,         RF_OPTION_LIST_LANGS, ONLY(RUN), "the languages, and what of them is on this machine"),
 
+	GROUP("which workspace"),
+	OWN("workspace",  0,   "DIR",        RF_OPTION_WORKSPACE, ONLY(CREATE), "the directory that it lies over"),
+	OWN("name",       'n', "NAME",       RF_OPTION_NAME, ONLY(CREATE), "what it is called"),
+	OWN("workspace",  'w', "NAME",       RF_OPTION_WORKSPACE, IN_ONE, "which one (default: that over the current directory)"),
+	OWN("sync",       0,   NULL,         RF_OPTION_SYNC, ONLY(CHECKPOINT) | ONLY(UNDO), "return when it would survive a power cut"),
 	GROUP("what it sees"),
 	KEY("read",       'r', "SRC[:DEST]", "files.read",       "show a file or directory, read-only"),
 	KEY("write",      'w', "SRC[:DEST]", "files.write",      "show a file or directory, writable"),
+	OWN("workspace",  0,   "DIR|NAME",   RF_OPTION_WORKSPACE, ONLY(RUN) | ONLY(SHELL) | ONLY(POLICY_EXPLAIN), "a directory that it may change without changing it: what it does stays in a layer"),
 	KEY("current",    0,   "read|none",  "files.current",    "the current directory (default: read)"),
 	KEY("deny",       0,   "PATTERN",    "files.deny",       "hide files: a path, or a pattern such as '**/.env'"),
 	KEY("credentials", 0,  "hide|show",  "files.credentials", "well-known ones in shown folders (default: hide)"),
@@ -110,7 +119,7 @@ const struct rf_option rf_option_table[] = {
 
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
+	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
 	OWN("csv",        0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "comma-separated values, a column for each field"),
 	OWN("format",     0,   "jsonl|ocsf", RF_OPTION_SERVICE, ONLY(AUDIT_EXPORT), "how each event is written (default: jsonl)"),
 	OWN("format",     0,   "text|html|json|policy", RF_OPTION_SERVICE, ONLY(AUDIT_REPORT), "how it is written; policy: the tighter one alone"),

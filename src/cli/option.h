@@ -22,6 +22,9 @@ enum rf_option_id {
 	RF_OPTION_LANG,
 	RF_OPTION_CODE,
 	RF_OPTION_LIST_LANGS,
+	RF_OPTION_WORKSPACE,
+	RF_OPTION_NAME,
+	RF_OPTION_SYNC,
 	RF_OPTION_CONFIG,
 	RF_OPTION_NO_CONFIG,
 	RF_OPTION_JSON,
@@ -47,7 +50,7 @@ struct rf_option {
 	enum rf_option_id id;
 	const char *key; /* of the policy */
 	const char *help;
-	unsigned commands; /* RF_CMD_BIT of each that takes it */
+	uint64_t commands; /* RF_CMD_BIT of each that takes it */
 };
 
 /* A row without a name is the heading of those that follow. */

@@ -12,10 +12,12 @@
 #include "base/style.h"
 #include "cli/dots.h"
 #include "cli/home.h"
+#include "cli/in-workspace.h"
 #include "cli/option.h"
 #include "cli/shelf.h"
 #include "cli/shell.h"
 #include "cli/slurp.h"
+#include "workspace/session.h"
 
 /* The sources as they come in; merged at the end in their own order. */
 struct rf_request_sources {
@@ -162,6 +164,9 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_CODE:
 		request->code = value;
 		return 0;
+	case RF_OPTION_WORKSPACE:
+		request->workspace = value;
+		return 0;
 	case RF_OPTION_LIST_LANGS:
 		request->wants_langs = true;
 		return 0;
@@ -192,6 +197,8 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_FOR:
 	case RF_OPTION_REASON:
 	case RF_OPTION_NAMES:
+	case RF_OPTION_NAME: /* of workspaces alone */
+	case RF_OPTION_SYNC:
 	case RF_OPTION_SERVICE: /* of `help` alone */
 		return 0;
 	case RF_OPTION_HELP:
@@ -226,6 +233,20 @@ static int merge_all(enum rf_cmd_id id, struct rf_request_sources *sources,
 	return rf_policy_merge(request->policy, sources->flags, err);
 }
 
+/* exec: the first word is the workspace; the program comes after it, or after `--`. */
+static int take_workspace(struct rf_request *request, struct rf_err *err)
+{
+	if (!request->argv[0]) {
+		rf_fail_say(err, -EINVAL, "there is no workspace to run in");
+		return rf_fail_hint(err, "for example: ringfort exec fix-bug -- make test");
+	}
+	request->workspace = *request->argv++;
+	request->is_kept = true;
+	if (request->argv[0] && strcmp(request->argv[0], "--") == 0)
+		request->argv++;
+	return 0;
+}
+
 static int read_line(enum rf_cmd_id id, int argc, char **argv, struct rf_request_sources *sources,
 		     struct rf_request *request, struct rf_err *err)
 {
@@ -241,7 +262,8 @@ static int read_line(enum rf_cmd_id id, int argc, char **argv, struct rf_request
 		if (take_option(option, value, sources, request, err) < 0)
 			return err->hint[0] ? err->code : rf_option_hint(option, err);
 	request->argv = argv + at;
-	return got;
+	return got < 0 || id != RF_CMD_EXEC || request->wants_help ? got
+								   : take_workspace(request, err);
 }
 
 /* ------------------------------------------------------------- settings and languages */
@@ -308,6 +330,7 @@ static int make_plan(struct rf_request *request, struct rf_err *err)
 		.env = environ,
 		.argv = request->argv[0] && !request->launch ? request->argv : any_program,
 		.has_terminal = request->has_terminal,
+		.layered = request->session ? &request->session->place : NULL,
 	};
 	struct rf_plan *plan = NULL;
 
@@ -347,6 +370,8 @@ static int settle(enum rf_cmd_id id, struct rf_request_sources *sources, bool ne
 	if (merge_all(id, sources, request, err) < 0)
 		return err->code;
 	if (id == RF_CMD_SHELL && rf_shell_choose(request, err) < 0)
+		return err->code;
+	if (rf_in_workspace_open(request, err) < 0)
 		return err->code;
 	return make_plan(request, err);
 }
@@ -405,6 +430,7 @@ void rf_request_done(struct rf_request *request)
 	if (request->sources)
 		free_sources(request->sources);
 	free(request->sources);
+	rf_in_workspace_done(request);
 	rf_plan_free(request->plan);
 	rf_policy_free(request->policy);
 	rf_launch_free(request->launch);

@@ -55,6 +55,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.facts = rf_wall_facts(),
 		.scratch_lock = -1,
 		.listener = -1,
+		.pool = -1,
 		.rulesets = { -1, -1 },
 	};
 	for (int i = 0; i < RF_BOX_HELD; i++)
@@ -719,6 +720,7 @@ void rf_box_done(struct rf_box *box)
 	rf_fd_done(&box->channel[1]);
 	for (size_t i = 0; box->trees && i < box->plan->place_count; i++)
 		rf_fd_done(&box->trees[i]);
+	rf_fd_done(&box->pool);
 	free(box->trees);
 	box->trees = NULL;
 	rf_lesser_done(box);

@@ -90,7 +90,8 @@ struct rf_box {
 	size_t profile_count;
 	struct rf_filter *filter; /* of a box built ahead; or NULL: made by the child */
 	struct rf_box_shared *shared;
-	int *trees;                    /* detached mounts by index into plan->places, or -1 */
+	int pool;   /* as root: of the layers over one of the trees, mapped; or -1 */
+	int *trees; /* detached mounts by index into plan->places, or -1 */
 	struct rf_hidden_list hidden;  /* what the box must not see of them */
 	bool has_owner_uid;            /* host_uid is that of a tree which can't be mapped */
 	pid_t holders[RF_BOX_HOLDERS]; /* that held namespaces for us, dead and not yet reaped */

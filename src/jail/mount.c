@@ -33,6 +33,7 @@
 #include "base/path.h"
 #include "jail/hands.h"
 #include "jail/hidden.h"
+#include "jail/layered.h"
 #include "jail/mask.h"
 #include "jail/parts.h"
 #include "jail/rack.h"
@@ -246,6 +247,17 @@ static int pin_parents(struct builder *b, const struct rf_place *place, struct r
 	return 0;
 }
 
+static int put_layers(struct builder *b, const struct rf_place *place, int tree, struct rf_err *err)
+{
+	RF_AUTO_FD int base = tree;
+	bool is_ours;
+	RF_AUTO_FD int own = make_directory(b, RF_OWN_DIR, strlen(RF_OWN_DIR), &is_ours);
+
+	if (own < 0)
+		return rf_fail(err, own, "make " RF_OWN_DIR);
+	return rf_layered_raise(b->box, place, rf_fd_take(&base), own, err);
+}
+
 static int put_host(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
 	size_t index = (size_t)(place - b->box->plan->places);
@@ -264,6 +276,11 @@ static int put_host(struct builder *b, const struct rf_place *place, struct rf_e
 		return rf_fail(err, -errno, "look at %s", place->path);
 	if (pin_parents(b, place, err) < 0)
 		return err->code;
+	if (place->layers) {
+		mnt = put_layers(b, place, rf_fd_take(&mnt), err);
+		if (mnt < 0)
+			return err->code;
+	}
 	return attach(b, rf_fd_take(&mnt), S_ISDIR(st.st_mode), place->path, err);
 }
 

@@ -14,13 +14,14 @@
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "base/path.h"
+#include "jail/layered.h"
 #include "jail/record.h"
 #include "jail/userns.h"
 
 static uint64_t attrs_of(const struct rf_place *place)
 {
 	return RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV |
-	       (place->rights & RF_RIGHT_WRITE ? 0 : RF_MOUNT_ATTR_RDONLY) |
+	       (place->rights & RF_RIGHT_WRITE && !place->layers ? 0 : RF_MOUNT_ATTR_RDONLY) |
 	       (place->rights & RF_RIGHT_INERT ? RF_MOUNT_ATTR_NOEXEC : 0);
 }
 
@@ -214,8 +215,15 @@ static int open_owned(struct rf_box *box, size_t index, struct owners *owners, s
 		if (take_owner(box, place, &st, err) < 0)
 			return err->code;
 		attr.attr_set &= ~(uint64_t)RF_MOUNT_ATTR_IDMAP;
+		ns = -1;
 		if (rf_kernel_mount_setattr(mnt, "", AT_EMPTY_PATH | RF_AT_RECURSIVE, &attr) < 0)
 			return rf_fail(err, -errno, "%s: protect %s", place->rule, place->source);
+	}
+	if (place->layers) {
+		rf_fd_done(&box->pool);
+		box->pool = rf_layered_open_pool(place, ns, err);
+		if (box->pool < 0)
+			return err->code;
 	}
 	box->trees[index] = rf_fd_take(&mnt);
 	return 0;

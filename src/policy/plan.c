@@ -304,6 +304,44 @@ static int add_extra_files(struct maker *m)
 	return 0;
 }
 
+static const struct rf_layers *copy_layers(struct maker *m, const struct rf_layers *layers)
+{
+	struct rf_layers *copy = rf_arena_alloc(m->arena, sizeof(*copy));
+	const char **lowers;
+	size_t count = 0;
+
+	while (layers->lowers[count])
+		count++;
+	lowers = rf_arena_alloc(m->arena, (count + 1) * sizeof(*lowers));
+	if (!copy || !lowers)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		lowers[i] = rf_arena_copy(m->arena, layers->lowers[i]);
+	*copy = (struct rf_layers){ rf_arena_copy(m->arena, layers->pool),
+				    rf_arena_copy(m->arena, layers->upper), lowers };
+	return copy;
+}
+
+/* A directory with layers over it, at its own path: what the box changes there stays in the layers. */
+static int add_layered(struct maker *m)
+{
+	struct rf_place place;
+
+	if (!m->facts->layered)
+		return 0;
+	place = *m->facts->layered;
+	if (check_file(m, place.rule, place.source, place.path) < 0)
+		return m->err->code;
+	if (denied_by(m, place.source))
+		return rf_fail_say(m->err, -EPERM, "%s: files.deny has %s", place.rule,
+				   denied_by(m, place.source));
+	place.path = rf_arena_copy(m->arena, place.path);
+	place.source = rf_arena_copy(m->arena, place.source);
+	place.layers = copy_layers(m, place.layers);
+	place.rights = RWX;
+	return m->arena->has_failed ? fail_memory(m) : add_place(m, &place);
+}
+
 /* True if a path of the host can be found in the box by the same name. */
 static bool is_shown(const struct rf_plan *plan, const char *path)
 {
@@ -417,8 +455,8 @@ static int mask_states(struct maker *m)
 static int add_all_files(struct maker *m)
 {
 	if (find_states(m) < 0 || add_denials(m) < 0 || add_files(m, RF_KEY_READ, RX) < 0 ||
-	    add_files(m, RF_KEY_WRITE, RWX) < 0 || add_current(m) < 0 || add_extra_files(m) < 0 ||
-	    sort_files(m) < 0)
+	    add_files(m, RF_KEY_WRITE, RWX) < 0 || add_layered(m) < 0 || add_current(m) < 0 ||
+	    add_extra_files(m) < 0 || sort_files(m) < 0)
 		return m->err->code;
 	return mask_states(m);
 }
@@ -491,8 +529,12 @@ static void choose_workdir(struct maker *m)
 {
 	const char *asked = m->policy->values[RF_KEY_WORKDIR].text, *cwd = m->facts->cwd;
 
+	const struct rf_place *layered = m->facts->layered;
+
 	if (asked)
 		m->plan->workdir = rf_arena_copy(m->arena, asked);
+	else if (layered && !(cwd && rf_path_is_beneath(cwd, layered->source)))
+		m->plan->workdir = rf_arena_copy(m->arena, layered->path);
 	else if (cwd && cwd[0] == '/' && is_shown(m->plan, cwd))
 		m->plan->workdir = rf_arena_copy(m->arena, cwd);
 	else

@@ -41,14 +41,22 @@ enum rf_right {
 		1 << 3, /* none, but the lack of one: nothing in it is code, not even a library */
 };
 
+/* Layers over a tree of the host: what the box changes goes into the topmost, and the tree stays as it is. */
+struct rf_layers {
+	const char *pool; /* the folder of all layers on the host; each has `up` and `work` in it */
+	const char *upper;         /* the name of the one that takes the changes */
+	const char *const *lowers; /* NULL-ended, from the top down: those of earlier runs */
+};
+
 struct rf_place {
 	enum rf_place_kind kind;
-	const char *path;   /* inside the box: absolute, normal, no trailing slash */
-	const char *source; /* on the host for HOST, SYSTEM and DEVICE; see the kind */
-	unsigned rights;    /* enum rf_right; Landlock grants exactly these */
-	bool is_optional;   /* may be absent on the host */
-	const char *why;    /* who needs it, for `explain` */
-	const char *rule;   /* what put it here: "files.read", "default" ... */
+	const char *path;               /* inside the box: absolute, normal, no trailing slash */
+	const char *source;             /* on the host for HOST, SYSTEM and DEVICE; see the kind */
+	unsigned rights;                /* enum rf_right; Landlock grants exactly these */
+	bool is_optional;               /* may be absent on the host */
+	const char *why;                /* who needs it, for `explain` */
+	const char *rule;               /* what put it here: "files.read", "default" ... */
+	const struct rf_layers *layers; /* over a directory that is HOST, or NULL */
 };
 
 /* What the caller is; the plan's only knowledge of the outside. */
@@ -63,6 +71,7 @@ struct rf_facts {
 	/* What is brought along besides the rules, HOST (only read) or TEXT; or NULL.  Borrowed. */
 	const struct rf_place *extras;
 	size_t extra_count;
+	const struct rf_place *layered; /* a directory with layers over it, or NULL; borrowed */
 };
 
 struct rf_plan {

@@ -169,6 +169,33 @@ static void put_lists(struct rf_json *json, const struct rf_result *result)
 	put_denials(json, result);
 }
 
+static void put_workspace(struct rf_json *json, const struct rf_result *result)
+{
+	if (!result->workspace.is_there) {
+		rf_json_null(json, "workspace");
+		return;
+	}
+	rf_json_open_object(json, "workspace");
+	rf_json_string(json, "name", result->workspace.name);
+	if (result->workspace.point)
+		rf_json_int(json, "point", result->workspace.point);
+	else
+		rf_json_null(json, "point");
+	rf_json_open_array(json, "changes");
+	for (size_t i = 0; i < result->workspace.change_count; i++) {
+		const struct rf_result_change *change = &result->workspace.changes[i];
+
+		rf_json_open_object(json, NULL);
+		rf_json_string(json, "path", change->path);
+		rf_json_string(json, "change", change->kind);
+		rf_json_string(json, "protected", change->protects);
+		rf_json_close_object(json);
+	}
+	rf_json_close_array(json);
+	rf_json_int(json, "more", (int64_t)result->workspace.more);
+	rf_json_close_object(json);
+}
+
 void rf_result_json(const struct rf_result *result, bool is_pretty, struct rf_buf *out)
 {
 	struct rf_json json;
@@ -200,6 +227,7 @@ void rf_result_json(const struct rf_result *result, bool is_pretty, struct rf_bu
 	put_walls(&json, result);
 	put_error(&json, &result->error);
 	put_lists(&json, result);
+	put_workspace(&json, result);
 	rf_json_close_object(&json);
 	rf_buf_puts(out, "\n");
 }

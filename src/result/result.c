@@ -72,6 +72,7 @@ void rf_result_done(struct rf_result *result)
 		rf_buf_done(&result->output[i]);
 	free(result->masked);
 	free(result->planted);
+	free(result->workspace.changes);
 	free(result->denials);
 	rf_arena_free(result->memory);
 }
@@ -139,6 +140,23 @@ bool rf_result_add_planted(struct rf_result *result, const char *path, const cha
 	if (!row->path || !row->what)
 		return false;
 	result->planted_count++;
+	return true;
+}
+
+bool rf_result_add_change(struct rf_result *result, const char *path, const char *kind,
+			  const char *protects)
+{
+	struct rf_result_change *row = next_row(result, &result->workspace.changes,
+						result->workspace.change_count, sizeof(*row));
+
+	if (!row)
+		return false;
+	row->path = rf_arena_copy(result->memory, path);
+	row->kind = rf_arena_copy(result->memory, kind);
+	row->protects = protects ? rf_arena_copy(result->memory, protects) : NULL;
+	if (!row->path || !row->kind || (protects && !row->protects))
+		return false;
+	result->workspace.change_count++;
 	return true;
 }
 

@@ -62,6 +62,13 @@ struct rf_result_planted {
 	bool is_new;      /* or else changed */
 };
 
+/* Something that it changed in its workspace. */
+struct rf_result_change {
+	const char *path;     /* from the workspace's top */
+	const char *kind;     /* "added", "deleted", "changed", "mode", "type" */
+	const char *protects; /* what it is that acts later on the host ("git hook"), or NULL */
+};
+
 /* Something that the kernel refused it. */
 struct rf_result_denial {
 	const char *kind;   /* "file", "network", "signal", "ptrace", "syscall" */
@@ -101,6 +108,14 @@ struct rf_result {
 	size_t planted_count;
 	uint64_t planted_more;   /* how many were found besides */
 	bool is_planted_partial; /* not all of the folders was looked at */
+	struct {
+		bool is_there;    /* it ran in one */
+		const char *name; /* or NULL: for this run alone */
+		uint32_t point;   /* that it made, or 0 */
+		struct rf_result_change *changes;
+		size_t change_count;
+		uint64_t more; /* changes besides those listed */
+	} workspace;
 	struct rf_result_masked *masked;
 	size_t masked_count;
 	struct rf_result_denial *denials;
@@ -125,6 +140,8 @@ bool rf_result_add_masked(struct rf_result *result, const char *path, size_t res
 			  const char *rule);
 bool rf_result_add_planted(struct rf_result *result, const char *path, const char *what,
 			   bool is_new);
+bool rf_result_add_change(struct rf_result *result, const char *path, const char *kind,
+			  const char *protects);
 bool rf_result_add_denial(struct rf_result *result, const char *kind, const char *what,
 			  const char *rule, const char *remedy);
 

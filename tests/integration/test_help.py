@@ -76,6 +76,8 @@ NOT_RUN = {
     "watch --keep": "stays: see test_watch.py",
     "ringfort audit": "needs a log: see test_audit.py",
     "ringfort top ": "draws on a terminal: see test_top.py",
+    **{f"ringfort {word}": "needs a workspace: see test_workspace.py" for word in (
+        "create", "exec", "workspaces", "checkpoint", "undo", "log", "diff", "fork", "rm", "gc")},
 }
 
 

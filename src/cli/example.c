@@ -1,0 +1,267 @@
+/* Examples of the commands: see example.h. */
+#include "cli/example.h"
+
+#include <stddef.h>
+
+/* clang-format off */
+const struct rf_cmd_example rf_example_run[] = {
+	{ "ringfort run -- python3 script.py",            "the current directory is read-only" },
+	{ "ringfort run --write . -- make",               "let it change the current directory" },
+	{ "ringfort run --memory 64M --time 1s --json -- python3 -c 'print(1)'", NULL },
+	{ "ringfort run --read ~/data:/data --profile python -- python3 report.py", NULL },
+	{ "ringfort run --lang python -c 'print(6 * 7)'", "code instead of a program" },
+	{ "echo 'print(6*7)' | ringfort run --lang python --json", NULL },
+	{ "ringfort run --list-langs", NULL },
+	{ "ringfort run -t -- python3", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_shell[] = {
+	{ "ringfort shell",                      "look around; the current directory is read-only" },
+	{ "ringfort shell --write .",            "work on the current directory" },
+	{ "ringfort shell --profile python -- python3", "an interpreter instead of a shell" },
+	{ "ringfort shell <install.sh",          "a script, without a terminal" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_create[] = {
+	{ "ringfort create --name fix-bug --workspace .", "over the current directory" },
+	{ "ringfort exec fix-bug -- make test", "a run in it" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_exec[] = {
+	{ "ringfort exec fix-bug -- make test", NULL },
+	{ "ringfort exec --memory 1G fix-bug -- npm install", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_workspaces[] = {
+	{ "ringfort workspaces", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_checkpoint[] = {
+	{ "ringfort checkpoint before-refactoring", NULL },
+	{ "ringfort checkpoint -w fix-bug --sync", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_undo[] = {
+	{ "ringfort undo", "the last run" },
+	{ "ringfort undo 3", "the last three" },
+	{ "ringfort undo before-refactoring", "to a checkpoint" },
+	{ "ringfort undo @0", "to the directory as it is" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_log[] = {
+	{ "ringfort log", NULL },
+	{ "ringfort log -w fix-bug --json", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_changes[] = {
+	{ "ringfort diff", "what differs from the directory" },
+	{ "ringfort diff before-refactoring", "what has changed since" },
+	{ "ringfort diff @2 @5 --json", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_fork[] = {
+	{ "ringfort fork another-way", "tried out beside this one" },
+	{ "ringfort fork -w fix-bug another-way", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_rm[] = {
+	{ "ringfort rm fix-bug", "with all that was done in it" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_gc[] = {
+	{ "ringfort gc", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_policy[] = {
+	{ "ringfort policy check agent.yaml", NULL },
+	{ "ringfort policy explain --profile strict", NULL },
+	{ "ringfort policy why read /etc/shadow", NULL },
+	{ "ringfort policy show", "which profiles there are" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_check[] = {
+	{ "ringfort policy check agent.yaml", NULL },
+	{ "ringfort policy check policies/*.yaml", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_explain[] = {
+	{ "ringfort policy explain --policy agent.yaml --write ./out", NULL },
+	{ "ringfort policy explain --profile strict --json", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_why[] = {
+	{ "ringfort policy why read /etc/shadow",    NULL },
+	{ "ringfort policy why --write ./out write ./out/x", "under the options of a run" },
+	{ "ringfort policy why exec git",            NULL },
+	{ "ringfort policy why connect example.com:443", NULL },
+	{ "ringfort policy why --profile strict syscall bpf", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_show[] = {
+	{ "ringfort policy show",                     "which profiles there are" },
+	{ "ringfort policy show git",                 "what one says" },
+	{ "ringfort policy show --profile python,git --memory 1G", NULL },
+	{ "ringfort policy show --policy agent.yaml --json", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_diff[] = {
+	{ "ringfort policy diff python build-tools", NULL },
+	{ "ringfort policy diff - ./agent.yaml",     "what a policy changes" },
+	{ "ringfort policy diff old.yaml new.yaml --json", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_schema[] = {
+	{ "ringfort policy schema > policy.schema.json", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_warden[] = {
+	{ "ringfort warden &",                 "from now on every run of yours takes a box from it" },
+	{ "ringfort warden --ceiling strict",  "and none goes beyond that profile" },
+	{ "ringfort warden --status",          NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_breaker[] = {
+	{ "ringfort breaker ls",                NULL },
+	{ "ringfort breaker reset bot",         "let an agent go on" },
+	{ "ringfort breaker trip --for 1h bot", "stop one for an hour" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_breaker_ls[] = {
+	{ "ringfort breaker ls",        NULL },
+	{ "ringfort breaker ls --json", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_breaker_reset[] = {
+	{ "ringfort breaker reset bot",                  "an agent's" },
+	{ "ringfort breaker reset host api.example.org", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_breaker_trip[] = {
+	{ "ringfort breaker trip bot",          "until it is reset" },
+	{ "ringfort breaker trip --for 1h bot", NULL },
+	{ "ringfort breaker trip --reason 'under review' bot", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_ps[] = {
+	{ "ringfort ps",        NULL },
+	{ "ringfort ps --json", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_freeze[] = {
+	{ "ringfort freeze 3fa9", "the begin of an id will do" },
+	{ "ringfort freeze --reason 'what is it doing?' 3fa9c04b12aa90de", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_thaw[] = {
+	{ "ringfort thaw 3fa9", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_kill[] = {
+	{ "ringfort kill 3fa9", "the begin of an id will do" },
+	{ "ringfort kill --reason 'took too long' 3fa9", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_metrics[] = {
+	{ "ringfort metrics",      NULL },
+	{ "ringfort metrics | grep ringfort_boxes", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_watch[] = {
+	{ "ringfort watch &",                  "from now on every run of yours is recorded" },
+	{ "ringfort watch --anchor syslog",    "and how far the log went is told to syslog" },
+	{ "ringfort watch --keep 10G --keep-days 90", NULL },
+	{ "ringfort watch --status",           NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_audit[] = {
+	{ "ringfort audit show --since 1h",     "what was recorded in the last hour" },
+	{ "ringfort audit verify",              "that nobody changed it" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_audit_show[] = {
+	{ "ringfort audit show --since 1h --kind run", NULL },
+	{ "ringfort audit show --verdict timeout --last 20", NULL },
+	{ "ringfort audit show --follow --json", NULL },
+	{ "ringfort audit show --box 150fd0fb15ca92ec", "all that is known of one run" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_audit_verify[] = {
+	{ "ringfort audit verify", NULL },
+	{ "ringfort audit verify --anchor /var/log/ringfort-heads", "its end, too" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_audit_report[] = {
+	{ "ringfort audit report --since 7d", NULL },
+	{ "ringfort audit report --agent builder --format html > builder.html", NULL },
+	{ "ringfort audit report --agent builder --format policy > tighter.yaml", "what would have done" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_audit_export[] = {
+	{ "ringfort audit export --since 2026-11-01 > november.jsonl", NULL },
+	{ "ringfort audit export --format ocsf | your-siem", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_doctor[] = {
+	{ "ringfort doctor",      "a look at this machine" },
+	{ "sudo ringfort doctor", "the same for root's boxes" },
+	{ "ringfort doctor >/dev/null && ringfort run --write . -- make", NULL },
+	{ "ringfort doctor --json | jq '.checks[] | select(.state == \"absent\").remedy'", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_help[] = {
+	{ "ringfort help run",            NULL },
+	{ "ringfort help policy explain", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_all[] = {
+	{ "ringfort run -- python3 script.py",        "the current directory is read-only" },
+	{ "ringfort run --write . -- make",           "let it change the current directory" },
+	{ "ringfort run --memory 64M --time 1s --json -- node app.js", NULL },
+	{ "ringfort policy explain --profile strict", "what that box would be" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_top[] = {
+	{ "ringfort top",                 NULL },
+	{ "ringfort top --agent bot",     "boxes of agents with that in their name" },
+	{ "ringfort top --once | head",   "one frame, as text" },
+	{ NULL, NULL },
+};
+/* clang-format on */

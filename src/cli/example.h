@@ -1,0 +1,50 @@
+/*
+ * Examples of each command, for its help and its manual page.  The tests run them.
+ */
+#ifndef RF_CLI_EXAMPLE_H
+#define RF_CLI_EXAMPLE_H
+
+#include "cli/command.h"
+
+/* Each is ended by a row without words. */
+extern const struct rf_cmd_example rf_example_run[];
+extern const struct rf_cmd_example rf_example_shell[];
+extern const struct rf_cmd_example rf_example_create[];
+extern const struct rf_cmd_example rf_example_exec[];
+extern const struct rf_cmd_example rf_example_workspaces[];
+extern const struct rf_cmd_example rf_example_checkpoint[];
+extern const struct rf_cmd_example rf_example_undo[];
+extern const struct rf_cmd_example rf_example_log[];
+extern const struct rf_cmd_example rf_example_changes[];
+extern const struct rf_cmd_example rf_example_fork[];
+extern const struct rf_cmd_example rf_example_rm[];
+extern const struct rf_cmd_example rf_example_gc[];
+extern const struct rf_cmd_example rf_example_policy[];
+extern const struct rf_cmd_example rf_example_check[];
+extern const struct rf_cmd_example rf_example_explain[];
+extern const struct rf_cmd_example rf_example_why[];
+extern const struct rf_cmd_example rf_example_show[];
+extern const struct rf_cmd_example rf_example_diff[];
+extern const struct rf_cmd_example rf_example_schema[];
+extern const struct rf_cmd_example rf_example_warden[];
+extern const struct rf_cmd_example rf_example_breaker[];
+extern const struct rf_cmd_example rf_example_breaker_ls[];
+extern const struct rf_cmd_example rf_example_breaker_reset[];
+extern const struct rf_cmd_example rf_example_breaker_trip[];
+extern const struct rf_cmd_example rf_example_ps[];
+extern const struct rf_cmd_example rf_example_freeze[];
+extern const struct rf_cmd_example rf_example_thaw[];
+extern const struct rf_cmd_example rf_example_kill[];
+extern const struct rf_cmd_example rf_example_metrics[];
+extern const struct rf_cmd_example rf_example_watch[];
+extern const struct rf_cmd_example rf_example_audit[];
+extern const struct rf_cmd_example rf_example_audit_show[];
+extern const struct rf_cmd_example rf_example_audit_verify[];
+extern const struct rf_cmd_example rf_example_audit_report[];
+extern const struct rf_cmd_example rf_example_audit_export[];
+extern const struct rf_cmd_example rf_example_doctor[];
+extern const struct rf_cmd_example rf_example_help[];
+extern const struct rf_cmd_example rf_example_all[];
+extern const struct rf_cmd_example rf_example_top[];
+
+#endif

@@ -1,0 +1,113 @@
+/* A run in a workspace: see in-workspace.h. */
+#include "cli/in-workspace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "cli/cmd.h"
+#include "cli/dots.h"
+#include "policy/files.h"
+#include "workspace/session.h"
+
+#define LISTED 1000 /* changes in a result; `ringfort diff` has them all */
+
+/* The directory that is meant, as a plan needs it. */
+static int find_directory(const struct rf_request *request, char *path, struct rf_err *err)
+{
+	char *found = NULL, *whole = NULL;
+	int code;
+
+	if (rf_dots_resolve(request->workspace, &found, err) < 0)
+		return rf_fail_in(err, "--workspace");
+	if (asprintf(&whole, "%s/%s", found[0] == '/' || !request->cwd ? "" : request->cwd, found) <
+	    0)
+		whole = NULL;
+	code = whole ? rf_files_normal(whole, path, err) : rf_fail(err, -ENOMEM, "--workspace");
+	free(whole);
+	free(found);
+	return code < 0 ? rf_fail_in(err, "--workspace") : 0;
+}
+
+int rf_in_workspace_open(struct rf_request *request, struct rf_err *err)
+{
+	char path[RF_FILES_PATH];
+	bool is_name;
+
+	if (!request->workspace)
+		return 0;
+	request->session = calloc(1, sizeof(*request->session));
+	if (!request->session)
+		return rf_fail(err, -ENOMEM, "--workspace");
+	is_name = request->is_kept || rf_workspace_exists(request->workspace);
+	if (!is_name && find_directory(request, path, err) < 0)
+		return err->code;
+	return rf_session_open(is_name ? request->workspace : NULL, path, request->session, err);
+}
+
+int rf_in_workspace_begin(struct rf_request *request, struct rf_err *err)
+{
+	return request->session ? rf_session_begin(request->session, err) : 0;
+}
+
+static void list_changes(const struct rf_delta *delta, struct rf_result *result)
+{
+	for (size_t i = 0; i < delta->count; i++) {
+		const struct rf_change *change = &delta->changes[i];
+
+		if (i >= LISTED ||
+		    !rf_result_add_change(result, change->path, rf_change_name(change->kind),
+					  change->protects))
+			result->workspace.more++;
+	}
+}
+
+/* What ran, in a line. */
+static void name_command(char *const *argv, char *text, size_t size)
+{
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (; *argv && len < size; argv++)
+		len += (size_t)snprintf(text + len, size - len, "%s%s", len ? " " : "", *argv);
+}
+
+void rf_in_workspace_end(struct rf_request *request, struct rf_result *result)
+{
+	struct rf_session *session = request->session;
+	struct rf_delta delta = { 0 };
+	struct rf_err err = RF_ERR_INIT;
+	char command[256];
+	int code;
+
+	if (!session || session->held < 0)
+		return;
+	result->workspace.is_there = true;
+	if (session->kept.folder >= 0)
+		result->workspace.name = session->kept.ledger.name;
+	code = rf_session_changes(session, &delta, &err);
+	if (code == 0)
+		list_changes(&delta, result);
+	if (code == 0 && session->kept.folder >= 0 && delta.count > 0) {
+		name_command(request->plan->argv, command, sizeof(command));
+		code = rf_session_keep(session, &delta, command, request->plan->agent,
+				       rf_result_status(result->status), &err);
+		if (code == 0)
+			result->workspace.point = session->kept.ledger.head;
+	}
+	if (code < 0 && !result->error.code) {
+		rf_fail_in(&err, "what the run changed is lost");
+		rf_result_fail(result, RF_STATUS_ERROR, RF_EXIT_FAILED, &err);
+	}
+	rf_delta_done(&delta);
+}
+
+void rf_in_workspace_done(struct rf_request *request)
+{
+	if (request->session)
+		rf_session_close(request->session);
+	free(request->session);
+	request->session = NULL;
+}

@@ -1,0 +1,188 @@
+/*
+ * A tree of the host with layers over it: what a workspace is to its box.
+ *
+ * The tree itself is only read.  Overlayfs shows it beneath layers of earlier runs, and puts what this run changes
+ * into one more, so that afterwards the change can be looked at, kept, or thrown away.
+ *
+ * Mounted by whoever raises the box's walls, for an ordinary user in the box's own user namespace.  With `userxattr`:
+ * its notes are then user attributes, which overlayfs does not let a program in the box set, and it follows none that
+ * would lead elsewhere (redirects, and data of another file).  Root's layers are mapped as the tree is: what the box
+ * makes belongs to the tree's owner.
+ *
+ * Overlayfs takes names, and these are ours: tree and pool hang in a folder of ours while it is mounted, and are
+ * detached again before anything else happens.
+ */
+#include "jail/layered.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/kernel.h"
+
+#define BIT(capability) ((uint64_t)1 << (capability))
+/* What overlayfs needs of who mounts it, to be used for the box from then on; the last for the mount alone. */
+#define FOR_OVERLAYFS                                                                              \
+	(BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) |     \
+	 BIT(CAP_FSETID) | BIT(CAP_SYS_ADMIN))
+
+#define OPTIONS_MAX 4096 /* a page, which is what mount(2) takes */
+
+int rf_layered_open_pool(const struct rf_place *place, int owners, struct rf_err *err)
+{
+	struct rf_kernel_mount_attr attr = { .attr_set = RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV,
+					     .propagation = MS_PRIVATE };
+	RF_AUTO_FD int mnt = rf_kernel_open_tree(AT_FDCWD, place->layers->pool,
+						 RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC |
+							 AT_SYMLINK_NOFOLLOW);
+
+	if (mnt < 0)
+		return rf_fail(err, -errno, "open the layers in %s", place->layers->pool);
+	if (owners >= 0) {
+		attr.attr_set |= RF_MOUNT_ATTR_IDMAP;
+		attr.userns_fd = (uint64_t)owners;
+	}
+	if (rf_kernel_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0) {
+		rf_fail(err, -errno, "map the layers in %s", place->layers->pool);
+		if (owners >= 0 && err->code == -EINVAL)
+			rf_fail_hint(
+				err,
+				"their file system can't be idmapped; ext4, xfs and btrfs can");
+		return err->code;
+	}
+	return rf_fd_take(&mnt);
+}
+
+/* Says which layers, by names in the folder that we work in.  Returns 0 or -E2BIG. */
+static int list_layers(const struct rf_layers *layers, char *text, size_t size)
+{
+	int len =
+		snprintf(text, size, "userxattr,upperdir=pool/%s/up,workdir=pool/%s/work,lowerdir=",
+			 layers->upper, layers->upper);
+
+	for (const char *const *l = layers->lowers; *l && (size_t)len < size; l++)
+		len += snprintf(text + len, size - (size_t)len, "pool/%s/up:", *l);
+	if ((size_t)len < size)
+		len += snprintf(text + len, size - (size_t)len, "tree");
+	return (size_t)len < size ? 0 : -E2BIG;
+}
+
+static int hang(int mnt, int own, const char *name, struct rf_err *err)
+{
+	if (mkdirat(own, name, 0700) < 0 && errno != EEXIST)
+		return rf_fail(err, -errno, "make a folder for the layers");
+	if (rf_kernel_move_mount(mnt, "", own, name, RF_MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return rf_fail(err, -errno, "hang up the layers");
+	return 0;
+}
+
+static int fail_mount(const struct rf_place *place, int code, struct rf_err *err)
+{
+	rf_fail(err, code, "put layers over %s", place->source);
+	if (code == -ELOOP)
+		return rf_fail_hint(err, "the layers themselves lie in it (%.120s)",
+				    place->layers->pool);
+	if (code == -EINVAL)
+		return rf_fail_hint(
+			err,
+			"does it hold mounts of other file systems? `ringfort doctor` says what "
+			"overlayfs can do here");
+	if (code == -ENODEV || code == -EPERM)
+		return rf_fail_hint(
+			err, "this kernel does not let us mount overlayfs: see `ringfort doctor`");
+	return code;
+}
+
+/* Where overlayfs could not use its layer it turns read-only and only tells the kernel's log. */
+static int refuse_read_only(const struct rf_place *place, int mnt, struct rf_err *err)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(mnt, &fs) < 0)
+		return rf_fail(err, -errno, "look at %s", place->path);
+	if (!(fs.f_flag & ST_RDONLY))
+		return 0;
+	rf_fail_say(err, -EROFS, "%s could only be mounted read-only", place->path);
+	return rf_fail_hint(err, "the file system of %.100s can't take layers",
+			    place->layers->pool);
+}
+
+/*
+ * Overlayfs does all it does as who mounted it, also where it makes its workshop; and in mapped layers only the box's
+ * uid can make anything.  To leave uid 0 for files alone takes the capabilities over files from the effective ones, so
+ * they are set anew: to `few` of those that are permitted.
+ */
+static int work_as(uid_t uid, gid_t gid, uint64_t few, struct rf_err *err)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2];
+
+	setfsgid(gid);
+	setfsuid(uid);
+	if ((uid_t)setfsuid((uid_t)-1) != uid || (gid_t)setfsgid((gid_t)-1) != gid)
+		return rf_fail_say(err, -EPERM, "the layers can't be worked on as uid %u", uid);
+	if (syscall(SYS_capget, &header, sets) < 0)
+		return rf_fail(err, -errno, "look at our capabilities");
+	for (size_t i = 0; i < RF_LEN(sets); i++)
+		sets[i].effective = sets[i].permitted & (uint32_t)(few >> (32 * i));
+	return syscall(SYS_capset, &header, sets) < 0
+		       ? rf_fail(err, -errno, "keep our capabilities")
+		       : 0;
+}
+
+static int mount_layers(const struct rf_place *place, int own, struct rf_err *err)
+{
+	char options[OPTIONS_MAX];
+	unsigned long flags =
+		MS_NOSUID | MS_NODEV | (place->rights & RF_RIGHT_INERT ? MS_NOEXEC : 0);
+	RF_AUTO_FD int mnt = -1;
+
+	if (list_layers(place->layers, options, sizeof(options)) < 0) {
+		rf_fail_say(err, -E2BIG, "%s has more layers than can be mounted", place->path);
+		return rf_fail_hint(err, "`ringfort gc` merges them");
+	}
+	if (mkdirat(own, "whole", 0700) < 0 && errno != EEXIST)
+		return rf_fail(err, -errno, "make a folder for the layers");
+	if (fchdir(own) < 0)
+		return rf_fail(err, -errno, "enter the folder of the layers");
+	if (mount("overlay", "whole", "overlay", flags, options) < 0)
+		return fail_mount(place, -errno, err);
+	mnt = rf_kernel_open_tree(own, "whole", RF_OPEN_TREE_CLOEXEC);
+	if (mnt < 0)
+		return rf_fail(err, -errno, "open the layers");
+	return refuse_read_only(place, mnt, err) < 0 ? err->code : rf_fd_take(&mnt);
+}
+
+int rf_layered_raise(struct rf_box *box, const struct rf_place *place, int tree, int own,
+		     struct rf_err *err)
+{
+	bool is_mapped = box->pool >= 0 && !box->has_owner_uid;
+	RF_AUTO_FD int base = tree;
+	RF_AUTO_FD int pool =
+		box->pool >= 0 ? rf_fd_take(&box->pool) : rf_layered_open_pool(place, -1, err);
+	RF_AUTO_FD int mnt = -1;
+
+	if (pool < 0)
+		return err->code;
+	if (hang(base, own, "tree", err) < 0 || hang(pool, own, "pool", err) < 0)
+		return err->code;
+	if (is_mapped && work_as(box->host_uid, box->host_gid, FOR_OVERLAYFS, err) < 0)
+		return err->code;
+	mnt = mount_layers(place, own, err);
+	if (mnt < 0)
+		return mnt;
+	if (is_mapped && work_as(0, 0, UINT64_MAX, err) < 0)
+		return err->code;
+	if (umount2("pool", MNT_DETACH) < 0 || umount2("tree", MNT_DETACH) < 0)
+		return rf_fail(err, -errno, "let go of the layers");
+	return rf_fd_take(&mnt);
+}

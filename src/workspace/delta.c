@@ -1,0 +1,537 @@
+/* What changes from one stack of layers to another: see delta.h. */
+#include "workspace/delta.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+#include "policy/protected.h"
+
+#define OPAQUE      "user.overlay.opaque"
+#define CHANGES_MAX ((size_t)4 << 20)
+#define COMPARED    ((size_t)64 << 10) /* bytes at a time */
+
+/* The layers of a stack that show a folder, from the top down. */
+struct view {
+	size_t count;
+	size_t *which;
+	int *dirs; /* while the folder is looked at: its descriptor in each */
+};
+
+/* A folder that has to be looked at. */
+struct folder {
+	struct folder *next;
+	struct view views[2];
+	char path[];
+};
+
+/* The two sides of a comparison. */
+enum {
+	BEFORE,
+	AFTER
+};
+
+/* A walk under way. */
+struct walk {
+	const struct rf_stack *stacks[2];
+	struct rf_delta *delta;
+	struct folder *first, **last;
+	struct rf_err *err;
+};
+
+/* A name as one side has it. */
+struct entry {
+	bool is_there;
+	size_t at; /* in the view of the folder */
+	struct stat st;
+};
+
+struct names {
+	char **items;
+	size_t count, room;
+};
+
+/* ------------------------------------------------------------- small steps */
+
+const char *rf_change_name(enum rf_change_kind kind)
+{
+	static const char *const names[] = {
+		[RF_CHANGE_ADDED] = "added",     [RF_CHANGE_DELETED] = "deleted",
+		[RF_CHANGE_CONTENT] = "changed", [RF_CHANGE_MODE] = "mode",
+		[RF_CHANGE_TYPE] = "type",
+	};
+
+	return names[kind];
+}
+
+static bool is_whiteout(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0);
+}
+
+static bool is_opaque(int folder)
+{
+	char value[2];
+
+	return fgetxattr(folder, OPAQUE, value, sizeof(value)) == 1 && value[0] == 'y';
+}
+
+static int fail_memory(struct walk *w)
+{
+	return rf_fail(w->err, -ENOMEM, "list what has changed");
+}
+
+static int fail_at(struct walk *w, int code, const char *path)
+{
+	rf_fail(w->err, code, "look at %.200s", *path ? path : "the top");
+	if (code == -ENAMETOOLONG)
+		rf_fail_hint(
+			w->err,
+			"it lies deeper than a path can name; `ringfort undo` goes back before it");
+	return code;
+}
+
+static char *join(const char *folder, const char *name)
+{
+	char *path = NULL;
+
+	return asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0 ? NULL : path;
+}
+
+/* ------------------------------------------------------------- findings */
+
+static struct rf_change_side side_of(const struct entry *entry)
+{
+	if (!entry->is_there)
+		return (struct rf_change_side){ 0 };
+	return (struct rf_change_side){ entry->st.st_mode, S_ISDIR(entry->st.st_mode)
+								   ? 0
+								   : (uint64_t)entry->st.st_size };
+}
+
+/* What is there afterwards and acts; what is gone does not. */
+static const char *acts_later(const char *path, const struct entry *after)
+{
+	const char *what =
+		after->is_there && !S_ISDIR(after->st.st_mode) ? rf_protected_what(path) : NULL;
+
+	if (!what && after->is_there && S_ISLNK(after->st.st_mode))
+		what = rf_protected_beneath(path);
+	return what;
+}
+
+static int add(struct walk *w, const struct folder *in, const char *path, enum rf_change_kind kind,
+	       const struct entry *entries)
+{
+	struct rf_delta *delta = w->delta;
+	struct rf_change *change;
+
+	if (delta->count == delta->room) {
+		size_t room = delta->room ? delta->room * 2 : 64;
+		struct rf_change *more =
+			room <= CHANGES_MAX ? realloc(delta->changes, room * sizeof(*more)) : NULL;
+
+		if (!more)
+			return rf_fail(w->err, room <= CHANGES_MAX ? -ENOMEM : -E2BIG,
+				       "list what has changed");
+		delta->changes = more;
+		delta->room = room;
+	}
+	change = &delta->changes[delta->count];
+	*change = (struct rf_change){ .path = strdup(path),
+				      .kind = kind,
+				      .before = side_of(&entries[BEFORE]),
+				      .after = side_of(&entries[AFTER]),
+				      .protects = acts_later(path, &entries[AFTER]) };
+	if (!change->path)
+		return fail_memory(w);
+	if (entries[BEFORE].is_there)
+		change->old = in->views[BEFORE].which[entries[BEFORE].at];
+	if (entries[AFTER].is_there)
+		change->new = in->views[AFTER].which[entries[AFTER].at];
+	delta->count++;
+	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct rf_change *)a)->path, ((const struct rf_change *)b)->path);
+}
+
+void rf_delta_done(struct rf_delta *delta)
+{
+	for (size_t i = 0; i < delta->count; i++)
+		free(delta->changes[i].path);
+	free(delta->changes);
+	*delta = (struct rf_delta){ 0 };
+}
+
+/* ------------------------------------------------------------- names of a folder */
+
+static int add_name(struct names *names, const char *text)
+{
+	if (names->count == names->room) {
+		size_t room = names->room ? names->room * 2 : 32;
+		char **more = realloc(names->items, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		names->items = more;
+		names->room = room;
+	}
+	names->items[names->count] = strdup(text);
+	return names->items[names->count++] ? 0 : -ENOMEM;
+}
+
+static int list(int folder, struct names *names)
+{
+	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), code = 0;
+	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!stream) {
+		code = -errno;
+		rf_fd_done(&copy);
+		return code;
+	}
+	for (struct dirent *entry; code == 0 && (entry = readdir(stream));)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			code = add_name(names, entry->d_name);
+	closedir(stream);
+	return code;
+}
+
+/* True if one side's i-th layer of a folder is none of the other side's. */
+static bool is_apart(const struct walk *w, const struct folder *folder, int side, size_t i)
+{
+	const struct view *other = &folder->views[!side];
+	uint64_t id = w->stacks[side]->ids[folder->views[side].which[i]];
+
+	for (size_t k = 0; k < other->count; k++)
+		if (w->stacks[!side]->ids[other->which[k]] == id)
+			return false;
+	return true;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names that the two sides may show differently, sorted, each once. */
+static int list_apart(struct walk *w, const struct folder *folder, struct names *names)
+{
+	size_t kept = 0;
+	int code = 0;
+
+	for (int side = BEFORE; side <= AFTER; side++)
+		for (size_t i = 0; i < folder->views[side].count && code == 0; i++)
+			if (is_apart(w, folder, side, i))
+				code = list(folder->views[side].dirs[i], names);
+	if (names->count > 1)
+		qsort(names->items, names->count, sizeof(*names->items), by_text);
+	for (size_t i = 0; i < names->count; i++) {
+		if (kept > 0 && strcmp(names->items[kept - 1], names->items[i]) == 0)
+			free(names->items[i]);
+		else
+			names->items[kept++] = names->items[i];
+	}
+	names->count = kept;
+	return code < 0 ? fail_at(w, code, folder->path) : 0;
+}
+
+static void names_done(struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->items[i]);
+	free(names->items);
+}
+
+/* ------------------------------------------------------------- folders to come */
+
+static void drop(struct folder *folder)
+{
+	for (int side = BEFORE; side <= AFTER; side++) {
+		free(folder->views[side].which);
+		free(folder->views[side].dirs);
+	}
+	free(folder);
+}
+
+/* Appends a folder of which nothing is known yet but its path, with room for `rooms` layers. */
+static struct folder *queue(struct walk *w, const char *path, const size_t rooms[2])
+{
+	size_t len = strlen(path);
+	struct folder *folder = calloc(1, sizeof(*folder) + len + 1);
+
+	if (!folder)
+		return NULL;
+	memcpy(folder->path, path, len + 1);
+	for (int side = BEFORE; side <= AFTER; side++) {
+		struct view *view = &folder->views[side];
+
+		view->which = calloc(rooms[side] + 1, sizeof(*view->which));
+		view->dirs = calloc(rooms[side] + 1, sizeof(*view->dirs));
+		if (!view->which || !view->dirs) {
+			drop(folder);
+			return NULL;
+		}
+	}
+	*w->last = folder;
+	w->last = &folder->next;
+	return folder;
+}
+
+/*
+ * Which layers show the folder `name` of the folder `in`: from the first that has it down to one that hides the
+ * rest.  Returns 0 or a negative errno.
+ */
+static int see_through(const struct view *in, size_t from, const char *name, struct view *ret_view)
+{
+	for (size_t i = from; i < in->count; i++) {
+		RF_AUTO_FD int dir =
+			openat(in->dirs[i], name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (dir < 0 && errno == ENOENT)
+			continue; /* not in this layer */
+		if (dir < 0 && (errno == ENOTDIR || errno == ELOOP))
+			return 0; /* deleted, or something else, further down */
+		if (dir < 0)
+			return -errno;
+		ret_view->which[ret_view->count++] = in->which[i];
+		if (is_opaque(dir))
+			return 0;
+	}
+	return 0;
+}
+
+/* Notes that the folders of this name have to be compared; a side that has none compares as an empty one. */
+static int queue_both(struct walk *w, const struct folder *in, const char *path, const char *name,
+		      const struct entry *entries)
+{
+	const size_t rooms[2] = { in->views[BEFORE].count, in->views[AFTER].count };
+	struct folder *folder = queue(w, path, rooms);
+
+	if (!folder)
+		return fail_memory(w);
+	for (int side = BEFORE; side <= AFTER; side++) {
+		int code = 0;
+
+		if (entries[side].is_there && S_ISDIR(entries[side].st.st_mode))
+			code = see_through(&in->views[side], entries[side].at, name,
+					   &folder->views[side]);
+		if (code < 0)
+			return fail_at(w, code, path);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------- one name */
+
+/* 1 if both hold the same bytes, 0 if not, or a negative errno. */
+static int same_bytes(int one, int two)
+{
+	static char a[COMPARED], b[COMPARED];
+
+	for (;;) {
+		ssize_t n = rf_fd_read(one, a, sizeof(a)), m = rf_fd_read(two, b, sizeof(b));
+
+		if (n < 0 || m < 0)
+			return (int)(n < 0 ? n : m);
+		if (n != m || memcmp(a, b, (size_t)n) != 0)
+			return 0;
+		if (n == 0)
+			return 1;
+	}
+}
+
+static int same_link(int one, int two, const char *name)
+{
+	char a[PATH_MAX], b[PATH_MAX];
+	ssize_t n = readlinkat(one, name, a, sizeof(a)), m = readlinkat(two, name, b, sizeof(b));
+
+	if (n < 0 || m < 0)
+		return -errno;
+	return n == m && memcmp(a, b, (size_t)n) == 0;
+}
+
+/* The same, of a name in two folders whose types and sizes are equal. */
+static int same_content(int one, int two, const char *name, mode_t type)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	RF_AUTO_FD int a = -1;
+	RF_AUTO_FD int b = -1;
+
+	if (S_ISLNK(type))
+		return same_link(one, two, name);
+	if (!S_ISREG(type))
+		return 1; /* a pipe or a socket, which is all that a box can make besides */
+	a = openat(one, name, flags);
+	b = a < 0 ? -1 : openat(two, name, flags);
+	if (a < 0 || b < 0)
+		return errno == EACCES ? 0 : -errno; /* what can't be read may have changed */
+	return same_bytes(a, b);
+}
+
+/* As one side shows it. */
+static int find(const struct view *view, const char *name, struct entry *ret_entry)
+{
+	*ret_entry = (struct entry){ 0 };
+	for (size_t i = 0; i < view->count; i++) {
+		if (fstatat(view->dirs[i], name, &ret_entry->st, AT_SYMLINK_NOFOLLOW) < 0) {
+			if (errno == ENOENT)
+				continue;
+			return -errno;
+		}
+		ret_entry->is_there = !is_whiteout(&ret_entry->st);
+		ret_entry->at = i;
+		return 0;
+	}
+	return 0;
+}
+
+static bool is_folder(const struct entry *entry)
+{
+	return entry->is_there && S_ISDIR(entry->st.st_mode);
+}
+
+/* What both sides have, as the same type of thing.  Returns a kind, or -1 for no change, or fails. */
+static int compare(struct walk *w, const struct folder *in, const char *path, const char *name,
+		   const struct entry *entries, int *ret_kind)
+{
+	const struct stat *before = &entries[BEFORE].st, *after = &entries[AFTER].st;
+	int same = 1;
+
+	*ret_kind = -1;
+	if (before->st_dev == after->st_dev && before->st_ino == after->st_ino)
+		return 0;
+	if (!S_ISDIR(after->st_mode))
+		same = before->st_size != after->st_size
+			       ? 0
+			       : same_content(in->views[BEFORE].dirs[entries[BEFORE].at],
+					      in->views[AFTER].dirs[entries[AFTER].at], name,
+					      after->st_mode);
+	if (same < 0)
+		return fail_at(w, same, path);
+	if (!same)
+		*ret_kind = RF_CHANGE_CONTENT;
+	else if (((before->st_mode ^ after->st_mode) & 07777) && !S_ISLNK(after->st_mode))
+		*ret_kind = RF_CHANGE_MODE;
+	return 0;
+}
+
+static int look_at_path(struct walk *w, const struct folder *in, const char *path, const char *name)
+{
+	struct entry entries[2];
+	int kind = -1, code = 0;
+
+	for (int side = BEFORE; side <= AFTER && code == 0; side++)
+		code = find(&in->views[side], name, &entries[side]);
+	if (code < 0)
+		return fail_at(w, code, path);
+	if (!entries[BEFORE].is_there && !entries[AFTER].is_there)
+		return 0;
+	if (!entries[BEFORE].is_there)
+		kind = RF_CHANGE_ADDED;
+	else if (!entries[AFTER].is_there)
+		kind = RF_CHANGE_DELETED;
+	else if ((entries[BEFORE].st.st_mode ^ entries[AFTER].st.st_mode) & S_IFMT)
+		kind = RF_CHANGE_TYPE;
+	else if (compare(w, in, path, name, entries, &kind) < 0)
+		return w->err->code;
+	if (kind >= 0 && add(w, in, path, (enum rf_change_kind)kind, entries) < 0)
+		return w->err->code;
+	if (is_folder(&entries[BEFORE]) || is_folder(&entries[AFTER]))
+		return queue_both(w, in, path, name, entries);
+	return 0;
+}
+
+static int look_at(struct walk *w, const struct folder *in, const char *name)
+{
+	char *path = join(in->path, name);
+	int code = path ? look_at_path(w, in, path, name) : fail_memory(w);
+
+	free(path);
+	return code;
+}
+
+/* ------------------------------------------------------------- one folder */
+
+static int look_through(struct walk *w, const struct folder *folder)
+{
+	struct names names = { 0 };
+	int code = list_apart(w, folder, &names);
+
+	for (size_t i = 0; i < names.count && code == 0; i++)
+		code = look_at(w, folder, names.items[i]);
+	names_done(&names);
+	return code;
+}
+
+/* Opens the folder in each layer that shows it.  By its whole path, so that only one is held open at a time. */
+static int open_view(struct walk *w, struct folder *folder, int side, size_t *ret_opened)
+{
+	const struct view *view = &folder->views[side];
+
+	for (*ret_opened = 0; *ret_opened < view->count; ++*ret_opened) {
+		int dir = rf_path_open_beneath(w->stacks[side]->layers[view->which[*ret_opened]],
+					       *folder->path ? folder->path : ".",
+					       O_RDONLY | O_DIRECTORY);
+
+		if (dir < 0)
+			return fail_at(w, dir, folder->path);
+		view->dirs[*ret_opened] = dir;
+	}
+	return 0;
+}
+
+static int look_into(struct walk *w, struct folder *folder)
+{
+	size_t opened[2] = { 0 };
+	int code = open_view(w, folder, BEFORE, &opened[BEFORE]);
+
+	if (code == 0)
+		code = open_view(w, folder, AFTER, &opened[AFTER]);
+	if (code == 0)
+		code = look_through(w, folder);
+	for (int side = BEFORE; side <= AFTER; side++)
+		while (opened[side] > 0)
+			close(folder->views[side].dirs[--opened[side]]);
+	return code;
+}
+
+int rf_delta_find(const struct rf_stack *before, const struct rf_stack *after,
+		  struct rf_delta *ret_delta, struct rf_err *err)
+{
+	struct walk w = { .stacks = { before, after }, .delta = ret_delta, .err = err };
+	const size_t rooms[2] = { before->count, after->count };
+	struct folder *top, *next;
+	int code = 0;
+
+	*ret_delta = (struct rf_delta){ 0 };
+	w.last = &w.first;
+	top = queue(&w, "", rooms);
+	if (!top)
+		return fail_memory(&w);
+	for (int side = BEFORE; side <= AFTER; side++)
+		for (size_t i = 0; i < rooms[side]; i++)
+			top->views[side].which[top->views[side].count++] = i;
+	for (struct folder *folder = w.first; folder; folder = next) {
+		if (code == 0)
+			code = look_into(&w, folder);
+		next = folder->next;
+		drop(folder);
+	}
+	if (code == 0 && ret_delta->count > 1)
+		qsort(ret_delta->changes, ret_delta->count, sizeof(*ret_delta->changes), by_path);
+	return code;
+}

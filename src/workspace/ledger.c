@@ -1,0 +1,295 @@
+/* The ledger of a workspace: see ledger.h. */
+#include "workspace/ledger.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/jsonread.h"
+
+#define FORMAT      1
+#define COMMAND_MAX 200
+
+bool rf_ledger_is_name(const char *text)
+{
+	static const char begins[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	size_t len = strlen(text);
+
+	if (len == 0 || len >= RF_LEDGER_NAME || !strchr(begins, text[0]))
+		return false;
+	for (const char *c = text; *c; c++)
+		if (!strchr(begins, *c) && !strchr("-_.", *c))
+			return false;
+	return true;
+}
+
+/* ------------------------------------------------------------- writing */
+
+static void format_point(struct rf_json *json, const struct rf_point *point)
+{
+	rf_json_open_object(json, NULL);
+	rf_json_int(json, "id", point->id);
+	rf_json_int(json, "parent", point->parent);
+	rf_json_string(json, "layer", point->layer);
+	rf_json_string(json, "name", point->name);
+	rf_json_int(json, "time", point->time);
+	rf_json_string(json, "command", point->command);
+	rf_json_string(json, "agent", point->agent ? point->agent : "");
+	rf_json_string(json, "status", point->status);
+	rf_json_int(json, "changes", (int64_t)point->changes);
+	rf_json_int(json, "bytes", (int64_t)point->bytes);
+	rf_json_close_object(json);
+}
+
+void rf_ledger_format(const struct rf_ledger *ledger, struct rf_buf *out)
+{
+	struct rf_json json;
+
+	rf_json_init(&json, out, true);
+	rf_json_open_object(&json, NULL);
+	rf_json_int(&json, "format", FORMAT);
+	rf_json_string(&json, "name", ledger->name);
+	rf_json_string(&json, "base", ledger->base);
+	rf_json_int(&json, "dev", (int64_t)ledger->dev);
+	rf_json_int(&json, "ino", (int64_t)ledger->ino);
+	rf_json_int(&json, "time", ledger->time);
+	rf_json_int(&json, "head", ledger->head);
+	rf_json_int(&json, "next", ledger->next);
+	rf_json_open_array(&json, "points");
+	for (size_t i = 0; i < ledger->count; i++)
+		format_point(&json, &ledger->points[i]);
+	rf_json_close_array(&json);
+	rf_json_close_object(&json);
+	rf_buf_puts(out, "\n");
+}
+
+/* ------------------------------------------------------------- reading */
+
+/* A reader that fails once and stays failed. */
+struct reader {
+	const struct rf_jsonread_value *object;
+	struct rf_err *err;
+};
+
+static const struct rf_jsonread_value *member(struct reader *r, const char *name,
+					      enum rf_jsonread_type type)
+{
+	const struct rf_jsonread_value *value = rf_jsonread_member(r->object, name);
+
+	if (value && value->type == type)
+		return value;
+	if (!r->err->code) {
+		rf_fail_say(r->err, -EINVAL, value ? "%s is %s" : "%s is missing", name,
+			    value ? rf_jsonread_kind(value) : "");
+		r->err->line = value ? value->line : r->object->line;
+		r->err->column = value ? value->column : r->object->column;
+	}
+	return NULL;
+}
+
+static uint64_t read_number(struct reader *r, const char *name, uint64_t max)
+{
+	const struct rf_jsonread_value *value = member(r, name, RF_JSONREAD_NUMBER);
+	uint64_t number = 0;
+
+	if (value && (rf_jsonread_u64(value, &number) < 0 || number > max) && !r->err->code)
+		rf_fail_say(r->err, -EINVAL, "%s is out of bounds", name);
+	return number;
+}
+
+/* Copies a string of at most `size` - 1 bytes. */
+static void read_text(struct reader *r, const char *name, char *text, size_t size)
+{
+	const struct rf_jsonread_value *value = member(r, name, RF_JSONREAD_STRING);
+
+	if (value && snprintf(text, size, "%s", value->text) >= (int)size && !r->err->code)
+		rf_fail_say(r->err, -EINVAL, "%s is too long", name);
+}
+
+static char *read_string(struct reader *r, const char *name)
+{
+	const struct rf_jsonread_value *value = member(r, name, RF_JSONREAD_STRING);
+	char *copy = value ? strdup(value->text) : NULL;
+
+	if (value && !copy)
+		rf_fail(r->err, -ENOMEM, "read %s", name);
+	return copy;
+}
+
+/* Checks what the numbers and names of a point mean; `before` are those that came before it. */
+static int check_point(const struct rf_ledger *ledger, const struct rf_point *point,
+		       struct rf_err *err)
+{
+	if (point->id == 0 || point->id >= ledger->next || rf_ledger_point(ledger, point->id))
+		return rf_fail_say(err, -EINVAL, "a point's id is %u", point->id);
+	if (point->parent != 0 && !rf_ledger_point(ledger, point->parent))
+		return rf_fail_say(err, -EINVAL, "point %u comes before its parent", point->id);
+	if (!rf_pool_is_id(point->layer))
+		return rf_fail_say(err, -EINVAL, "point %u has no layer", point->id);
+	if (point->name[0] && !rf_ledger_is_name(point->name))
+		return rf_fail_say(err, -EINVAL, "point %u has a name that is none", point->id);
+	return 0;
+}
+
+static int read_point(struct rf_ledger *ledger, const struct rf_jsonread_value *value,
+		      struct rf_err *err)
+{
+	struct rf_point *point = &ledger->points[ledger->count];
+	struct reader r = { value, err };
+
+	if (value->type != RF_JSONREAD_OBJECT)
+		return rf_fail_say(err, -EINVAL, "a point is %s", rf_jsonread_kind(value));
+	*point = (struct rf_point){
+		.id = (uint32_t)read_number(&r, "id", UINT32_MAX),
+		.parent = (uint32_t)read_number(&r, "parent", UINT32_MAX),
+		.time = (int64_t)read_number(&r, "time", INT64_MAX),
+		.changes = read_number(&r, "changes", UINT64_MAX),
+		.bytes = read_number(&r, "bytes", UINT64_MAX),
+	};
+	read_text(&r, "layer", point->layer, sizeof(point->layer));
+	read_text(&r, "name", point->name, sizeof(point->name));
+	read_text(&r, "status", point->status, sizeof(point->status));
+	if (err->code == 0)
+		check_point(ledger, point, err);
+	point->command = read_string(&r, "command");
+	point->agent = read_string(&r, "agent");
+	ledger->count++; /* so that it is freed in any case */
+	return err->code;
+}
+
+static int read_points(struct reader *r, struct rf_ledger *ledger)
+{
+	const struct rf_jsonread_value *points = member(r, "points", RF_JSONREAD_ARRAY);
+
+	if (!points)
+		return r->err->code;
+	if (points->count > RF_LEDGER_POINTS)
+		return rf_fail_say(r->err, -E2BIG, "more than %d points", RF_LEDGER_POINTS);
+	ledger->points = calloc(points->count + 1, sizeof(*ledger->points));
+	if (!ledger->points)
+		return rf_fail(r->err, -ENOMEM, "read the points");
+	for (const struct rf_jsonread_value *p = points->first; p; p = p->next)
+		if (read_point(ledger, p, r->err) < 0)
+			return r->err->code;
+	return 0;
+}
+
+static int read_all(const struct rf_jsonread_value *root, struct rf_ledger *ledger,
+		    struct rf_err *err)
+{
+	struct reader r = { root, err };
+
+	if (root->type != RF_JSONREAD_OBJECT)
+		return rf_fail_say(err, -EINVAL, "it is %s", rf_jsonread_kind(root));
+	if (read_number(&r, "format", UINT32_MAX) != FORMAT && !err->code)
+		return rf_fail_say(err, -EINVAL, "a format that this version does not know");
+	read_text(&r, "name", ledger->name, sizeof(ledger->name));
+	ledger->base = read_string(&r, "base");
+	ledger->dev = read_number(&r, "dev", UINT64_MAX);
+	ledger->ino = read_number(&r, "ino", UINT64_MAX);
+	ledger->time = (int64_t)read_number(&r, "time", INT64_MAX);
+	ledger->head = (uint32_t)read_number(&r, "head", UINT32_MAX);
+	ledger->next = (uint32_t)read_number(&r, "next", UINT32_MAX);
+	if (err->code)
+		return err->code;
+	if (!rf_ledger_is_name(ledger->name) || ledger->base[0] != '/')
+		return rf_fail_say(err, -EINVAL, "its name or its base is none");
+	if (read_points(&r, ledger) < 0)
+		return err->code;
+	if (ledger->head != 0 && !rf_ledger_point(ledger, ledger->head))
+		return rf_fail_say(err, -EINVAL, "its head is a point that it does not have");
+	return 0;
+}
+
+int rf_ledger_parse(const char *text, size_t len, struct rf_ledger *ret_ledger, struct rf_err *err)
+{
+	struct rf_jsonread *json;
+	int code;
+
+	*ret_ledger = (struct rf_ledger){ 0 };
+	*err = RF_ERR_INIT;
+	if (rf_jsonread_parse(text, len, &json, err) < 0)
+		return err->code;
+	code = read_all(rf_jsonread_root(json), ret_ledger, err);
+	rf_jsonread_free(json);
+	return code;
+}
+
+/* ------------------------------------------------------------- points */
+
+static void point_done(struct rf_point *point)
+{
+	free(point->command);
+	free(point->agent);
+}
+
+void rf_ledger_done(struct rf_ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->count; i++)
+		point_done(&ledger->points[i]);
+	free(ledger->points);
+	free(ledger->base);
+	*ledger = (struct rf_ledger){ 0 };
+}
+
+struct rf_point *rf_ledger_point(const struct rf_ledger *ledger, uint32_t id)
+{
+	for (size_t i = 0; i < ledger->count; i++)
+		if (ledger->points[i].id == id)
+			return &ledger->points[i];
+	return NULL;
+}
+
+struct rf_point *rf_ledger_add(struct rf_ledger *ledger, const char *layer, const char *command)
+{
+	struct rf_point *points, *point;
+
+	if (ledger->count == RF_LEDGER_POINTS || ledger->next == UINT32_MAX)
+		return NULL;
+	points = realloc(ledger->points, (ledger->count + 1) * sizeof(*points));
+	if (!points)
+		return NULL;
+	ledger->points = points;
+	point = &points[ledger->count];
+	*point =
+		(struct rf_point){ .id = ledger->next, .parent = ledger->head, .time = time(NULL) };
+	snprintf(point->layer, sizeof(point->layer), "%s", layer);
+	point->command = strndup(command, COMMAND_MAX);
+	point->agent = strdup("");
+	if (!point->command || !point->agent) {
+		point_done(point);
+		return NULL;
+	}
+	ledger->count++;
+	ledger->head = ledger->next++;
+	return point;
+}
+
+int rf_ledger_set_agent(struct rf_point *point, const char *agent)
+{
+	char *copy = strdup(agent);
+
+	if (!copy)
+		return -ENOMEM;
+	free(point->agent);
+	point->agent = copy;
+	return 0;
+}
+
+void rf_ledger_prune(struct rf_ledger *ledger, const bool *keeps)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < ledger->count; i++) {
+		if (keeps[i])
+			ledger->points[kept++] = ledger->points[i];
+		else
+			point_done(&ledger->points[i]);
+	}
+	ledger->count = kept;
+}

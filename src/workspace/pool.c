@@ -1,0 +1,119 @@
+/* The pool of layers: see pool.h. */
+#include "workspace/pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/statedir.h"
+#include "workspace/clear.h"
+
+#define FOLDER "layers"
+/* What overlayfs writes to a directory that hides the one beneath; here only to see if it can. */
+#define MARK "user.overlay.opaque"
+
+bool rf_pool_is_id(const char *text)
+{
+	return strlen(text) == RF_LAYER_ID - 1 &&
+	       strspn(text, "0123456789abcdef") == RF_LAYER_ID - 1;
+}
+
+int rf_pool_open(bool may_make, char *path, size_t size, struct rf_err *err)
+{
+	char state[4096];
+	int pool = rf_statedir_open_in(FOLDER, may_make);
+
+	if (pool < 0) {
+		rf_fail(err, pool, "open the folder of layers");
+		return rf_fail_hint(err, "Ringfort keeps them in $XDG_STATE_HOME/ringfort, as root "
+					 "in " RF_STATEDIR_OF_ROOT);
+	}
+	if (!rf_statedir_path(state, sizeof(state)) ||
+	    snprintf(path, size, "%s/" FOLDER, state) >= (int)size) {
+		close(pool);
+		return rf_fail(err, -ENAMETOOLONG, "name the folder of layers");
+	}
+	return pool;
+}
+
+int rf_pool_name(char ret_id[RF_LAYER_ID])
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -EIO;
+	snprintf(ret_id, RF_LAYER_ID, "%016llx", (unsigned long long)number);
+	return 0;
+}
+
+/* A folder that looks as the top of the tree does, and that overlayfs can write its notes to. */
+static int make_up(int layer, const struct stat *top, struct rf_err *err)
+{
+	RF_AUTO_FD int up = -1;
+
+	if (mkdirat(layer, "up", 0700) < 0 || mkdirat(layer, "work", 0700) < 0)
+		return rf_fail(err, -errno, "make a layer");
+	up = openat(layer, "up", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (up < 0)
+		return rf_fail(err, -errno, "open a layer");
+	if (geteuid() == 0 &&
+	    (fchown(up, top->st_uid, top->st_gid) < 0 ||
+	     fchownat(layer, "work", top->st_uid, top->st_gid, AT_SYMLINK_NOFOLLOW) < 0))
+		return rf_fail(err, -errno, "give a layer its owner");
+	if (fchmod(up, top->st_mode & 0777) < 0)
+		return rf_fail(err, -errno, "give a layer its mode");
+	if (fsetxattr(up, MARK, "n", 1, 0) < 0 || fremovexattr(up, MARK) < 0) {
+		rf_fail(err, -errno, "mark a layer");
+		return rf_fail_hint(err, "layers need a file system with user attributes, as ext4, "
+					 "xfs and btrfs are; "
+					 "put $XDG_STATE_HOME on one");
+	}
+	return 0;
+}
+
+int rf_pool_make(int pool, const char *id, const struct stat *top, struct rf_err *err)
+{
+	RF_AUTO_FD int layer = -1;
+	struct rf_err ignored;
+
+	if (mkdirat(pool, id, 0700) < 0)
+		return rf_fail(err, -errno, "make a layer");
+	layer = openat(pool, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (layer < 0 || flock(layer, LOCK_EX | LOCK_NB) < 0)
+		rf_fail(err, -errno, "hold a layer");
+	else if (make_up(layer, top, err) == 0)
+		return rf_fd_take(&layer);
+	rf_pool_remove(pool, id, &ignored);
+	return err->code;
+}
+
+int rf_pool_open_layer(int pool, const char *id)
+{
+	RF_AUTO_FD int layer = openat(pool, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int up = layer < 0 ? -1
+			   : openat(layer, "up", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return up < 0 ? -errno : up;
+}
+
+void rf_pool_close(int pool, const char *id)
+{
+	RF_AUTO_FD int layer = openat(pool, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (layer >= 0)
+		rf_clear(layer, "work");
+}
+
+int rf_pool_remove(int pool, const char *id, struct rf_err *err)
+{
+	int code = rf_clear(pool, id);
+
+	return code < 0 && code != -ENOENT ? rf_fail(err, code, "remove layer %s", id) : 0;
+}

@@ -1,0 +1,163 @@
+/* A run in a workspace: see session.h. */
+#include "workspace/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+
+static int open_tree_of(const char *base, struct rf_err *err)
+{
+	RF_AUTO_FD int root = rf_fd_open("/", O_PATH | O_DIRECTORY);
+	int tree = root < 0 ? -errno : rf_path_open_beneath(root, base, O_RDONLY | O_DIRECTORY);
+
+	if (tree >= 0)
+		return tree;
+	rf_fail(err, tree, "--workspace: %s", base);
+	if (tree == -ELOOP)
+		return rf_fail_hint(err,
+				    "it leads through a symbolic link; name what that leads to");
+	if (tree == -ENOTDIR)
+		return rf_fail_hint(err, "a workspace is a directory");
+	return tree == -ENOENT
+		       ? rf_fail_hint(err, "make it first, or name one of `ringfort workspaces`")
+		       : tree;
+}
+
+/* The layers from the head down. */
+static int list_lowers(struct rf_session *session, struct rf_err *err)
+{
+	const struct rf_ledger *ledger = &session->kept.ledger;
+	size_t count = 0;
+
+	session->lowers = calloc(ledger->count + 1, sizeof(*session->lowers));
+	if (!session->lowers)
+		return rf_fail(err, -ENOMEM, "list the layers");
+	for (const struct rf_point *p = rf_ledger_point(ledger, ledger->head); p;
+	     p = rf_ledger_point(ledger, p->parent))
+		session->lowers[count++] = p->layer;
+	return 0;
+}
+
+static int prepare(const char *name, const char *base, struct rf_session *session,
+		   struct rf_err *err)
+{
+	if (name && rf_workspace_open(name, &session->kept, err) < 0)
+		return err->code;
+	session->base = strdup(name ? session->kept.ledger.base : base);
+	if (!session->base)
+		return rf_fail(err, -ENOMEM, "open a workspace");
+	session->tree =
+		name ? rf_workspace_open_base(&session->kept, err) : open_tree_of(base, err);
+	if (session->tree < 0)
+		return err->code;
+	session->pool = rf_pool_open(true, session->pool_path, sizeof(session->pool_path), err);
+	if (session->pool < 0 || list_lowers(session, err) < 0)
+		return err->code;
+	session->layers = (struct rf_layers){ session->pool_path, session->upper, session->lowers };
+	session->place = (struct rf_place){ .kind = RF_PLACE_HOST,
+					    .path = session->base,
+					    .source = session->base,
+					    .why = "the workspace",
+					    .rule = "workspace",
+					    .layers = &session->layers };
+	return rf_pool_name(session->upper) < 0 ? rf_fail(err, -EIO, "name a layer") : 0;
+}
+
+int rf_session_open(const char *name, const char *base, struct rf_session *ret_session,
+		    struct rf_err *err)
+{
+	*ret_session = (struct rf_session){ .kept.folder = -1, .pool = -1, .tree = -1, .held = -1 };
+	if (prepare(name, base, ret_session, err) == 0)
+		return 0;
+	rf_session_close(ret_session);
+	return err->code;
+}
+
+int rf_session_begin(struct rf_session *session, struct rf_err *err)
+{
+	struct stat st;
+
+	if (fstat(session->tree, &st) < 0)
+		return rf_fail(err, -errno, "look at %s", session->base);
+	session->held = rf_pool_make(session->pool, session->upper, &st, err);
+	return session->held < 0 ? err->code : 0;
+}
+
+/* What the run began with, beneath its own layer. */
+static int add_lowers(const struct rf_session *session, struct rf_stack *stack, struct rf_err *err)
+{
+	int tree;
+
+	for (const char *const *lower = session->lowers; *lower; lower++)
+		if (rf_stack_add_named(stack, session->pool, *lower, err) < 0)
+			return err->code;
+	tree = rf_fd_copy(session->tree, 3);
+	if (tree < 0)
+		return rf_fail(err, -errno, "open %s", session->base);
+	return rf_stack_add(stack, tree, RF_STACK_BASE, err);
+}
+
+int rf_session_changes(const struct rf_session *session, struct rf_delta *ret_delta,
+		       struct rf_err *err)
+{
+	struct rf_stack before = { 0 }, after = { 0 };
+	int code;
+
+	*ret_delta = (struct rf_delta){ 0 };
+	code = rf_stack_add_named(&after, session->pool, session->upper, err);
+	if (code == 0)
+		code = add_lowers(session, &after, err);
+	if (code == 0)
+		code = add_lowers(session, &before, err);
+	if (code == 0)
+		code = rf_delta_find(&before, &after, ret_delta, err);
+	rf_stack_done(&before);
+	rf_stack_done(&after);
+	return code;
+}
+
+int rf_session_keep(struct rf_session *session, const struct rf_delta *delta, const char *command,
+		    const char *agent, const char *status, struct rf_err *err)
+{
+	struct rf_ledger *ledger = &session->kept.ledger;
+	struct rf_point *point = rf_ledger_add(ledger, session->upper, command);
+
+	if (!point) {
+		rf_fail_say(err, -E2BIG, "workspace `%s` has too many points", ledger->name);
+		return rf_fail_hint(err, "`ringfort gc` drops those that nobody needs");
+	}
+	if (agent && rf_ledger_set_agent(point, agent) < 0)
+		return rf_fail(err, -ENOMEM, "note the run");
+	snprintf(point->status, sizeof(point->status), "%s", status);
+	point->changes = delta->count;
+	for (size_t i = 0; i < delta->count; i++)
+		point->bytes += delta->changes[i].after.size;
+	rf_pool_close(session->pool, session->upper);
+	if (rf_workspace_save(&session->kept, false, err) < 0)
+		return err->code;
+	rf_fd_done(&session->held); /* it is the workspace's from here on */
+	return 0;
+}
+
+void rf_session_close(struct rf_session *session)
+{
+	struct rf_err ignored;
+
+	if (session->held >= 0)
+		rf_pool_remove(session->pool, session->upper, &ignored);
+	rf_fd_done(&session->held);
+	rf_fd_done(&session->pool);
+	rf_fd_done(&session->tree);
+	rf_workspace_close(&session->kept);
+	free(session->lowers);
+	free(session->base);
+	session->lowers = NULL;
+	session->base = NULL;
+}

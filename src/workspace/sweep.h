@@ -1,0 +1,25 @@
+/* Takes away what no workspace needs any more. */
+#ifndef RF_WORKSPACE_SWEEP_H
+#define RF_WORKSPACE_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "workspace/ledger.h"
+
+struct rf_swept {
+	size_t points; /* that led nowhere, dropped from ledgers */
+	size_t layers; /* removed */
+};
+
+/*
+ * Removes the layers that no ledger names and no run holds.  `drops_points`: first drops from each workspace the
+ * points that were undone: neither its head nor a checkpoint stands on them.  One that is in use is passed over.
+ */
+int rf_sweep(bool drops_points, struct rf_swept *ret_swept, struct rf_err *err);
+
+/* Which points stand beneath the head or a checkpoint; `keeps` has a place for each. */
+void rf_sweep_mark(const struct rf_ledger *ledger, bool *keeps);
+
+#endif
