@@ -138,9 +138,10 @@ class Post:
         with contextlib.suppress(Exception):
             self.end(signal.SIGKILL)
         if self.is_room:  # what a watcher that was killed has left for the next one, which there is none of
-            for path in pathlib.Path("/sys/fs/cgroup").glob("**/ringfort.watch"):
-                with contextlib.suppress(OSError):
-                    path.rmdir()
+            for folder, names, _ in os.walk("/sys/fs/cgroup"):  # in which others come and go meanwhile
+                if "ringfort.watch" in names:
+                    with contextlib.suppress(OSError):
+                        os.rmdir(f"{folder}/ringfort.watch")
         for fd in (self.space, self.root):
             if fd >= 0:
                 os.close(fd)
