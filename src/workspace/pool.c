@@ -15,7 +15,9 @@
 #include "base/statedir.h"
 #include "workspace/clear.h"
 
-#define FOLDER "layers"
+#define FOLDER     "layers"
+#define ALL        "all"
+#define SEARCHABLE 0711
 /* What overlayfs writes to a directory that hides the one beneath; here only to see if it can. */
 #define MARK "user.overlay.opaque"
 
@@ -25,10 +27,29 @@ bool rf_pool_is_id(const char *text)
 	       strspn(text, "0123456789abcdef") == RF_LAYER_ID - 1;
 }
 
+/*
+ * Beneath a folder that only its owner can enter lies one that anyone could: in a mapped mount root owns nothing, and
+ * could not enter what is closed to others.
+ */
+static int open_all(bool may_make)
+{
+	RF_AUTO_FD int closed = rf_statedir_open_in(FOLDER, may_make);
+	int all;
+
+	if (closed < 0)
+		return closed;
+	if (may_make && mkdirat(closed, ALL, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	all = openat(closed, ALL, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (all >= 0 && may_make && fchmod(all, SEARCHABLE) < 0)
+		rf_fd_done(&all);
+	return all < 0 ? -errno : all;
+}
+
 int rf_pool_open(bool may_make, char *path, size_t size, struct rf_err *err)
 {
 	char state[4096];
-	int pool = rf_statedir_open_in(FOLDER, may_make);
+	int pool = open_all(may_make);
 
 	if (pool < 0) {
 		rf_fail(err, pool, "open the folder of layers");
@@ -36,7 +57,7 @@ int rf_pool_open(bool may_make, char *path, size_t size, struct rf_err *err)
 					 "in " RF_STATEDIR_OF_ROOT);
 	}
 	if (!rf_statedir_path(state, sizeof(state)) ||
-	    snprintf(path, size, "%s/" FOLDER, state) >= (int)size) {
+	    snprintf(path, size, "%s/" FOLDER "/" ALL, state) >= (int)size) {
 		close(pool);
 		return rf_fail(err, -ENAMETOOLONG, "name the folder of layers");
 	}
@@ -86,7 +107,7 @@ int rf_pool_make(int pool, const char *id, const struct stat *top, struct rf_err
 	if (mkdirat(pool, id, 0700) < 0)
 		return rf_fail(err, -errno, "make a layer");
 	layer = openat(pool, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (layer < 0 || flock(layer, LOCK_EX | LOCK_NB) < 0)
+	if (layer < 0 || flock(layer, LOCK_EX | LOCK_NB) < 0 || fchmod(layer, SEARCHABLE) < 0)
 		rf_fail(err, -errno, "hold a layer");
 	else if (make_up(layer, top, err) == 0)
 		return rf_fd_take(&layer);

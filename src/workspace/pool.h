@@ -1,5 +1,5 @@
 /*
- * The pool: where the layers of all workspaces lie, $STATE/layers.
+ * The pool: where the layers of all workspaces lie, $STATE/layers/all.
  *
  * A layer is a folder with a random name of 16 hexadecimal digits.  Beneath it, `up` holds what one run changed, in
  * overlayfs's own form, and `work` is overlayfs's workshop.  A layer is never changed once its run has ended; that is
