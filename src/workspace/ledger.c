@@ -148,8 +148,8 @@ static int read_point(struct rf_ledger *ledger, const struct rf_jsonread_value *
 		.id = (uint32_t)read_number(&r, "id", UINT32_MAX),
 		.parent = (uint32_t)read_number(&r, "parent", UINT32_MAX),
 		.time = (int64_t)read_number(&r, "time", INT64_MAX),
-		.changes = read_number(&r, "changes", UINT64_MAX),
-		.bytes = read_number(&r, "bytes", UINT64_MAX),
+		.changes = read_number(&r, "changes", INT64_MAX),
+		.bytes = read_number(&r, "bytes", INT64_MAX),
 	};
 	read_text(&r, "layer", point->layer, sizeof(point->layer));
 	read_text(&r, "name", point->name, sizeof(point->name));
@@ -190,8 +190,8 @@ static int read_all(const struct rf_jsonread_value *root, struct rf_ledger *ledg
 		return rf_fail_say(err, -EINVAL, "a format that this version does not know");
 	read_text(&r, "name", ledger->name, sizeof(ledger->name));
 	ledger->base = read_string(&r, "base");
-	ledger->dev = read_number(&r, "dev", UINT64_MAX);
-	ledger->ino = read_number(&r, "ino", UINT64_MAX);
+	ledger->dev = read_number(&r, "dev", INT64_MAX);
+	ledger->ino = read_number(&r, "ino", INT64_MAX);
 	ledger->time = (int64_t)read_number(&r, "time", INT64_MAX);
 	ledger->head = (uint32_t)read_number(&r, "head", UINT32_MAX);
 	ledger->next = (uint32_t)read_number(&r, "next", UINT32_MAX);
