@@ -241,7 +241,7 @@ static void on_input(void *data, int what)
 	int wait_ms;
 
 	(void)what;
-	if (n <= 0 && errno != EINTR && errno != EAGAIN) { /* nobody is there any more */
+	if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) { /* nobody is there any more */
 		session->signal = SIGHUP;
 		rf_loop_stop(session->loop);
 		return;

@@ -345,25 +345,54 @@ def is_watcher(post, pid):
     return False
 
 
+@contextlib.contextmanager
+def on_pty(post, *options, term="xterm"):
+    """top on a terminal whose other end is ours; gives both."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    post.env["TERM"] = term
+    top = post.start("top", *options, stdin=theirs, stdout=theirs)
+    os.close(theirs)
+    try:
+        yield top, ours
+    finally:
+        if top.poll() is None:
+            top.kill()
+        top.communicate(timeout=20)
+        with contextlib.suppress(OSError):
+            os.close(ours)
+
+
+def read_for(ours, seconds):
+    out, end = b"", time.monotonic() + seconds
+    while time.monotonic() < end:
+        if select.select([ours], [], [], 0.1)[0]:
+            out += os.read(ours, 65536)
+    return out
+
+
 def test_a_frame_is_drawn_without_flicker(post):
     """Bytes that are written while nothing changes but the clock: no screen is cleared, no line but the first drawn."""
-    with box(post, "sleep", "4721"):
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        post.env["TERM"] = "xterm"
-        top = post.start("top", "--interval", "100ms", stdin=theirs, stdout=theirs, stderr=theirs)
-        os.close(theirs)
-        out = b""
-        end = time.monotonic() + 3
-        while time.monotonic() < end:
-            if select.select([ours], [], [], 0.1)[0]:
-                out += os.read(ours, 65536)
+    with box(post, "sleep", "4721"), on_pty(post, "--interval", "100ms") as (top, ours):
+        out = read_for(ours, 3)
         os.write(ours, b"q")
         assert top.wait(10) == 0
-        os.close(ours)
     assert out.count(b"\033[2J") == 2  # when the screen is taken, and with the first frame
     frames = len(re.findall(rb"\033\[1;1H", out))
     assert 2 <= frames <= 5 and len(out) < 8000, (frames, len(out))
+
+
+def test_a_terminal_that_goes_takes_it_along(post):
+    with on_pty(post) as (top, ours):
+        assert b"quit" in read_for(ours, 1)
+        os.close(ours)
+        assert top.wait(10) == -signal.SIGHUP
+
+
+def test_a_terminal_that_can_not_be_drawn_on_is_refused(post):
+    with on_pty(post, term="dumb") as (top, _):
+        assert top.wait(10) == 125
+        assert b"(TERM=dumb) can't" in top.stderr.read()
 
 
 def test_colour_is_for_who_wants_it(post, pane):
