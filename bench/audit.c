@@ -3,6 +3,7 @@
  *
  *     bench-audit latency ROUNDS        connects, tells of one run as `ringfort run` does, and goes: microseconds
  *     bench-audit rate SECONDS BATCH    tells events, BATCH in a message, as fast as they are acknowledged
+ *     bench-audit fill EVENTS AGENTS    tells of so many, in runs of so many agents in turn: a log to look things up in
  *
  * Prints a line of JSON.  A watcher must stand (XDG_RUNTIME_DIR).
  */
@@ -46,14 +47,15 @@ static double part(double *values, int count, double share)
 	return values[(int)((count - 1) * share)];
 }
 
-static void add_event(struct rf_teller *teller, enum rf_audit_kind kind)
+static void add_event_of(struct rf_teller *teller, enum rf_audit_kind kind, const char *box,
+			 const char *agent)
 {
 	struct rf_audit_event event;
 	struct rf_err err = RF_ERR_INIT;
 
 	rf_audit_event_init(&event, kind);
-	rf_audit_event_text(&event, RF_AUDIT_BOX, "0123456789abcdef");
-	rf_audit_event_text(&event, RF_AUDIT_AGENT, "bench");
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, agent);
 	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, "python3");
 	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
 	if (kind == RF_AUDIT_RUN_ENDED) {
@@ -64,6 +66,11 @@ static void add_event(struct rf_teller *teller, enum rf_audit_kind kind)
 		rf_audit_event_number(&event, RF_AUDIT_MEMORY, 12345678);
 	}
 	need(rf_teller_add(teller, &event, &err), &err);
+}
+
+static void add_event(struct rf_teller *teller, enum rf_audit_kind kind)
+{
+	add_event_of(teller, kind, "0123456789abcdef", "bench");
 }
 
 static int measure_latency(int rounds)
@@ -120,6 +127,27 @@ static int measure_rate(double seconds, int batch)
 	return 0;
 }
 
+static int fill(int events, int agents)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_teller teller;
+	char box[32], agent[32];
+
+	rf_teller_init(&teller);
+	need(rf_teller_open(&teller, &err), &err);
+	for (int i = 0; i < events / 2; i++) {
+		snprintf(box, sizeof(box), "%016x", (unsigned)i * 2654435761u);
+		snprintf(agent, sizeof(agent), "agent%d", i % agents);
+		add_event_of(&teller, RF_AUDIT_RUN_STARTED, box, agent);
+		add_event_of(&teller, RF_AUDIT_RUN_ENDED, box, agent);
+		if (i % 64 == 63 || i + 1 == events / 2)
+			need(rf_teller_send(&teller, NULL, &err), &err);
+	}
+	rf_teller_done(&teller);
+	printf("{\"events\": %d}\n", events / 2 * 2);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "latency") == 0 && atoi(argv[2]) > 0 &&
@@ -127,6 +155,9 @@ int main(int argc, char **argv)
 		return measure_latency(atoi(argv[2]));
 	if (argc == 4 && strcmp(argv[1], "rate") == 0 && atof(argv[2]) > 0 && atoi(argv[3]) > 0)
 		return measure_rate(atof(argv[2]), atoi(argv[3]));
-	fputs("usage: bench-audit latency ROUNDS | rate SECONDS BATCH\n", stderr);
+	if (argc == 4 && strcmp(argv[1], "fill") == 0 && atoi(argv[2]) > 0 && atoi(argv[3]) > 0)
+		return fill(atoi(argv[2]), atoi(argv[3]));
+	fputs("usage: bench-audit latency ROUNDS | rate SECONDS BATCH | fill EVENTS AGENTS\n",
+	      stderr);
 	return 2;
 }

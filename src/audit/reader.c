@@ -18,6 +18,21 @@ void rf_reader_done(struct rf_reader *reader)
 	rf_segment_done(&reader->segment);
 }
 
+int rf_reader_seek(struct rf_reader *reader, uint64_t segment, uint64_t offset, struct rf_err *err)
+{
+	rf_segment_done(&reader->segment);
+	reader->at = 0;
+	if (segment == 0)
+		return 0;
+	if (rf_segment_map(reader->dir, segment, &reader->segment, err) < 0)
+		return err->code;
+	if (offset > reader->segment.len)
+		return rf_fail_say(err, -EBADMSG, "file %" PRIu64 " of the log became shorter",
+				   segment);
+	reader->at = offset;
+	return 0;
+}
+
 /* The first file whose number is at least `least`; 0 if there is none. */
 static int find(int dir, uint64_t least, uint64_t *ret_number, struct rf_err *err)
 {
@@ -90,6 +105,7 @@ int rf_reader_next(struct rf_reader *reader, struct rf_audit_event *ret_event, s
 			continue;
 		if (rf_audit_event_decode(frame.payload, frame.payload_len, ret_event, err) < 0)
 			return rf_fail_in(err, "record %" PRIu64, frame.seq);
+		reader->frame = frame;
 		ret_event->seq = frame.seq;
 		ret_event->time_ns = frame.time_ns;
 		return 1;

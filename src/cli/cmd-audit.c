@@ -19,6 +19,11 @@ int rf_cmd_audit_report(int argc, char **argv)
 	return rf_service_run(RF_CMD_AUDIT_REPORT, PROGRAM, "report", argc, argv);
 }
 
+int rf_cmd_audit_index(int argc, char **argv)
+{
+	return rf_service_run(RF_CMD_AUDIT_INDEX, PROGRAM, "index", argc, argv);
+}
+
 int rf_cmd_audit_export(int argc, char **argv)
 {
 	return rf_service_run(RF_CMD_AUDIT_EXPORT, PROGRAM, "export", argc, argv);

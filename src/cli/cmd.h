@@ -28,6 +28,7 @@ int rf_cmd_audit_show(int argc, char **argv);
 int rf_cmd_audit_verify(int argc, char **argv);
 int rf_cmd_audit_export(int argc, char **argv);
 int rf_cmd_audit_report(int argc, char **argv);
+int rf_cmd_audit_index(int argc, char **argv);
 int rf_cmd_watch(int argc, char **argv);
 int rf_cmd_warden(int argc, char **argv);
 int rf_cmd_ps(int argc, char **argv);

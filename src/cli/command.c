@@ -176,7 +176,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"COMMAND [OPTIONS]",
 		"Where a watcher stands (`ringfort watch`), every run leaves a record in a log that can\n"
 		"only grow: each record has the hash of the one before, and the watcher signs how far\n"
-		"it went.  These commands read it; none of them writes.",
+		"it went.  These commands read it; none of them writes to it.",
 		rf_example_audit, NULL,
 	},
 	[RF_CMD_AUDIT_SHOW] = {
@@ -184,7 +184,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"[OPTIONS]",
 		"Prints the events of the log, the oldest first: all of them, or those that the options\n"
 		"want.  A moment is 10m, 2h or 7d (ago), or 2026-11-16T06:50:00Z.",
-		rf_example_audit_show, "0 printed, 125 Ringfort failed",
+		rf_example_audit_show, "0 printed, 1 without events that were changed, 125 Ringfort failed",
 	},
 	[RF_CMD_AUDIT_VERIFY] = {
 		"audit verify", rf_cmd_audit_verify, "prove that nobody changed the log",
@@ -199,7 +199,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"[OPTIONS]",
 		"Writes one JSON object a line to standard output: the events as they are (jsonl), or\n"
 		"in the style of the Open Cybersecurity Schema Framework (ocsf).",
-		rf_example_audit_export, "0 written, 125 Ringfort failed",
+		rf_example_audit_export, "0 written, 1 without events that were changed, 125 Ringfort failed",
 	},
 	[RF_CMD_AUDIT_REPORT] = {
 		"audit report", rf_cmd_audit_report, "what agents did, and what they were granted for nothing",
@@ -210,6 +210,15 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"the most that was seen, rounded up, and never more than there is now.  What nobody has\n"
 		"measured stays.  The log is proved as `audit verify` does it, without an anchor.",
 		rf_example_audit_report, "0 written, 1 written, but the log was changed, 125 Ringfort failed",
+	},
+	[RF_CMD_AUDIT_INDEX] = {
+		"audit index", rf_cmd_audit_index, "find things in a long log at once",
+		"[OPTIONS]",
+		"`audit show` and `audit export` keep an index of your log, and bring it up to date when\n"
+		"they run; this does it beforehand.  It only says which parts of the log need not be read:\n"
+		"what is shown comes from the log itself.  It lies beside the log, in audit-index, and can\n"
+		"be deleted at any time.",
+		rf_example_audit_index, "0 it is up to date, 125 Ringfort failed",
 	},
 	[RF_CMD_WARDEN] = {
 		"warden", rf_cmd_warden, "keep boxes ready, so that runs start at once",

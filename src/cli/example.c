@@ -230,6 +230,12 @@ const struct rf_cmd_example rf_example_audit_report[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_audit_index[] = {
+	{ "ringfort audit index", "take in what came, from a timer" },
+	{ "ringfort audit index --rebuild", NULL },
+	{ NULL, NULL },
+};
+
 const struct rf_cmd_example rf_example_audit_export[] = {
 	{ "ringfort audit export --since 2026-11-01 > november.jsonl", NULL },
 	{ "ringfort audit export --format ocsf | your-siem", NULL },

@@ -41,6 +41,7 @@ extern const struct rf_cmd_example rf_example_audit[];
 extern const struct rf_cmd_example rf_example_audit_show[];
 extern const struct rf_cmd_example rf_example_audit_verify[];
 extern const struct rf_cmd_example rf_example_audit_report[];
+extern const struct rf_cmd_example rf_example_audit_index[];
 extern const struct rf_cmd_example rf_example_audit_export[];
 extern const struct rf_cmd_example rf_example_doctor[];
 extern const struct rf_cmd_example rf_example_help[];

@@ -124,6 +124,8 @@ const struct rf_option rf_option_table[] = {
 	OWN("format",     0,   "jsonl|ocsf", RF_OPTION_SERVICE, ONLY(AUDIT_EXPORT), "how each event is written (default: jsonl)"),
 	OWN("format",     0,   "text|html|json|policy", RF_OPTION_SERVICE, ONLY(AUDIT_REPORT), "how it is written; policy: the tighter one alone"),
 	OWN("follow",     'f', NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "and stay, for what comes"),
+	OWN("no-index",   0,   NULL,         RF_OPTION_SERVICE, EVENTS, "read all of the log, whatever its index says"),
+	OWN("rebuild",    0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_INDEX), "make it anew"),
 	OWN("tty",        't', NULL,         RF_OPTION_TTY, RUNS,   "a terminal of its own instead of pipes"),
 	OWN("plain",      0,   NULL,         RF_OPTION_PLAIN, RUNS, "text only: no colours, no escape sequences"),
 	OWN("stats",      0,   NULL,         RF_OPTION_STATS, RUNS, "what the run used, on standard error"),

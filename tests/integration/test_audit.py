@@ -208,3 +208,97 @@ def test_who_has_no_log_is_told_how_to_get_one(ringfort, public):
         assert done.returncode == 125 and "ringfort watch" in done.stderr
         assert there.run("watch", "--status").returncode == 1
     shutil.rmtree(top, ignore_errors=True)
+
+
+# --- the index ---
+
+@pytest.fixture(name="long", scope="module")
+def _long(ringfort, public):
+    """A log of some thousand events, of which an index is worth the while; closed."""
+    top = pathlib.Path(tempfile.mkdtemp(prefix="index-", dir=public))
+    top.chmod(0o755)
+    with Post(ringfort, "user", top / "post") as there:
+        there.stand("--segment", "256K")
+        there.python("""
+            sock = connect()
+            AGENT = 1
+            for n in range(60):
+                tell(sock, *[one for i in range(n * 40, n * 40 + 40) for one in (
+                    event(RUN_STARTED, BOX=f"box{i}", USER=0, PROGRAM="p", AGENT=f"a{i % 9}"),
+                    event(RUN_ENDED, BOX=f"box{i}", VERDICT="ok" if i != 7 else "timeout", AGENT=f"a{i % 9}"))])
+                time.sleep(0.02)
+        """)
+        there.end()
+        there.index = there.top / "state/ringfort/audit-index"
+        yield there
+    shutil.rmtree(top, ignore_errors=True)
+
+
+ASKED = [["--agent", "a3"], ["--agent", "a3", "--last", "5"], ["--box", "box7"], ["--verdict", "timeout"], ["--last", "3"],
+         ["--kind", "watch"], ["--agent", "nobody"], ["--since", "1h", "--last", "2"], []]
+
+
+def same_answers(post):
+    for words in ASKED:
+        found, read = (post.run("audit", "show", "--json", *words, *more) for more in ([], ["--no-index"]))
+        assert found.returncode == read.returncode == 0, found.stderr + read.stderr
+        assert found.stdout == read.stdout, words
+
+
+def test_an_index_changes_no_answer_and_belongs_to_its_reader(long):
+    same_answers(long)
+    made = long.run("audit", "index")
+    assert made.returncode == 0 and "records are indexed" in made.stdout, made.stderr
+    assert long.run("audit", "index").stdout.endswith(" 0 of them now\n")
+    database, = long.index.iterdir()
+    assert long.index.stat().st_mode & 0o777 == 0o700 and database.stat().st_uid == (12345 if IS_ROOT else os.getuid())
+    assert not [path for path in long.log.iterdir() if "db" in path.name]
+    same_answers(long)
+    exported = long.run("audit", "export", "--agent", "a3").stdout
+    assert exported == long.run("audit", "export", "--agent", "a3", "--no-index").stdout and exported
+    assert long.verify()["good"]
+
+
+def test_an_index_that_was_spoiled_is_made_anew(long):
+    assert long.run("audit", "index", "--rebuild").returncode == 0
+    database, = long.index.iterdir()
+    good = database.read_bytes()
+    for bad in (b"", b"nothing", good[:5000], good.replace(b"\x00\x00\x01", b"\x00\x01\x00"), os.urandom(8192)):
+        database.write_bytes(bad)
+        same_answers(long)
+    assert long.run("audit", "index").returncode == 0
+    assert subprocess.run(["sqlite3", database, "PRAGMA integrity_check"], capture_output=True, text=True,
+                          check=True).stdout == "ok\n"
+    same_answers(long)
+
+
+def test_a_log_can_be_read_where_no_index_can_be_made(long):
+    shutil.rmtree(long.index, ignore_errors=True)
+    long.index.write_text("in its place")
+    same_answers(long)
+    refused = long.run("audit", "index")
+    assert refused.returncode == 125 and "index" in refused.stderr
+    long.index.unlink()
+    state = long.top / "state/ringfort"
+    state.chmod(0o500)
+    try:
+        same_answers(long)
+    finally:
+        state.chmod(0o700)
+    same = [long.run("audit", "show", "--log", long.log, "--agent", "a3").stdout,
+            long.run("audit", "show", "--agent", "a3").stdout]
+    assert same[0] == same[1] and not [path for path in long.log.iterdir() if "index" in path.name]
+
+
+def test_a_record_that_was_changed_is_not_shown(long, public):
+    top = pathlib.Path(tempfile.mkdtemp(prefix="copy-", dir=public))
+    shutil.copytree(long.log, top / "log")
+    subprocess.run(["chown", "-R", "12345:12345", top], check=IS_ROOT)
+    first = sorted((top / "log").glob("*.log"))[0]
+    data = bytearray(first.read_bytes())
+    data[data.index(b"box7")] ^= 1
+    first.write_bytes(data)
+    done = long.run("audit", "show", "--log", top / "log", "--json")
+    assert done.returncode == 1 and "changed" in done.stderr and "verify" in done.stderr
+    assert len(done.stdout.splitlines()) == len(long.run("audit", "show", "--json").stdout.splitlines()) - 1
+    shutil.rmtree(top, ignore_errors=True)
