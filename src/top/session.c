@@ -53,6 +53,23 @@ static void draw(struct rf_session *session)
 
 static void on_answer(void *data, int what);
 
+static void hang_up(struct rf_session *session)
+{
+	rf_event_cancel(session->socket);
+	session->socket = NULL;
+	rf_inquiry_close(&session->inquiry);
+	session->deed = RF_DESK_NOTHING; /* not when nobody expects it any more */
+}
+
+/* What is not known any more is not shown. */
+static void lose(struct rf_session *session, const struct rf_err *err)
+{
+	hang_up(session);
+	rf_board_free(session->board);
+	session->board = NULL;
+	session->trouble = *err;
+}
+
 /* Asks; without a connection, makes one first. */
 static void ask(struct rf_session *session, enum rf_session_question question,
 		const char *const *words)
@@ -67,14 +84,8 @@ static void ask(struct rf_session *session, enum rf_session_question question,
 		code = rf_inquiry_ask(&session->inquiry, words, &err);
 	session->question = question;
 	session->asked_ns = rf_loop_now();
-	if (code == 0)
-		return;
-	rf_event_cancel(session->socket);
-	session->socket = NULL;
-	rf_inquiry_close(&session->inquiry);
-	rf_board_free(session->board); /* what is not known any more is not shown */
-	session->board = NULL;
-	session->trouble = err;
+	if (code < 0)
+		lose(session, &err);
 }
 
 static void ask_next(struct rf_session *session)
@@ -110,18 +121,12 @@ static void take_board(struct rf_session *session)
 
 static void take_refusal(struct rf_session *session, const struct rf_err *err)
 {
-	if (!rf_inquiry_is_open(&session->inquiry)) {
-		rf_event_cancel(session->socket);
-		session->socket = NULL;
-	}
-	if (session->question == RF_SESSION_DEED && rf_inquiry_is_open(&session->inquiry)) {
-		rf_desk_say(&session->desk, true, "%.150s", err->msg);
-		ask_next(session);
+	if (session->question != RF_SESSION_DEED || !rf_inquiry_is_open(&session->inquiry)) {
+		lose(session, err);
 		return;
 	}
-	rf_board_free(session->board);
-	session->board = NULL;
-	session->trouble = *err;
+	rf_desk_say(&session->desk, true, "%.150s", err->msg);
+	ask_next(session);
 }
 
 static void on_answer(void *data, int what)
@@ -161,9 +166,7 @@ static void on_tick(void *data, int what)
 	if (!session->inquiry.is_asked) {
 		ask_next(session);
 	} else if (waited_ms >= GIVE_UP_MS) {
-		rf_event_cancel(session->socket);
-		session->socket = NULL;
-		rf_inquiry_close(&session->inquiry);
+		hang_up(session);
 		ask_next(session);
 	} else if (waited_ms >= PATIENCE_MS) {
 		rf_fail_say(&session->trouble, -ETIMEDOUT, "the watcher has not answered for %llus",

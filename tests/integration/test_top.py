@@ -338,6 +338,24 @@ def test_a_watcher_that_goes_and_comes_is_told_of(post, pane):
         os.kill(watcher, signal.SIGCONT)
 
 
+def test_what_was_wanted_of_a_watcher_that_ended_is_not_done_later(post, pane):
+    """A `y` that only the next watcher could carry out is forgotten."""
+    with box(post, "sleep", "4724") as run:
+        pane.top("--interval", "4s")
+        assert pane.shows(run.box[:8])
+        watcher = next(int(pid) for pid in os.listdir("/proc") if pid.isdigit() and is_watcher(post, pid))
+        os.kill(watcher, signal.SIGSTOP)
+        pane.keys("Space")  # a look is under way, which the kill has to wait for
+        pane.keys("k", "y")
+        time.sleep(0.3)
+        post.end(signal.SIGKILL)
+        assert pane.shows("the watcher has ended")
+        post.stand()
+        assert pane.shows("BREAKERS")
+        time.sleep(0.5)
+        assert run.poll() is None and "q quit" in pane.text(), "or it would say what came of it"
+
+
 def is_watcher(post, pid):
     with contextlib.suppress(OSError):
         return os.path.samefile(f"/proc/{pid}/exe", pathlib.Path(post.ringfort).parent / "ringfort-watch") and \
