@@ -144,7 +144,7 @@ int rf_runs_unwatched(const struct rf_err *why, struct rf_err *err)
 {
 	bool is_none = why->code == -ENOENT || why->code == -ECONNREFUSED;
 
-	rf_fail_say(err, -EPERM, "the policy has a breaker or budgets, and %s%s",
+	rf_fail_say(err, -EPERM, "the policy has a breaker, budgets or alarms, and %s%s",
 		    is_none ? "no watcher stands to keep them" : "the watcher does not answer: ",
 		    is_none ? "" : why->msg);
 	if (is_none)
@@ -364,6 +364,7 @@ void rf_runs_write_sight(const struct rf_plan *plan, const char *box, bool is_le
 
 	snprintf(sight.box, sizeof(sight.box), "%s", box);
 	memcpy(sight.limits, plan->limits, sizeof(sight.limits));
+	sight.alarms = plan->alarms;
 	rf_sight_pack(&sight, out);
 }
 

@@ -12,6 +12,11 @@ void rf_sight_pack(const struct rf_sight *sight, struct rf_buf *out)
 	rf_pack_bool(out, sight->is_lesser);
 	for (int i = 0; i < RF_LIMIT_COUNT; i++)
 		rf_pack_u64(out, sight->limits[i]);
+	for (int i = 0; i < RF_ALARM_COUNT; i++) {
+		rf_pack_u64(out, sight->alarms.figures[i]);
+		rf_pack_u32(out, sight->alarms.reactions[i]);
+	}
+	rf_pack_bool(out, sight->alarms.opens_breaker);
 }
 
 /* Hexadecimal, as rf_box_name() makes it: it becomes part of a path. */
@@ -30,6 +35,12 @@ int rf_sight_unpack(const void *data, size_t len, struct rf_sight *ret_sight, st
 	sight.is_lesser = rf_pack_read_bool(&reader);
 	for (int i = 0; i < RF_LIMIT_COUNT; i++)
 		sight.limits[i] = rf_pack_read_u64(&reader);
+	for (int i = 0; i < RF_ALARM_COUNT; i++) {
+		sight.alarms.figures[i] = rf_pack_read_u64(&reader);
+		sight.alarms.reactions[i] =
+			(enum rf_reaction)rf_pack_read_below(&reader, RF_REACTION_COUNT);
+	}
+	sight.alarms.opens_breaker = rf_pack_read_bool(&reader);
 	if (!rf_pack_is_whole(&reader) || !is_box(sight.box))
 		return rf_fail_say(err, -EBADMSG, "LIVE does not tell of a box");
 	*ret_sight = sight;

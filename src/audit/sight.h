@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "policy/limit.h"
+#include "policy/alarm.h"
 
 #define RF_SIGHT_BOX 33 /* bytes of a box's id, with its NUL */
 
@@ -21,6 +21,7 @@ struct rf_sight {
 	char box[RF_SIGHT_BOX];
 	bool is_lesser; /* it has no namespaces */
 	uint64_t limits[RF_LIMIT_COUNT];
+	struct rf_alarms alarms;
 };
 
 void rf_sight_pack(const struct rf_sight *sight, struct rf_buf *out);

@@ -109,6 +109,7 @@ const struct rf_option rf_option_table[] = {
 
 	GROUP("what it keeps"),
 	OWN("anchor",     0,   "syslog|FILE", RF_OPTION_SERVICE, ONLY(WATCH), "where signed heads are told, too; may be repeated"),
+	OWN("hook",       0,   "PROGRAM",    RF_OPTION_SERVICE, ONLY(WATCH), "run this for each alarm, with the event as JSON on its standard input"),
 	OWN("segment",    0,   "64M",        RF_OPTION_SERVICE, ONLY(WATCH), "bytes of one file of the log"),
 	OWN("keep",       0,   "10G",        RF_OPTION_SERVICE, ONLY(WATCH), "bytes of all of them; older ones go (default: none)"),
 	OWN("keep-days",  0,   "90",         RF_OPTION_SERVICE, ONLY(WATCH), "days that they are kept (default: for ever)"),

@@ -145,8 +145,10 @@ static void end_record(struct rf_recorder *recorder, struct rf_result *result)
 	struct rf_err err = RF_ERR_INIT;
 
 	if (recorder->is_unwatched)
-		rf_result_warn(result, "weaker: no watcher keeps the breaker and the budgets of %s",
-			       plan->agent);
+		rf_result_warn(result,
+			       "weaker: no watcher keeps the breaker, the budgets and the "
+			       "alarms%s%s",
+			       plan->agent ? " of " : "", plan->agent ? plan->agent : "");
 	if (!recorder->box[0] || rf_teller_wait(&recorder->teller, NULL, &err) == 0)
 		return;
 	/* Another watcher may have taken over meanwhile. */

@@ -208,6 +208,28 @@ static void text_agent(const struct rf_plan *plan, struct rf_buf *out)
 					: "kept where a watcher stands");
 }
 
+static void text_alarms(const struct rf_plan *plan, struct rf_buf *out)
+{
+	static const char *const done[RF_REACTION_COUNT] = { "recorded", "recorded, and frozen",
+							     "recorded, and killed" };
+	static const char *const what[RF_ALARM_COUNT] = { "processes", "bytes" };
+	char text[32];
+
+	rf_buf_puts(out, "\nAlarms\n");
+	for (int i = 0; i < RF_ALARM_COUNT; i++) {
+		if (plan->alarms.figures[i] == RF_LIMIT_NONE)
+			continue;
+		rf_limit_write(&rf_alarm_table[i], plan->alarms.figures[i], text, sizeof(text));
+		rf_buf_printf(out, "  %-9s  %8s %s in a second: %s\n", rf_alarm_table[i].key, text,
+			      what[i], done[plan->alarms.reactions[i]]);
+	}
+	if (plan->alarms.opens_breaker)
+		rf_buf_printf(out, "  breaker    opens for %s\n", plan->agent);
+	rf_buf_printf(out, "  %s\n",
+		      plan->needs_watch ? "a watcher must stand to see them, or nothing runs"
+					: "seen where a watcher stands");
+}
+
 static bool is_same_group(const struct rf_explain_call *a, const struct rf_explain_call *b)
 {
 	return strcmp(a->verdict, b->verdict) == 0 && strcmp(a->why, b->why) == 0;
@@ -262,6 +284,7 @@ void rf_explain_text(const struct rf_plan *plan, const struct rf_explain_calls *
 	text_network(plan, out);
 	text_limits(plan, out);
 	text_agent(plan, out);
+	text_alarms(plan, out);
 	text_calls(plan, calls, out);
 	text_lines("Environment", plan->env, out);
 	rf_buf_printf(out,
@@ -354,6 +377,21 @@ static void json_agent(struct rf_json *json, const struct rf_plan *plan)
 	rf_json_close_object(json);
 }
 
+static void json_alarms(struct rf_json *json, const struct rf_plan *plan)
+{
+	char name[32], text[32];
+
+	rf_json_open_object(json, "alarms");
+	for (int i = 0; i < RF_ALARM_COUNT; i++) {
+		rf_limit_write(&rf_alarm_table[i], plan->alarms.figures[i], text, sizeof(text));
+		rf_json_string(json, rf_alarm_table[i].key, text);
+		snprintf(name, sizeof(name), "on_%s", rf_alarm_table[i].key);
+		rf_json_string(json, name, rf_alarm_reaction(plan->alarms.reactions[i]));
+	}
+	rf_json_bool(json, "breaker", plan->alarms.opens_breaker);
+	rf_json_close_object(json);
+}
+
 static void json_lines(struct rf_json *json, const char *name, char *const *lines)
 {
 	rf_json_open_array(json, name);
@@ -419,6 +457,7 @@ void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *
 	rf_json_close_object(&json);
 	json_limits(&json, plan);
 	json_agent(&json, plan);
+	json_alarms(&json, plan);
 	json_calls(&json, plan, calls);
 	json_lines(&json, "env", plan->env);
 	json_lines(&json, "argv", plan->argv);

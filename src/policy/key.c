@@ -47,6 +47,10 @@ static const struct rf_key_choice audits[] = {
 static const struct rf_key_choice counts[] = {
 	{ "limits", RF_COUNTS_LIMITS }, { "failures", RF_COUNTS_FAILURES }, { NULL },
 };
+static const struct rf_key_choice reactions[] = {
+	{ "record", RF_REACTION_RECORD }, { "freeze", RF_REACTION_FREEZE },
+	{ "kill", RF_REACTION_KILL }, { NULL },
+};
 static const struct rf_key_choice switches[] = {
 	{ "off", RF_SWITCH_OFF }, { "on", RF_SWITCH_ON },
 	{ "false", RF_SWITCH_OFF }, { "true", RF_SWITCH_ON }, { NULL },
@@ -140,6 +144,15 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_QUOTA + RF_QUOTA_TIMEOUTS_HOUR] = QUOTA("budgets.timeouts_per_hour", LESS),
 	[RF_KEY_QUOTA + RF_QUOTA_TIMEOUTS_DAY]  = QUOTA("budgets.timeouts_per_day", LESS),
 
+	[RF_KEY_ALARM + RF_ALARM_FORKS]     = QUOTA("alarms.forks", LESS),
+	[RF_KEY_ALARM + RF_ALARM_WRITES]    = QUOTA("alarms.writes", LESS),
+	[RF_KEY_ON_ALARM + RF_ALARM_FORKS]  = CHOICE("alarms.on_forks", reactions, MORE, NULL,
+		"what is done about a fork storm, besides being recorded"),
+	[RF_KEY_ON_ALARM + RF_ALARM_WRITES] = CHOICE("alarms.on_writes", reactions, MORE, NULL,
+		"what is done about a write storm, besides being recorded"),
+	[RF_KEY_ALARM_BREAKER] = CHOICE("alarms.breaker", switches, MORE, NULL,
+		"whether an alarm opens the breaker of its agent"),
+
 	[RF_KEY_FINAL] = LISTS("final", KEYS,
 		"keys that later sources may only make stricter"),
 };
@@ -147,7 +160,7 @@ static_assert(RF_KEY_COUNT <= 64, "a policy keeps one bit for each key");
 
 const struct rf_key_section rf_key_sections[RF_KEY_SECTIONS] = {
 	{ "limits", -1 }, { "files", -1 }, { "env", -1 }, { "network", RF_KEY_LINK },
-	{ "breaker", -1 }, { "budgets", -1 },
+	{ "breaker", -1 }, { "budgets", -1 }, { "alarms", -1 },
 };
 
 /* Keys of the design that nothing enforces yet, and what to do instead. */
@@ -236,7 +249,8 @@ const struct rf_limit_info *rf_key_figure(enum rf_key key)
 	case RF_KEY_TYPE_LIMIT:
 		return &rf_limit_table[key - RF_KEY_LIMIT];
 	case RF_KEY_TYPE_QUOTA:
-		return &rf_quota_table[key - RF_KEY_QUOTA];
+		return key < RF_KEY_ALARM ? &rf_quota_table[key - RF_KEY_QUOTA]
+					  : &rf_alarm_table[key - RF_KEY_ALARM];
 	default:
 		return NULL;
 	}

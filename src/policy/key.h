@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "policy/alarm.h"
 #include "policy/list.h"
 #include "policy/policy.h"
 #include "policy/quota.h"
@@ -43,7 +44,10 @@ enum rf_key {
 	RF_KEY_AUDIT,
 	RF_KEY_COUNTS,
 	RF_KEY_QUOTA, /* the first of RF_QUOTA_COUNT keys, in the order of enum rf_quota */
-	RF_KEY_FINAL = RF_KEY_QUOTA + RF_QUOTA_COUNT,
+	RF_KEY_ALARM = RF_KEY_QUOTA + RF_QUOTA_COUNT,    /* the first of RF_ALARM_COUNT keys */
+	RF_KEY_ON_ALARM = RF_KEY_ALARM + RF_ALARM_COUNT, /* the same: what is done then */
+	RF_KEY_ALARM_BREAKER = RF_KEY_ON_ALARM + RF_ALARM_COUNT,
+	RF_KEY_FINAL,
 	RF_KEY_COUNT
 };
 
@@ -52,7 +56,7 @@ enum rf_key {
 enum rf_key_type {
 	RF_KEY_TYPE_CHOICE,   /* number: one of `choices` */
 	RF_KEY_TYPE_LIMIT,    /* number: a row of rf_limit_table */
-	RF_KEY_TYPE_QUOTA,    /* number: a row of rf_quota_table */
+	RF_KEY_TYPE_QUOTA,    /* number: a row of rf_quota_table, or of rf_alarm_table */
 	RF_KEY_TYPE_HOST,     /* text: a host name */
 	RF_KEY_TYPE_AGENT,    /* text: who something is done for */
 	RF_KEY_TYPE_PATH,     /* text: an absolute path inside the box */
@@ -100,7 +104,7 @@ struct rf_key_section {
 	int short_for;
 };
 
-#define RF_KEY_SECTIONS 6
+#define RF_KEY_SECTIONS 7
 extern const struct rf_key_section rf_key_sections[RF_KEY_SECTIONS];
 
 struct rf_key_value {

@@ -635,6 +635,39 @@ static void add_scalars(struct maker *m)
 	plan->notes = rf_arena_alloc(m->arena, (NOTES + 1) * sizeof(*plan->notes));
 }
 
+/* What a watcher looks for while it runs; with an agent's breaker there must be an agent. */
+static int add_alarms(struct maker *m)
+{
+	const struct rf_policy *policy = m->policy;
+	struct rf_alarms *alarms = &m->plan->alarms;
+	int first = -1;
+
+	for (int i = 0; i < RF_ALARM_COUNT; i++) {
+		alarms->figures[i] = rf_key_number(policy, (enum rf_key)(RF_KEY_ALARM + i));
+		alarms->reactions[i] =
+			(enum rf_reaction)number(m, (enum rf_key)(RF_KEY_ON_ALARM + i));
+	}
+	alarms->opens_breaker = number(m, RF_KEY_ALARM_BREAKER) == RF_SWITCH_ON;
+	for (int i = RF_KEY_ALARM_BREAKER; i >= RF_KEY_ALARM; i--)
+		if (policy->set & RF_KEY_BIT(i))
+			first = i;
+	m->plan->needs_watch |= first >= 0;
+	if (first >= 0 && m->plan->recorded == RF_RECORDED_NOT) {
+		rf_fail_say(m->err, -EINVAL,
+			    "%s is the watcher's to see, and with `audit: off` it sees nothing",
+			    rf_key_table[first].path);
+		return rf_fail_hint(m->err, "take one of the two out");
+	}
+	if (alarms->opens_breaker && !m->plan->agent) {
+		rf_fail_say(m->err, -EINVAL,
+			    "alarms.breaker opens an agent's breaker, and the policy does not say "
+			    "whose");
+		return rf_fail_hint(m->err,
+				    "add `agent: NAME`, or --agent NAME on the command line");
+	}
+	return 0;
+}
+
 /* What is counted for an agent; without one there would be nobody to count it for. */
 static int add_agent(struct maker *m)
 {
@@ -700,7 +733,7 @@ static int make(struct maker *m)
 		rf_fail_say(m->err, -EINVAL, "network: a link to the host needs loopback on");
 		return rf_fail_hint(m->err, "remove `loopback: off`, or use `link: none`");
 	}
-	if (add_filters(m) < 0 || add_agent(m) < 0)
+	if (add_filters(m) < 0 || add_agent(m) < 0 || add_alarms(m) < 0)
 		return m->err->code;
 	if (add_defaults(m) < 0 || add_extra_texts(m) < 0 || add_all_files(m) < 0 ||
 	    limit_commands(m) < 0)

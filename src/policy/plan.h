@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "policy/alarm.h"
 #include "policy/pattern.h"
 #include "policy/policy.h"
 #include "policy/quota.h"
@@ -92,6 +93,7 @@ struct rf_plan {
 	const char *home;        /* inside, "/home/box" */
 	const char *agent;       /* who it is done for, or NULL */
 	struct rf_quotas quotas; /* of its breaker and its budgets */
+	struct rf_alarms alarms; /* while it runs */
 	bool needs_watch;        /* the policy sets one of these: a watcher, or no run */
 	enum rf_isolation isolation;
 	enum rf_link link;

@@ -93,12 +93,13 @@ static int go_unasked(struct rf_work *work, const struct rf_err *why, struct rf_
 {
 	const struct rf_plan *plan = work->plan;
 
-	if (!plan->agent || !plan->needs_watch)
+	if (!plan->needs_watch)
 		return 0;
 	if (!plan->may_be_weaker)
 		return rf_runs_unwatched(why, err);
-	rf_result_warn(&work->result, "weaker: no watcher keeps the breaker and the budgets of %s",
-		       plan->agent);
+	rf_result_warn(&work->result,
+		       "weaker: no watcher keeps the breaker, the budgets and the alarms%s%s",
+		       plan->agent ? " of " : "", plan->agent ? plan->agent : "");
 	return 0;
 }
 

@@ -67,6 +67,12 @@ static void look_at_groups(const struct rf_herd *herd, struct rf_gauge_figures *
 			out->cpu_ns = us == NONE ? NONE : us * 1000;
 		}
 	}
+	for (int i = 0; i < RF_HERD_GROUPS; i++)
+		if ((i == RF_HERD_UNIFIED || i == RF_HERD_PIDS) && groups[i] >= 0 &&
+		    rf_fd_read_text(groups[i], "pids.events", text, sizeof(text)) > 0)
+			out->refused = number_after(text, "max ");
+	if (out->refused == NONE)
+		out->refused = 0;
 	if (out->pids != NONE && out->pids > 0)
 		out->pids--;
 }

@@ -17,10 +17,12 @@
 #define RF_GAUGE_UNKNOWN UINT64_MAX
 
 struct rf_gauge_figures {
-	uint64_t memory;  /* bytes */
-	uint64_t cpu_ns;  /* so far */
-	uint64_t pids;    /* processes and threads; pid 1 is not counted */
-	uint64_t begun;   /* processes so far, pid 1 not counted */
+	uint64_t memory; /* bytes */
+	uint64_t cpu_ns; /* so far */
+	uint64_t pids;   /* processes and threads; pid 1 is not counted */
+	uint64_t begun;  /* processes so far, pid 1 not counted */
+	uint64_t
+		refused; /* processes that were one too many, so far; 0 where no group counts them */
 	uint64_t written; /* bytes so far */
 	uint64_t disk;    /* bytes on its own file system */
 };

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "watch/clock.h"
+#include "watch/hook.h"
 #include "watch/live.h"
 #include "watch/metrics.h"
 #include "watch/steward.h"
@@ -29,6 +30,8 @@ struct rf_keeper {
 	struct rf_watcher_guest guest;
 	struct rf_steward *steward;
 	struct rf_live *live;
+	struct rf_hook *hook; /* or NULL */
+	const char *program;  /* its program, or NULL; borrowed */
 	struct rf_event *look_timer;
 	bool is_looking;            /* the timer is set */
 	struct rf_watcher *own;     /* the watcher, once it stands */
@@ -58,6 +61,8 @@ static void note(void *data, const struct rf_audit_event *event)
 	struct rf_err err = RF_ERR_INIT;
 
 	rf_watcher_note(keeper->watcher, event, &err); /* what is wrong the watcher keeps in mind */
+	if (keeper->hook && event->kind == RF_AUDIT_ALARM)
+		rf_hook_tell(keeper->hook, event);
 }
 
 /* ------------------------------------------------------------- the state */
@@ -147,6 +152,38 @@ static const char *breaker(void *data, const char *agent, const char **ret_reaso
 	return rf_steward_breaker(keeper->steward, agent, &when, ret_reason);
 }
 
+static void trip(void *data, const char *box, const char *agent, const char *reason)
+{
+	struct rf_keeper *keeper = data;
+	struct rf_steward_now when = now();
+
+	rf_steward_trip(keeper->steward, box, agent, reason, &when);
+}
+
+/* What the boxes that live gave rise to: an alarm counts as those do of boxes that ended. */
+static void note_live(void *data, const struct rf_audit_event *event)
+{
+	struct rf_keeper *keeper = data;
+	char name[65];
+
+	note(keeper, event);
+	if (event->kind != RF_AUDIT_ALARM)
+		return;
+	rf_audit_event_copy(event, RF_AUDIT_ALARM_NAME, name, sizeof(name));
+	rf_metrics_add(rf_steward_metrics(keeper->steward), RF_METRIC_ALARMS, name, NULL, 1);
+}
+
+/* What became of a hook comes at any time, within other calls and on its own. */
+static void note_hook(void *data, const struct rf_audit_event *event)
+{
+	struct rf_keeper *keeper = data;
+	struct rf_watcher *before = keeper->watcher;
+
+	keeper->watcher = keeper->own;
+	note(keeper, event);
+	keeper->watcher = before;
+}
+
 /* Looks at the boxes that live, for as long as there are any. */
 static void on_look(void *data, int what)
 {
@@ -156,6 +193,7 @@ static void on_look(void *data, int what)
 	(void)what;
 	keeper->watcher = keeper->own;
 	next = rf_live_look(keeper->live);
+	save_if_new(keeper, now().mono_ms);
 	keeper->watcher = NULL;
 	keeper->is_looking = next > 0;
 	if (next > 0)
@@ -175,7 +213,19 @@ static int on_begin(void *data, struct rf_watcher *watcher, struct rf_loop *loop
 	struct rf_keeper *keeper = data;
 
 	keeper->own = watcher;
+	if (keeper->program &&
+	    rf_hook_new(keeper->program, loop, note_hook, keeper, &keeper->hook, err) < 0)
+		return err->code;
 	return rf_loop_timer(loop, rf_loop_now(), on_look, keeper, &keeper->look_timer, err);
+}
+
+/* While the loop and the log are still there. */
+static void on_finish(void *data)
+{
+	struct rf_keeper *keeper = data;
+
+	rf_hook_free(keeper->hook);
+	keeper->hook = NULL;
 }
 
 static int on_sight(void *data, struct rf_watcher *watcher, pid_t teller,
@@ -198,6 +248,8 @@ static void on_event(void *data, struct rf_watcher *watcher, const struct rf_aud
 	keeper->watcher = watcher;
 	rf_steward_event(keeper->steward, event, &when);
 	rf_live_event(keeper->live, event);
+	if (keeper->hook && event->kind == RF_AUDIT_ALARM)
+		rf_hook_tell(keeper->hook, event);
 	save_if_new(keeper, when.mono_ms);
 	tell_trouble(keeper);
 	keeper->watcher = NULL;
@@ -221,17 +273,21 @@ static int on_ask(void *data, struct rf_watcher *watcher, pid_t asker, const cha
 	return code;
 }
 
-int rf_keeper_new(int dir, struct rf_keeper **ret_keeper, struct rf_err *err)
+int rf_keeper_new(int dir, const char *hook, struct rf_keeper **ret_keeper, struct rf_err *err)
 {
 	struct rf_keeper *keeper = calloc(1, sizeof(*keeper));
 	struct rf_steward_options options = {
 		.cap = CAP, .runs = RUNS, .note = note, .data = keeper
 	};
+	struct rf_live_options live = {
+		.most = RUNS, .note = note_live, .breaker = breaker, .trip = trip, .data = keeper
+	};
 
 	if (!keeper)
 		return rf_fail(err, -ENOMEM, "breakers and budgets");
 	keeper->dir = dir;
-	keeper->guest = (struct rf_watcher_guest){ on_begin, on_event, on_ask, on_sight, keeper };
+	keeper->guest = (struct rf_watcher_guest){ on_begin, on_finish, on_event,
+						   on_ask,   on_sight,  keeper };
 	if (getrandom(options.key, sizeof(options.key), 0) != (ssize_t)sizeof(options.key)) {
 		rf_fail(err, -errno, "random bytes");
 		free(keeper);
@@ -240,13 +296,10 @@ int rf_keeper_new(int dir, struct rf_keeper **ret_keeper, struct rf_err *err)
 	rf_fd_read_text(AT_FDCWD, "/proc/sys/kernel/random/boot_id", keeper->boot,
 			sizeof(keeper->boot));
 	keeper->boot[strcspn(keeper->boot, "\n")] = '\0';
+	memcpy(live.key, options.key, sizeof(live.key));
+	keeper->program = hook;
 	keeper->steward = rf_steward_new(&options);
-	keeper->live =
-		rf_live_new(&(struct rf_live_options){ .key = { options.key[0], options.key[1] },
-						       .most = RUNS,
-						       .note = note,
-						       .breaker = breaker,
-						       .data = keeper });
+	keeper->live = rf_live_new(&live);
 	if (!keeper->steward || !keeper->live) {
 		rf_live_free(keeper->live);
 		rf_steward_free(keeper->steward);

@@ -39,7 +39,7 @@ enum state {
 static const char *const states[] = { "starting", "running", "frozen", "frozen", "ending" };
 
 struct moment {
-	uint64_t ns, cpu_ns, begun, written;
+	uint64_t ns, cpu_ns, begun, refused, written;
 };
 
 struct box {
@@ -52,6 +52,8 @@ struct box {
 	struct rf_herd herd;
 	struct rf_gauge gauge;
 	uint64_t limits[RF_LIMIT_COUNT];
+	struct rf_alarms alarms;
+	bool is_sounded[RF_ALARM_COUNT];
 	struct moment history[HISTORY]; /* the newest first */
 	size_t moments;
 	char fate[REASON + 64]; /* who killed it and why, or "" */
@@ -164,6 +166,7 @@ int rf_live_show(struct rf_live *live, pid_t launcher, const struct rf_sight *si
 	}
 	box->launcher = launcher;
 	memcpy(box->limits, sight->limits, sizeof(box->limits));
+	box->alarms = sight->alarms;
 	box->state = RUNNING;
 	return 0;
 }
@@ -192,13 +195,22 @@ static void look_at(struct box *box)
 {
 	rf_gauge_look(&box->gauge, &box->herd);
 	memmove(box->history + 1, box->history, (HISTORY - 1) * sizeof(box->history[0]));
-	box->history[0] = (struct moment){ rf_loop_now(), box->gauge.last.cpu_ns,
-					   box->gauge.last.begun, box->gauge.last.written };
+	box->history[0] =
+		(struct moment){ rf_loop_now(), box->gauge.last.cpu_ns, box->gauge.last.begun,
+				 box->gauge.last.refused, box->gauge.last.written };
 	box->moments += box->moments < HISTORY;
 }
 
+/* Who wants something done to a box, and why. */
+struct wish {
+	const char *by;     /* "hand", "watcher" */
+	pid_t asker;        /* or 0 */
+	const char *rule;   /* that it goes by, or NULL */
+	const char *reason; /* or "" */
+};
+
 static void note_act(const struct rf_live *live, const struct box *box, enum rf_audit_kind kind,
-		     const char *to, const char *by, pid_t asker, const char *reason)
+		     const char *to, const struct wish *wish)
 {
 	struct rf_audit_event event;
 
@@ -206,13 +218,101 @@ static void note_act(const struct rf_live *live, const struct box *box, enum rf_
 	rf_audit_event_text(&event, RF_AUDIT_BOX, box->node.name);
 	rf_audit_event_text(&event, RF_AUDIT_AGENT, box->agent);
 	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
-	rf_audit_event_text(&event, RF_AUDIT_BY, by);
-	if (asker > 0)
-		rf_audit_event_number(&event, RF_AUDIT_PID, (uint64_t)asker);
-	rf_audit_event_text(&event, RF_AUDIT_REASON, reason);
+	rf_audit_event_text(&event, RF_AUDIT_BY, wish->by);
+	if (wish->asker > 0)
+		rf_audit_event_number(&event, RF_AUDIT_PID, (uint64_t)wish->asker);
+	rf_audit_event_text(&event, RF_AUDIT_RULE, wish->rule);
+	rf_audit_event_text(&event, RF_AUDIT_REASON, wish->reason);
 	if (to)
 		rf_audit_event_text(&event, RF_AUDIT_TO, to);
 	live->options.note(live->options.data, &event);
+}
+
+static void freeze_box(const struct rf_live *live, struct box *box, const struct wish *wish)
+{
+	if (box->state != RUNNING)
+		return;
+	box->state = rf_herd_stop(&box->herd) ? FROZEN : FREEZING;
+	note_act(live, box, RF_AUDIT_FREEZE, "frozen", wish);
+}
+
+/* Recorded first: who is killed is known before anybody can ask what became of it. */
+static void kill_box(const struct rf_live *live, struct box *box, const struct wish *wish)
+{
+	if (box->state != ENDING) {
+		if (wish->asker > 0)
+			snprintf(box->fate, sizeof(box->fate), "by %s, by user %u%s%s", wish->by,
+				 (unsigned)geteuid(), wish->reason[0] ? ": " : "", wish->reason);
+		else
+			snprintf(box->fate, sizeof(box->fate), "by the %s: %s", wish->by,
+				 wish->reason);
+		note_act(live, box, RF_AUDIT_KILL, NULL, wish);
+	}
+	box->state = ENDING;
+	rf_herd_kill(&box->herd);
+}
+
+/* ------------------------------------------------------------- alarms */
+
+static void sound(const struct rf_live *live, const struct box *box, const char *name,
+		  uint64_t count, const struct wish *wish)
+{
+	struct rf_audit_event event;
+
+	rf_audit_event_init(&event, RF_AUDIT_ALARM);
+	rf_audit_event_text(&event, RF_AUDIT_ALARM_NAME, name);
+	rf_audit_event_text(&event, RF_AUDIT_SEVERITY, "high");
+	rf_audit_event_text(&event, RF_AUDIT_REASON, wish->reason);
+	rf_audit_event_text(&event, RF_AUDIT_RULE, wish->rule);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box->node.name);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, box->agent);
+	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, box->program);
+	rf_audit_event_number(&event, RF_AUDIT_COUNT, count);
+	live->options.note(live->options.data, &event);
+}
+
+/* How much there was within the last second. */
+static uint64_t lately(const struct box *box, enum rf_alarm alarm)
+{
+	static const struct moment nothing;
+	const struct moment *now = &box->history[0];
+	/* At the first look all of it came within a few moments. */
+	const struct moment *then = box->moments == 1 ? &nothing : before(box);
+
+	return alarm == RF_ALARM_FORKS ? now->begun - then->begun + now->refused - then->refused
+				       : now->written - then->written;
+}
+
+/* Holds a box that was just looked at against its alarms. */
+static void judge(const struct rf_live *live, struct box *box)
+{
+	/* clang-format off */
+	static const struct { const char *name, *rule, *what; } alarms[RF_ALARM_COUNT] = {
+		[RF_ALARM_FORKS]  = { "fork_storm",  "alarms.forks",  "processes begun or refused" },
+		[RF_ALARM_WRITES] = { "write_storm", "alarms.writes", "bytes written" },
+	};
+	/* clang-format on */
+	char reason[REASON];
+
+	for (int i = 0; i < RF_ALARM_COUNT; i++) {
+		uint64_t count = lately(box, (enum rf_alarm)i);
+		const struct wish wish = { .by = "watcher",
+					   .rule = alarms[i].rule,
+					   .reason = reason };
+
+		if (box->is_sounded[i] || count < box->alarms.figures[i])
+			continue;
+		box->is_sounded[i] = true;
+		snprintf(reason, sizeof(reason), "%s: %" PRIu64 " %s in a second, of %" PRIu64,
+			 alarms[i].name, count, alarms[i].what, box->alarms.figures[i]);
+		sound(live, box, alarms[i].name, count, &wish);
+		if (box->alarms.reactions[i] == RF_REACTION_KILL)
+			kill_box(live, box, &wish);
+		else if (box->alarms.reactions[i] == RF_REACTION_FREEZE)
+			freeze_box(live, box, &wish);
+		if (box->alarms.opens_breaker && live->options.trip)
+			live->options.trip(live->options.data, box->node.name, box->agent, reason);
+	}
 }
 
 uint64_t rf_live_look(struct rf_live *live)
@@ -225,8 +325,9 @@ uint64_t rf_live_look(struct rf_live *live)
 			continue;
 		if (box->state == FREEZING)
 			box->state = rf_herd_stop(&box->herd) ? FROZEN : FREEZING;
-		is_freezing |= box->state == FREEZING;
 		look_at(box);
+		judge(live, box);
+		is_freezing |= box->state == FREEZING;
 		next = LOOK_EVERY;
 	}
 	took = (rf_loop_now() - began) * LOOK_SHARE;
@@ -379,10 +480,7 @@ static int answer_freeze(struct rf_live *live, pid_t asker, const char *const *w
 		return err->code;
 	if (box->state == ENDING)
 		return rf_fail_say(err, -EINVAL, "box %s is being killed", box->node.name);
-	if (box->state == RUNNING) {
-		box->state = rf_herd_stop(&box->herd) ? FROZEN : FREEZING;
-		note_act(live, box, RF_AUDIT_FREEZE, "frozen", "hand", asker, words[1]);
-	}
+	freeze_box(live, box, &(struct wish){ "hand", asker, NULL, words[1] });
 	rf_buf_printf(out, "frozen: %s\n", box->node.name);
 	return 1;
 }
@@ -399,13 +497,13 @@ static int answer_thaw(struct rf_live *live, pid_t asker, const char *const *wor
 	if (box->state != RUNNING) {
 		rf_herd_continue(&box->herd);
 		box->state = RUNNING;
-		note_act(live, box, RF_AUDIT_FREEZE, "running", "hand", asker, words[1]);
+		note_act(live, box, RF_AUDIT_FREEZE, "running",
+			 &(struct wish){ "hand", asker, NULL, words[1] });
 	}
 	rf_buf_printf(out, "running: %s\n", box->node.name);
 	return 1;
 }
 
-/* Recorded first: who is killed is known before anybody can ask what became of it. */
 static int answer_kill(struct rf_live *live, pid_t asker, const char *const *words,
 		       struct rf_buf *out, struct rf_err *err)
 {
@@ -413,14 +511,9 @@ static int answer_kill(struct rf_live *live, pid_t asker, const char *const *wor
 
 	if (!box)
 		return err->code;
-	if (box->state != ENDING) {
+	if (box->state != ENDING)
 		look_at(box); /* what it used: afterwards nobody is there */
-		snprintf(box->fate, sizeof(box->fate), "by hand, by user %u%s%s",
-			 (unsigned)geteuid(), words[1][0] ? ": " : "", words[1]);
-		note_act(live, box, RF_AUDIT_KILL, NULL, "hand", asker, words[1]);
-	}
-	box->state = ENDING;
-	rf_herd_kill(&box->herd);
+	kill_box(live, box, &(struct wish){ "hand", asker, NULL, words[1] });
 	rf_buf_printf(out, "killed: %s\n", box->node.name);
 	return 1;
 }

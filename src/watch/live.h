@@ -6,6 +6,9 @@
  * id or the begin of it; each is an event that says who wanted it.  Who killed a box is kept until its
  * launcher has told of the end, and told to it.
  *
+ * At each look a box is held against the alarms of its policy; each is sounded once, and what the policy wants is
+ * done.
+ *
  * A frozen box's time goes on: its launcher ends it at its limit.
  */
 #ifndef RF_WATCH_LIVE_H
@@ -26,6 +29,8 @@ struct rf_live_options {
 	void (*note)(void *data, const struct rf_audit_event *event); /* to be recorded */
 	/* The state of an agent's breaker, and why it is so; NULL if it has none. */
 	const char *(*breaker)(void *data, const char *agent, const char **ret_reason);
+	/* Opens the breaker of that agent, for which the box runs. */
+	void (*trip)(void *data, const char *box, const char *agent, const char *reason);
 	void *data;
 };
 

@@ -614,6 +614,21 @@ const char *rf_steward_breaker(struct rf_steward *steward, const char *agent,
 	return rf_breaker_state_name(view.state);
 }
 
+void rf_steward_trip(struct rf_steward *steward, const char *box, const char *agent,
+		     const char *reason, const struct rf_steward_now *now)
+{
+	const struct run *run = find_run(steward, box);
+
+	steward->now = *now;
+	if (!rf_table_takes(agent))
+		return;
+	rf_breaker_trip(steward->breakers, RF_TABLE_AGENT, agent, reason,
+			run ? run->quotas.figures[RF_QUOTA_OPEN]
+			    : rf_quota_table[RF_QUOTA_OPEN].for_run,
+			now->mono_ms);
+	steward->news = RF_STEWARD_CHANGED;
+}
+
 struct rf_metrics *rf_steward_metrics(struct rf_steward *steward)
 {
 	return steward->metrics;

@@ -60,6 +60,10 @@ int rf_steward_ask(struct rf_steward *steward, const char *const *words, size_t 
 const char *rf_steward_breaker(struct rf_steward *steward, const char *agent,
 			       const struct rf_steward_now *now, const char **ret_reason);
 
+/* Opens the breaker of an agent for which that box runs, for as long as its policy says. */
+void rf_steward_trip(struct rf_steward *steward, const char *box, const char *agent,
+		     const char *reason, const struct rf_steward_now *now);
+
 /* Figures that the watcher itself knows, for the next who asks for them. */
 struct rf_metrics;
 struct rf_metrics *rf_steward_metrics(struct rf_steward *steward);

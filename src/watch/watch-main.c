@@ -2,7 +2,7 @@
  * ringfort-watch: the independent watcher.
  *
  * Serves $RUN/watch.sock and writes the log in $STATE/audit; `ringfort watch` starts it, in the foreground.
- * Options come from there, each as "--name value": --anchor WHERE (repeated), --segment BYTES, --keep BYTES,
+ * Options come from there, each as "--name value": --anchor WHERE (repeated), --hook PROGRAM, --segment BYTES, --keep BYTES,
  * --keep-days N.  With --status it asks the watcher that stands, and ends.
  */
 #include <errno.h>
@@ -21,6 +21,7 @@
 #include "base/jsonread.h"
 #include "base/rundir.h"
 #include "base/statedir.h"
+#include "watch/hook.h"
 #include "watch/keeper.h"
 #include "watch/stance.h"
 #include "watch/watcher.h"
@@ -34,6 +35,7 @@
 struct settings {
 	struct rf_watcher_options options;
 	size_t anchor_count;
+	const char *hook; /* a program that is told of alarms, or NULL */
 	bool wants_status, is_json;
 };
 
@@ -98,6 +100,10 @@ static int take_option(struct settings *settings, const char *name, const char *
 
 	if (strcmp(name, "--anchor") == 0)
 		return take_anchor(settings, value, err);
+	if (strcmp(name, "--hook") == 0) {
+		settings->hook = value;
+		return rf_hook_check(value, err);
+	}
 	if (strcmp(name, "--segment") == 0)
 		return take_number(name, value, 4096, 1, &store->segment_bytes, err);
 	if (strcmp(name, "--keep") == 0)
@@ -229,7 +235,7 @@ static int serve(struct settings *settings, struct rf_err *err)
 		return rf_fail(err, counted, "open the folder of breakers and budgets");
 	listener = rf_door_listen(run, RF_TELLER_SOCKET, err);
 	if (listener < 0 || settle(err) < 0 || rf_stance_take(&stance, err) < 0 ||
-	    rf_keeper_new(counted, &keeper, err) < 0) {
+	    rf_keeper_new(counted, settings->hook, &keeper, err) < 0) {
 		rf_stance_leave(stance);
 		return err->code;
 	}

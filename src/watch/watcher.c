@@ -523,6 +523,8 @@ int rf_watcher_serve(const struct rf_watcher_options *options, const struct rf_w
 	code = start(&watcher, err);
 	if (code == 0)
 		code = rf_loop_run(watcher.loop, err);
+	if (guest && guest->on_finish)
+		guest->on_finish(guest->data);
 	rf_door_done(&watcher.door); /* whose runs go on, and are the next watcher's */
 	if (watcher.store) {
 		note_self(&watcher, RF_AUDIT_WATCH_ENDED, code < 0 ? err->msg : NULL);

@@ -39,6 +39,8 @@ struct rf_watcher_guest {
 	/* Before anybody is heard: on this loop it may have timers of its own.  May be NULL. */
 	int (*on_begin)(void *data, struct rf_watcher *watcher, struct rf_loop *loop,
 			struct rf_err *err);
+	/* Nobody is heard any more, and the log is still open.  May be NULL. */
+	void (*on_finish)(void *data);
 	/* Borrows the event; may add others with rf_watcher_note(). */
 	void (*on_event)(void *data, struct rf_watcher *watcher,
 			 const struct rf_audit_event *event);

@@ -11,6 +11,9 @@ static struct rf_sight sample(void)
 
 	for (int i = 0; i < RF_LIMIT_COUNT; i++)
 		sight.limits[i] = i % 2 ? RF_LIMIT_NONE : (uint64_t)i * 1000;
+	sight.alarms = (struct rf_alarms){ { 10, RF_LIMIT_NONE },
+					   { RF_REACTION_KILL, RF_REACTION_FREEZE },
+					   true };
 	return sight;
 }
 
@@ -25,6 +28,10 @@ RF_TEST(what_is_packed_is_taken_as_it_was)
 	RF_REQUIRE(rf_sight_unpack(bytes.data, bytes.len, &out, &err) == 0, "%s", err.msg);
 	RF_CHECK(strcmp(in.box, out.box) == 0 && out.is_lesser, "box %s", out.box);
 	RF_CHECK(memcmp(in.limits, out.limits, sizeof(in.limits)) == 0, "limits differ");
+	RF_CHECK(memcmp(in.alarms.figures, out.alarms.figures, sizeof(in.alarms.figures)) == 0 &&
+			 out.alarms.reactions[0] == RF_REACTION_KILL &&
+			 out.alarms.reactions[1] == RF_REACTION_FREEZE && out.alarms.opens_breaker,
+		 "alarms differ");
 }
 
 RF_TEST(a_part_of_it_or_more_than_it_is_refused)
@@ -56,4 +63,16 @@ RF_TEST(an_id_is_nothing_that_could_be_a_path)
 		RF_CHECK(rf_sight_unpack(bytes.data, bytes.len, &out, &err) == -EBADMSG, "%s",
 			 ids[i]);
 	}
+}
+
+RF_TEST(a_reaction_that_there_is_not_is_refused)
+{
+	struct rf_sight in = sample(), out;
+	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf bytes;
+
+	rf_buf_init(&bytes, 4096);
+	in.alarms.reactions[1] = RF_REACTION_COUNT;
+	rf_sight_pack(&in, &bytes);
+	RF_CHECK(rf_sight_unpack(bytes.data, bytes.len, &out, &err) == -EBADMSG, "%s", err.msg);
 }
