@@ -64,7 +64,7 @@ static int ask(bool is_json)
 {
 	struct rf_wire_welcome welcome;
 	struct rf_err err = RF_ERR_INIT;
-	struct rf_peer self;
+	struct rf_peer self = { 0 };
 	RF_AUTO_FD int fd = -1;
 
 	if (rf_client_connect(&fd, &err) < 0) {

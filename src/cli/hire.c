@@ -37,7 +37,7 @@ static void fill(struct rf_hire *hire, const struct rf_request *request,
 static bool is_like_us(int fd)
 {
 	struct rf_err err = RF_ERR_INIT;
-	struct rf_peer self;
+	struct rf_peer self = { 0 };
 
 	return rf_peer_note_self(&self, &err) == 0 && rf_peer_compare(fd, &self, &err) == 0;
 }

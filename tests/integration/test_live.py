@@ -248,6 +248,7 @@ def test_nobody_shows_a_process_that_is_no_box_of_his(post):
             def show(sock, box, pid, number):
                 limits = struct.pack("=10Q", *[1] * 10)
                 body = struct.pack("=I", len(box)) + box.encode() + b"\\0" + struct.pack("=I", 0) + limits
+                body += struct.pack("=QIQII", 9, 0, 9, 0, 0)
                 fds = array.array("i", [os.pidfd_open(pid)])
                 sock.sendmsg([message(LIVE, body, number)], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
                 return receive(sock)
