@@ -13,7 +13,7 @@ LIBRARY := $(if $(filter musl-gcc,$(CC_OF_BUILD)),build-lib)
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-check build run check attack promises check-vm bombs calls bench faults fuzz lint format docs install clean
+.PHONY: help deps deps-check build run check attack promises check-vm bombs calls bench faults reliability fuzz lint format docs install clean
 
 # Each target's text stands beside it, after two number signs.
 help:
@@ -76,6 +76,9 @@ bench: build ## measure, and compare with what others need
 
 faults: build ## let every system call of a box's start fail, and kill at each (an hour)
 	@tests/faults/run
+
+reliability: build ## kill our own processes at random instants, and write docs/reliability.md (minutes)
+	@tests/reliability/run --write
 
 fuzz: ## search for inputs that break a parser (FUZZ_SECONDS=30 each)
 	@scripts/fuzz $(FUZZ_SECONDS)

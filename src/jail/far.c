@@ -9,11 +9,20 @@
 #include "wire/client.h"
 #include "wire/wire.h"
 
+#define MS     1000000ull
 #define OF_RUN 1 /* the id of the only run on our connection */
+
+/* The warden has answered: what it starts may take as long as it likes. */
+static void be_patient(struct rf_far *far)
+{
+	rf_event_cancel(far->patience);
+	far->patience = NULL;
+}
 
 static void be_over(struct rf_far *far)
 {
 	far->has_exited = true;
+	be_patient(far);
 	rf_event_cancel(far->event);
 	far->event = NULL;
 	far->on_exit(far->data);
@@ -23,6 +32,19 @@ static void fail(struct rf_far *far, const struct rf_err *err)
 {
 	rf_result_fail(far->result, RF_STATUS_ERROR, 125, err);
 	be_over(far);
+}
+
+/* A warden that hangs: it takes the run back when it finds us gone. */
+static void on_late(void *data, int what)
+{
+	struct rf_far *far = data;
+	struct rf_err err = RF_ERR_INIT;
+
+	(void)what;
+	rf_fail_say(&err, -ETIMEDOUT, "the warden does not answer: nothing was started in %d s",
+		    RF_FAR_START_MS / 1000);
+	rf_fail_hint(&err, "run it with --no-warden, or end that warden and start another");
+	fail(far, &err);
 }
 
 /* The result is the warden's; of ours only the output stays. */
@@ -94,6 +116,8 @@ static void on_message(void *data, int what)
 		fail(far, &err);
 	} else if (got < 0) {
 		fail(far, &err);
+	} else if (message.type == RF_WIRE_STARTED) {
+		be_patient(far);
 	} else if (message.type == RF_WIRE_REFUSED) {
 		rf_wire_refused(&message, &err);
 		fail(far, &err);
@@ -120,8 +144,9 @@ int rf_far_start(struct rf_far *far, struct rf_box *box, struct rf_loop *loop,
 	code = rf_client_run(far->fd, OF_RUN, errand, inner, err);
 	for (int i = 0; i < 3; i++)
 		rf_fd_done(&box->stdio[i][i > 0]);
-	if (code < 0)
-		return code;
+	if (code < 0 || rf_loop_timer(loop, rf_loop_now() + RF_FAR_START_MS * MS, on_late, far,
+				      &far->patience, err) < 0)
+		return err->code;
 	return rf_loop_watch(loop, far->fd, RF_LOOP_READ, on_message, far, &far->event, err);
 }
 

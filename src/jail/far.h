@@ -14,12 +14,14 @@
 #include "result/result.h"
 #include "wire/errand.h"
 
+#define RF_FAR_START_MS 20000 /* that a warden has to start a run, or to refuse it */
+
 struct rf_far {
 	int fd;                      /* the connection; borrowed */
 	struct rf_result *result;    /* borrowed */
 	void (*on_exit)(void *data); /* it is over, and the result says how */
 	void *data;
-	struct rf_event *event;
+	struct rf_event *event, *patience; /* until the warden says that it has started */
 	bool has_exited;
 	/* What the warden is to be told, and could not be yet: its socket is full. */
 	uint64_t signals; /* a bit each, as the kernel holds them */

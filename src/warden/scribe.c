@@ -10,8 +10,9 @@
 #include "base/fd.h"
 #include "wire/client.h"
 
-#define MS         1000000ull
-#define AGAIN_MS   250   /* until a watcher is looked for again; and twice as long each time after that, */
+#define MS 1000000ull
+#define AGAIN_MS                                                                                   \
+	250 /* until a watcher is looked for again; and twice as long each time after that, */
 #define RARELY_MS  32000 /* up to this */
 #define NOTES_MOST 4096
 #define TRIES_MOST 8 /* watchers that went away with it */
@@ -333,7 +334,9 @@ int rf_scribe_new(struct rf_loop *loop, struct rf_scribe **ret_scribe, struct rf
 
 	if (!scribe)
 		return rf_fail(err, -ENOMEM, "a line to the watcher");
-	*scribe = (struct rf_scribe){ .loop = loop, .fd = -1, .again_ms = AGAIN_MS, .last = &scribe->notes };
+	*scribe = (struct rf_scribe){
+		.loop = loop, .fd = -1, .again_ms = AGAIN_MS, .last = &scribe->notes
+	};
 	rf_buf_init(&scribe->in, RF_WIRE_ROOM);
 	*ret_scribe = scribe;
 	return rf_loop_timer(loop, UINT64_MAX, on_time, scribe, &scribe->timer, err);

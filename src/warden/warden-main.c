@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,7 +108,7 @@ static int read_ceiling(int fd, struct rf_policy **ret_policy, struct rf_err *er
 /* Its socket, where no other warden of this user's has one: who stands holds the folder's lock. */
 static int listen_in(int run, struct rf_err *err)
 {
-	if (flock(run, LOCK_EX | LOCK_NB) < 0) {
+	if (rf_door_lock(run) < 0) {
 		rf_fail_say(err, -EBUSY, "a warden of this user's is there already");
 		return rf_fail_hint(err, "every `ringfort run` uses it; end it with SIGTERM to "
 					 "start another");

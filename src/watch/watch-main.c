@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -182,7 +181,7 @@ static int take_lock(int run, struct rf_err *err)
 
 	if (fd < 0)
 		return rf_fail(err, -errno, "open " LOCK_NAME);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+	if (rf_door_lock(fd) < 0) {
 		rf_fail_say(err, -EBUSY, "a watcher of this user's is there already");
 		return rf_fail_hint(err,
 				    "every `ringfort run` tells it; end it with SIGTERM to start "

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,6 +16,19 @@
 #include "wire/wire.h"
 
 #define BACKLOG 128
+#define LOCK_NS 500000000ull
+
+int rf_door_lock(int fd)
+{
+	uint64_t until = rf_loop_now() + LOCK_NS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK || rf_loop_now() > until)
+			return -errno;
+		poll(NULL, 0, 10);
+	}
+	return 0;
+}
 
 int rf_door_listen(int run, const char *name, struct rf_err *err)
 {

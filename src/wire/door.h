@@ -49,6 +49,12 @@ struct rf_door_visitor {
 	bool is_proven; /* root's: it is in no sandbox */
 };
 
+/*
+ * Takes the lock on `fd` that only one of a kind has.  A host that was killed may have children that are about to die and
+ * hold it for a moment: so it waits a moment, too.  -EWOULDBLOCK: somebody else stands.
+ */
+int rf_door_lock(int fd);
+
 /* A socket `name` in the folder `run` that only its owner can connect to, in the place of an older one.  Gives a descriptor. */
 int rf_door_listen(int run, const char *name, struct rf_err *err);
 

@@ -6,6 +6,7 @@
     command(*args)  the words that `start` would start, for a test that has its own way to do it
     runtime         XDG_RUNTIME_DIR of every `start`; records of an ordinary user's boxes lie there
     boxes           the folder of the records of whoever runs
+    post            a place where a watcher can stand (tests/watchers.py), for each of `as_who`
 """
 import os
 import pathlib
@@ -18,6 +19,8 @@ import time
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))  # for helpers
+sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
+from watchers import Post  # noqa: E402
 
 USER_ID = 12345
 IS_ROOT = os.geteuid() == 0
@@ -85,3 +88,14 @@ def start(command, environment, workdir):
                     stream.close()
             except OSError:
                 pass  # what could not be flushed to a program that is gone
+
+
+@pytest.fixture
+def post(ringfort, as_who, public):
+    if as_who == "root" and not IS_ROOT:
+        pytest.skip("needs root")
+    top = pathlib.Path(tempfile.mkdtemp(prefix="post-", dir=public))
+    top.chmod(0o755)
+    with Post(ringfort, as_who, top / "post") as there:
+        yield there
+    shutil.rmtree(top, ignore_errors=True)

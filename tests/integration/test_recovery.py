@@ -2,31 +2,14 @@
 import contextlib
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 
 import pytest
 
 from helpers import eventually
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from watchers import IS_ROOT, Post  # noqa: E402
-
 pytestmark = pytest.mark.usefixtures("as_who")
-
-
-@pytest.fixture
-def post(ringfort, as_who, public):
-    if as_who == "root" and not IS_ROOT:
-        pytest.skip("needs root")
-    top = pathlib.Path(tempfile.mkdtemp(prefix="recovery-", dir=public))
-    top.chmod(0o755)
-    with Post(ringfort, as_who, top / "post") as there:
-        yield there
-    shutil.rmtree(top, ignore_errors=True)
 
 
 def begin(post, *words, expect=1):

@@ -97,6 +97,28 @@ def test_the_box_of_a_stopped_warden_ends_in_time_and_is_told_as_timed_out(ringf
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def test_a_warden_that_does_not_start_anything_is_given_up(ringfort, as_who, public):
+    """RF_FAR_START_MS of src/jail/far.h."""
+    if as_who == "root":
+        pytest.skip("half a minute for one user is enough")
+    folder = public / f"late-{as_who}"
+    try:
+        with Warden(ringfort, as_who, folder) as warden:
+            os.kill(warden.pid, signal.SIGSTOP)
+            began = time.monotonic()
+            try:
+                with warden.start("run", "--", "echo", "ran") as process:
+                    out, err = process.communicate(timeout=40)
+            finally:
+                os.kill(warden.pid, signal.SIGCONT)
+            assert (process.returncode, out) == (125, b"") and b"the warden does not answer" in err, err
+            assert 15 < time.monotonic() - began < 30
+            with warden.start("run", "--", "echo", "ran") as process:
+                assert process.communicate(timeout=20)[0] == b"ran\n"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def test_a_warden_whose_socket_is_full_learns_of_every_end_all_the_same(ringfort, as_who, public):
     """What fills it is signals that are passed on; then the box says more than it may."""
     folder = public / f"full-{as_who}"

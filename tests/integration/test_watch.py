@@ -4,11 +4,9 @@ import json
 import os
 import pathlib
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -17,23 +15,12 @@ import pytest
 from helpers import CONFINED, IN_A_DOMAIN, LINGERING, eventually
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from watchers import IS_ROOT, Post  # noqa: E402
+from watchers import IS_ROOT  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("as_who")
 
 # How often a watcher is killed under load; RF_WATCH_KILLS=500 for the whole of it.
 KILLS = int(os.environ.get("RF_WATCH_KILLS", "15"))
-
-
-@pytest.fixture
-def post(ringfort, as_who, public):
-    if as_who == "root" and not IS_ROOT:
-        pytest.skip("needs root")
-    top = pathlib.Path(tempfile.mkdtemp(prefix="watch-", dir=public))
-    top.chmod(0o755)
-    with Post(ringfort, as_who, top / "post") as there:
-        yield there
-    shutil.rmtree(top, ignore_errors=True)
 
 
 # --- what is recorded ---
