@@ -291,7 +291,7 @@ static void raise_walls(void *data)
 
 	/* Dead with the launcher, from the first moment on. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (rf_rank_lower(err) == 0 && rf_wall_raise_inside(&box, err) == 0 &&
+	if (rf_rank_lower(&box, err) == 0 && rf_wall_raise_inside(&box, err) == 0 &&
 	    (!box.plan->has_terminal || rf_pty_open(&box, err) == 0) &&
 	    take_descriptors(&box, err) == 0 && rf_rlimit_files(&box, err) == 0 &&
 	    be_as_caller(&box, err) == 0) {

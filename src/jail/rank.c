@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/parts.h"
 
 #define FIRST_TO_GO "1000" /* the most that proc(5) has */
 
@@ -48,12 +49,14 @@ static int leave_real_time_disk(struct rf_err *err)
 	return 0;
 }
 
-int rf_rank_lower(struct rf_err *err)
+int rf_rank_lower(const struct rf_box *box, struct rf_err *err)
 {
+	int proc = rf_parts_has_mold(box) ? box->parts->proc : AT_FDCWD; /* a mold shows none */
 	int code;
 
 	if (leave_real_time(err) < 0 || leave_real_time_disk(err) < 0)
 		return err->code;
-	code = rf_fd_write_text(AT_FDCWD, "/proc/self/oom_score_adj", FIRST_TO_GO);
+	code = rf_fd_write_text(proc, proc < 0 ? "/proc/self/oom_score_adj" : "self/oom_score_adj",
+				FIRST_TO_GO);
 	return code < 0 ? rf_fail(err, code, "be the first to go when memory runs out") : 0;
 }
