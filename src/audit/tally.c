@@ -319,8 +319,14 @@ static void take_alarm(struct rf_tally *tally, struct rf_tally_agent *agent,
 static void take_reaction(struct rf_tally *tally, struct rf_tally_agent *agent,
 			  const struct rf_audit_event *event)
 {
-	note(tally, &agent->reactions, event,
-	     rf_audit_event_has(event, RF_AUDIT_BUDGET) ? RF_AUDIT_BUDGET : RF_AUDIT_WHAT);
+	/* What each is best known by. */
+	static const enum rf_audit_field names[RF_AUDIT_KIND_END] = {
+		[RF_AUDIT_BUDGET_SPENT] = RF_AUDIT_BUDGET, [RF_AUDIT_KILL] = RF_AUDIT_RULE,
+		[RF_AUDIT_FREEZE] = RF_AUDIT_TO,           [RF_AUDIT_HOOK] = RF_AUDIT_PROGRAM,
+		[RF_AUDIT_RECOVERY] = RF_AUDIT_WHAT,
+	};
+
+	note(tally, &agent->reactions, event, names[event->kind]);
 }
 
 static void take_request(struct rf_tally *tally, struct rf_tally_agent *agent,

@@ -241,6 +241,39 @@ RF_TEST(what_others_can_make_many_of_is_bounded_and_counted)
 	rf_tally_done(&tally);
 }
 
+RF_TEST(what_was_done_about_it_has_a_name)
+{
+	/* clang-format off */
+	static const struct { enum rf_audit_kind kind; enum rf_audit_field field; } cases[] = {
+		{ RF_AUDIT_KILL,         RF_AUDIT_RULE },
+		{ RF_AUDIT_FREEZE,       RF_AUDIT_TO },
+		{ RF_AUDIT_HOOK,         RF_AUDIT_PROGRAM },
+		{ RF_AUDIT_RECOVERY,     RF_AUDIT_WHAT },
+		{ RF_AUDIT_BUDGET_SPENT, RF_AUDIT_BUDGET },
+	};
+	/* clang-format on */
+	const struct rf_pick period = { 0 };
+	struct rf_tally tally;
+
+	begin(&tally, &period);
+	start(&tally, SECOND, "box", "ada", NULL);
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_audit_event event = event_of(cases[i].kind, (i + 2) * SECOND, "box",
+						       NULL); /* its run says whose */
+
+		rf_audit_event_text(&event, cases[i].field, "name");
+		rf_tally_add(&tally, &event);
+	}
+	finish(&tally);
+	RF_REQUIRE(tally.agents[0].reactions.count == RF_LEN(cases), "%zu",
+		   tally.agents[0].reactions.count);
+	for (size_t i = 0; i < RF_LEN(cases); i++)
+		RF_CHECK(tally.agents[0].reactions.notes[i].kind == cases[i].kind &&
+				 strcmp(tally.agents[0].reactions.notes[i].name, "name") == 0,
+			 "%s", rf_audit_event_kind_name(cases[i].kind));
+	rf_tally_done(&tally);
+}
+
 RF_TEST(no_name_becomes_markup_or_steers_a_terminal)
 {
 	static const char evil[] = "<script>alert(1)</script>\"'&\033[31m\xe2\x80\xae";
