@@ -53,6 +53,8 @@ static int check_socket(int run, const char *name, const char *who, struct rf_er
 static int prove(int fd, int connection, const char *who, struct rf_err *err)
 {
 	RF_AUTO_FD int proof = -1;
+	struct rf_err why = RF_ERR_INIT;
+	int code;
 
 	if (geteuid() != 0)
 		return 0;
@@ -60,7 +62,11 @@ static int prove(int fd, int connection, const char *who, struct rf_err *err)
 	if (proof < 0)
 		return rf_fail_say(err, -EXDEV,
 				   "this process can't look at the %s, as in a sandbox", who);
-	return rf_wire_send(fd, RF_WIRE_PROVE, 0, NULL, 0, &proof, 1, err);
+	code = rf_wire_send(fd, RF_WIRE_PROVE, 0, NULL, 0, &proof, 1, &why);
+	if (code == 0 || code == -EPIPE || code == -ECONNRESET)
+		return 0; /* who has refused us by now said why, which is heard with the first answer */
+	*err = why;
+	return code;
 }
 
 static int check_peer(int fd, const char *who, pid_t *ret_pid, struct rf_err *err)
