@@ -18,7 +18,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "integration")]
 from helpers import eventually  # noqa: E402
-from watchers import IS_ROOT, Post  # noqa: E402
+from watchers import IS_ROOT, USER_ID, Post  # noqa: E402
 
 BATCH = 7  # events of one message: the most that can be unacknowledged when a watcher is killed
 
@@ -301,6 +301,34 @@ class Campaign:
             self.expect_chain("one of six")
         return {"started": 6 * times, "stood": times}
 
+    def owned(self, name, text, mode=0o644):
+        """A file of whoever runs."""
+        path = self.post.top / name
+        path.write_text(text)
+        path.chmod(mode)
+        if IS_ROOT and self.who == "user":
+            os.chown(path, USER_ID, USER_ID)
+        return path
+
+    def hung_hook(self, times):
+        hook = self.owned("hook", f"#!/bin/sh\n/bin/sleep {self.mark} & /bin/sleep {self.mark}\n", 0o755)
+        policy = self.owned("policy.yaml", "alarms: {forks: 150, on_forks: kill}\n")
+        self.post.stand("--hook", hook)
+        slowest = 0
+        for turn in range(1, times + 1):
+            self.post.run("run", "--policy", policy, "--", "sh", "-c", "while :; do (:) ; (:) ; (:) ; done")
+            for _ in range(5):
+                began = time.monotonic()
+                self.expect(self.post.run("run", "--audit", "required", "--", "true").returncode == 0, "no run beside a hook")
+                slowest = max(slowest, time.monotonic() - began)
+            self.expect(eventually(lambda n=turn: [one["verdict"] for one in self.post.events("--kind", "hook")] ==
+                                   ["timeout"] * n, 15), "a hook that hangs is not ended")
+        self.expect(slowest < 3, f"a run beside a hook that hangs took {slowest:.1f} s")
+        self.expect(eventually(lambda: not self.left([]), 5), f"left of a hook: {self.left([])}")
+        self.expect_chain("after hooks")
+        self.post.end()
+        return {"hooks": times}
+
     def clock_jumps(self, _times):
         jump = pathlib.Path(self.folder.name) / "jump"
         shim = jump.with_suffix(".so")
@@ -333,6 +361,7 @@ PARTS = {
     "read_only": (Campaign.read_only, 2, "a disk that can't be written"),
     "damaged": (Campaign.damaged, 40, "a bit of the log changed"),
     "many_at_once": (Campaign.many_at_once, 20, "six watchers started at once"),
+    "hung_hook": (Campaign.hung_hook, 6, "a hook that hangs"),
     "clock_jumps": (Campaign.clock_jumps, 2, "the clock set an hour ahead, back, a day ahead, back"),
 }
 
