@@ -45,6 +45,7 @@ int rf_cmd_checkpoint(int argc, char **argv);
 int rf_cmd_undo(int argc, char **argv);
 int rf_cmd_log(int argc, char **argv);
 int rf_cmd_diff(int argc, char **argv);
+int rf_cmd_apply(int argc, char **argv);
 int rf_cmd_fork(int argc, char **argv);
 int rf_cmd_rm(int argc, char **argv);
 int rf_cmd_gc(int argc, char **argv);

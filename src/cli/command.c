@@ -73,7 +73,8 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 	[RF_CMD_UNDO] = {
 		"undo", rf_cmd_undo, "take runs in a workspace back", "[OPTIONS] [N | NAME | @ID]",
 		"Goes back N runs (default: one), to a checkpoint, or to any point of `ringfort log`,\n"
-		"also forward.  Nothing is lost by it before `ringfort gc`.",
+		"also forward.  Nothing is lost by it before `ringfort gc`.  Right after an apply and\n"
+		"without an argument, it takes that back from the directory.",
 		rf_example_undo, "0 done, 1 there is no such workspace or point, 125 Ringfort failed",
 	},
 	[RF_CMD_LOG] = {
@@ -88,6 +89,13 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"named.  What acts later on whoever uses the directory (git hooks, settings of editors\n"
 		"and agents, pipelines) is listed apart.",
 		rf_example_changes, "0 printed, 1 there is no such workspace or point, 125 Ringfort failed",
+	},
+	[RF_CMD_APPLY] = {
+		"apply", rf_cmd_apply, "write what a workspace changed to its directory", "[OPTIONS]",
+		"Each file is replaced at once, and what was there is kept: `ringfort undo` takes it\n"
+		"back.  Refused where the directory was changed meanwhile, and for what acts later on\n"
+		"whoever uses it, unless that is named.  One that was interrupted goes on where it was.",
+		rf_example_apply, "0 applied, 1 there is no such workspace, 125 refused, or Ringfort failed",
 	},
 	[RF_CMD_FORK] = {
 		"fork", rf_cmd_fork, "another workspace that begins where one is", "[OPTIONS] NAME",

@@ -23,6 +23,7 @@ enum rf_cmd_id {
 	RF_CMD_UNDO,
 	RF_CMD_LOG,
 	RF_CMD_DIFF,
+	RF_CMD_APPLY,
 	RF_CMD_FORK,
 	RF_CMD_RM,
 	RF_CMD_GC,

@@ -68,6 +68,13 @@ const struct rf_cmd_example rf_example_changes[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_apply[] = {
+	{ "ringfort apply", "all that is no danger to whoever uses the directory" },
+	{ "ringfort apply --only src --only Makefile", NULL },
+	{ "ringfort apply --only .github/workflows/ci.yml", "what acts later has to be named" },
+	{ NULL, NULL },
+};
+
 const struct rf_cmd_example rf_example_fork[] = {
 	{ "ringfort fork another-way", "tried out beside this one" },
 	{ "ringfort fork -w fix-bug another-way", NULL },

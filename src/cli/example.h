@@ -16,6 +16,7 @@ extern const struct rf_cmd_example rf_example_checkpoint[];
 extern const struct rf_cmd_example rf_example_undo[];
 extern const struct rf_cmd_example rf_example_log[];
 extern const struct rf_cmd_example rf_example_changes[];
+extern const struct rf_cmd_example rf_example_apply[];
 extern const struct rf_cmd_example rf_example_fork[];
 extern const struct rf_cmd_example rf_example_rm[];
 extern const struct rf_cmd_example rf_example_gc[];

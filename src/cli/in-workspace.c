@@ -8,28 +8,11 @@
 
 #include "base/fd.h"
 #include "cli/cmd.h"
-#include "cli/dots.h"
+#include "cli/worksite.h"
 #include "policy/files.h"
 #include "workspace/session.h"
 
 #define LISTED 1000 /* changes in a result; `ringfort diff` has them all */
-
-/* The directory that is meant, as a plan needs it. */
-static int find_directory(const struct rf_request *request, char *path, struct rf_err *err)
-{
-	char *found = NULL, *whole = NULL;
-	int code;
-
-	if (rf_dots_resolve(request->workspace, &found, err) < 0)
-		return rf_fail_in(err, "--workspace");
-	if (asprintf(&whole, "%s/%s", found[0] == '/' || !request->cwd ? "" : request->cwd, found) <
-	    0)
-		whole = NULL;
-	code = whole ? rf_files_normal(whole, path, err) : rf_fail(err, -ENOMEM, "--workspace");
-	free(whole);
-	free(found);
-	return code < 0 ? rf_fail_in(err, "--workspace") : 0;
-}
 
 int rf_in_workspace_open(struct rf_request *request, struct rf_err *err)
 {
@@ -42,8 +25,8 @@ int rf_in_workspace_open(struct rf_request *request, struct rf_err *err)
 	if (!request->session)
 		return rf_fail(err, -ENOMEM, "--workspace");
 	is_name = request->is_kept || rf_workspace_exists(request->workspace);
-	if (!is_name && find_directory(request, path, err) < 0)
-		return err->code;
+	if (!is_name && rf_worksite_directory(request->workspace, path, err) < 0)
+		return rf_fail_in(err, "--workspace");
 	return rf_session_open(is_name ? request->workspace : NULL, path, request->session, err);
 }
 

@@ -29,9 +29,8 @@
 /* Whoever makes a plan. */
 #define POLICY (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
 #define CODE   (ONLY(RUN) | ONLY(EXEC) | ONLY(POLICY_EXPLAIN)) /* whoever runs code, or tells how */
-#define IN_ONE                                                                                     \
-	(ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(LOG) | ONLY(DIFF) |                                  \
-	 ONLY(FORK))                                   /* whoever works on a workspace */
+/* Whoever works on a workspace. */
+#define IN_ONE (ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FORK))
 #define EVENTS (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
 #define PERIOD (EVENTS | ONLY(AUDIT_REPORT))           /* whoever reads those of a time */
 #define ALL    (RF_CMD_BIT(RF_CMD_COUNT) - 1)
@@ -47,7 +46,10 @@ const struct rf_option rf_option_table[] = {
 	OWN("workspace",  0,   "DIR",        RF_OPTION_WORKSPACE, ONLY(CREATE), "the directory that it lies over"),
 	OWN("name",       'n', "NAME",       RF_OPTION_NAME, ONLY(CREATE), "what it is called"),
 	OWN("workspace",  'w', "NAME",       RF_OPTION_WORKSPACE, IN_ONE, "which one (default: that over the current directory)"),
-	OWN("sync",       0,   NULL,         RF_OPTION_SYNC, ONLY(CHECKPOINT) | ONLY(UNDO), "return when it would survive a power cut"),
+	OWN("sync",       0,   NULL,         RF_OPTION_SYNC, ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(APPLY), "return when it would survive a power cut"),
+	OWN("only",       0,   "PATH",       RF_OPTION_ONLY, ONLY(APPLY), "changes at or beneath it; may be repeated.  What acts later must be named itself"),
+	OWN("ours",       0,   NULL,         RF_OPTION_OURS, ONLY(APPLY), "where the directory was changed meanwhile, leave it so"),
+	OWN("theirs",     0,   NULL,         RF_OPTION_THEIRS, ONLY(APPLY) | ONLY(UNDO), "overwrite what was changed in the directory meanwhile"),
 	GROUP("what it sees"),
 	KEY("read",       'r', "SRC[:DEST]", "files.read",       "show a file or directory, read-only"),
 	KEY("write",      'w', "SRC[:DEST]", "files.write",      "show a file or directory, writable"),
@@ -120,7 +122,7 @@ const struct rf_option rf_option_table[] = {
 
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
+	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
 	OWN("csv",        0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "comma-separated values, a column for each field"),
 	OWN("format",     0,   "jsonl|ocsf", RF_OPTION_SERVICE, ONLY(AUDIT_EXPORT), "how each event is written (default: jsonl)"),
 	OWN("format",     0,   "text|html|json|policy", RF_OPTION_SERVICE, ONLY(AUDIT_REPORT), "how it is written; policy: the tighter one alone"),

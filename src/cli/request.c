@@ -199,6 +199,9 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_NAMES:
 	case RF_OPTION_NAME: /* of workspaces alone */
 	case RF_OPTION_SYNC:
+	case RF_OPTION_ONLY:
+	case RF_OPTION_OURS:
+	case RF_OPTION_THEIRS:
 	case RF_OPTION_SERVICE: /* of `help` alone */
 		return 0;
 	case RF_OPTION_HELP:

@@ -60,6 +60,9 @@ void rf_ledger_format(const struct rf_ledger *ledger, struct rf_buf *out)
 	rf_json_int(&json, "time", ledger->time);
 	rf_json_int(&json, "head", ledger->head);
 	rf_json_int(&json, "next", ledger->next);
+	rf_json_string(&json, "inverse", ledger->inverse);
+	rf_json_int(&json, "applied", ledger->applied);
+	rf_json_int(&json, "applying", ledger->is_applying);
 	rf_json_open_array(&json, "points");
 	for (size_t i = 0; i < ledger->count; i++)
 		format_point(&json, &ledger->points[i]);
@@ -195,8 +198,13 @@ static int read_all(const struct rf_jsonread_value *root, struct rf_ledger *ledg
 	ledger->time = (int64_t)read_number(&r, "time", INT64_MAX);
 	ledger->head = (uint32_t)read_number(&r, "head", UINT32_MAX);
 	ledger->next = (uint32_t)read_number(&r, "next", UINT32_MAX);
+	read_text(&r, "inverse", ledger->inverse, sizeof(ledger->inverse));
+	ledger->applied = (uint32_t)read_number(&r, "applied", UINT32_MAX);
+	ledger->is_applying = read_number(&r, "applying", 1);
 	if (err->code)
 		return err->code;
+	if (ledger->inverse[0] && !rf_pool_is_id(ledger->inverse))
+		return rf_fail_say(err, -EINVAL, "its inverse is no layer");
 	if (!rf_ledger_is_name(ledger->name) || ledger->base[0] != '/')
 		return rf_fail_say(err, -EINVAL, "its name or its base is none");
 	if (read_points(&r, ledger) < 0)

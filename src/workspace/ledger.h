@@ -34,11 +34,14 @@ struct rf_point {
 
 struct rf_ledger {
 	char name[RF_LEDGER_NAME];
-	char *base;              /* absolute */
-	uint64_t dev, ino;       /* of the base, when the workspace was made */
-	int64_t time;            /* when that was */
-	uint32_t head, next;     /* the point to begin at, and the id of the point to come */
-	struct rf_point *points; /* parents before children */
+	char *base;                /* absolute */
+	uint64_t dev, ino;         /* of the base, when the workspace was made */
+	int64_t time;              /* when that was */
+	uint32_t head, next;       /* the point to begin at, and the id of the point to come */
+	char inverse[RF_LAYER_ID]; /* a layer that takes the last apply back, or "" */
+	uint32_t applied;          /* the point that was applied then */
+	bool is_applying;          /* and that has not come to its end */
+	struct rf_point *points;   /* parents before children */
 	size_t count;
 };
 

@@ -87,7 +87,13 @@ int rf_session_begin(struct rf_session *session, struct rf_err *err)
 	if (fstat(session->tree, &st) < 0)
 		return rf_fail(err, -errno, "look at %s", session->base);
 	session->held = rf_pool_make(session->pool, session->upper, &st, err);
-	return session->held < 0 ? err->code : 0;
+	if (session->held < 0)
+		return err->code;
+	/* Files are stamped with a coarser clock than the precise one, and so is the layer. */
+	if (fstat(session->held, &st) < 0)
+		return rf_fail(err, -errno, "look at a layer");
+	session->began_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+	return 0;
 }
 
 /* What the run began with, beneath its own layer. */
@@ -123,12 +129,42 @@ int rf_session_changes(const struct rf_session *session, struct rf_delta *ret_de
 	return code;
 }
 
+/* What the directory has under the changed names, where no earlier run changed them. */
+static int note_seen(const struct rf_session *session, const struct rf_delta *delta,
+		     struct rf_err *err)
+{
+	struct rf_seen_list list;
+	int code = rf_workspace_load_seen(&session->kept, &list, err);
+
+	for (size_t i = 0; i < delta->count && code == 0; i++) {
+		const char *path = delta->changes[i].path;
+		struct rf_seen now;
+
+		if (rf_seen_find(&list, path))
+			continue;
+		code = rf_seen_look(session->tree, path, &now);
+		now.path = delta->changes[i].path;
+		now.is_unsure = now.ctime_ns >= session->began_ns;
+		if (code == 0)
+			code = rf_seen_set(&list, &now);
+		if (code < 0)
+			rf_fail(err, code, "look at %.100s", path);
+	}
+	if (code == 0)
+		code = rf_workspace_save_seen(&session->kept, &list, err);
+	rf_seen_done(&list);
+	return code;
+}
+
 int rf_session_keep(struct rf_session *session, const struct rf_delta *delta, const char *command,
 		    const char *agent, const char *status, struct rf_err *err)
 {
 	struct rf_ledger *ledger = &session->kept.ledger;
-	struct rf_point *point = rf_ledger_add(ledger, session->upper, command);
+	struct rf_point *point;
 
+	if (note_seen(session, delta, err) < 0)
+		return err->code;
+	point = rf_ledger_add(ledger, session->upper, command);
 	if (!point) {
 		rf_fail_say(err, -E2BIG, "workspace `%s` has too many points", ledger->name);
 		return rf_fail_hint(err, "`ringfort gc` drops those that nobody needs");

@@ -19,6 +19,7 @@ struct rf_session {
 	const char **lowers;     /* NULL-ended, of earlier ones; borrowed from the ledger */
 	struct rf_layers layers; /* all of that */
 	struct rf_place place;   /* for the plan */
+	int64_t began_ns;        /* when the run did, on the clock of files */
 	int pool, tree, held;    /* descriptors: of all layers, of the directory, of this layer */
 };
 

@@ -38,7 +38,8 @@ void rf_sweep_mark(const struct rf_ledger *ledger, bool *keeps)
 	for (size_t i = ledger->count; i-- > 0;) {
 		const struct rf_point *point = &ledger->points[i];
 
-		if (point->id == ledger->head || point->name[0])
+		if (point->id == ledger->head || point->name[0] ||
+		    (ledger->inverse[0] && point->id == ledger->applied))
 			keeps[i] = true;
 		if (!keeps[i] || point->parent == 0)
 			continue;
@@ -102,6 +103,8 @@ static int look_at(void *data, const char *name)
 		*s->err = RF_ERR_INIT;
 		return 0;
 	}
+	if (code == 0)
+		use(s, ledger.inverse);
 	for (size_t i = 0; code == 0 && i < ledger.count; i++)
 		use(s, ledger.points[i].layer);
 	rf_ledger_done(&ledger);

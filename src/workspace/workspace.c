@@ -21,7 +21,9 @@
 
 #define FOLDER   "workspaces"
 #define LEDGER   "ledger.json"
-#define NEW      "ledger.new"
+#define NEW      "new"
+#define SEEN     "seen"
+#define SEEN_MAX ((off_t)1 << 30)
 #define WAIT_MS  5000 /* for whoever works on it */
 #define PATIENCE 20   /* milliseconds between two looks */
 
@@ -106,14 +108,19 @@ static int load(int folder, const char *name, struct rf_ledger *ret_ledger, stru
 	return code < 0 ? rf_fail_in(err, "workspace %s", name) : 0;
 }
 
-static int write_new(const struct rf_workspace *workspace, const struct rf_buf *text,
-		     bool is_durable)
+/* Replaces a file of the workspace's folder as a whole. */
+static int replace(const struct rf_workspace *workspace, const char *name,
+		   const struct rf_buf *text, bool is_durable)
 {
 	RF_AUTO_FD int file = openat(workspace->folder, NEW,
 				     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int code = file < 0 ? -errno : rf_fd_write(file, text->data, text->len);
+	int code = file < 0 ? -errno : rf_fd_write(file, text->data ? text->data : "", text->len);
 
 	if (code == 0 && is_durable && fsync(file) < 0)
+		code = -errno;
+	if (code == 0 && renameat(workspace->folder, NEW, workspace->folder, name) < 0)
+		code = -errno;
+	if (code == 0 && is_durable && fsync(workspace->folder) < 0)
 		code = -errno;
 	return code;
 }
@@ -128,13 +135,44 @@ int rf_workspace_save(const struct rf_workspace *workspace, bool is_durable, str
 	if (text.has_failed)
 		return rf_fail_say(err, -E2BIG, "the ledger of workspace %s is too long",
 				   workspace->ledger.name);
-	code = write_new(workspace, &text, is_durable);
-	if (code == 0 && renameat(workspace->folder, NEW, workspace->folder, LEDGER) < 0)
-		code = -errno;
-	if (code == 0 && is_durable && fsync(workspace->folder) < 0)
-		code = -errno;
+	code = replace(workspace, LEDGER, &text, is_durable);
 	return code < 0 ? rf_fail(err, code, "write the ledger of workspace %s",
 				  workspace->ledger.name)
+			: 0;
+}
+
+int rf_workspace_load_seen(const struct rf_workspace *workspace, struct rf_seen_list *ret_list,
+			   struct rf_err *err)
+{
+	RF_AUTO_FD int file = openat(workspace->folder, SEEN, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char *text;
+	struct stat st;
+	ssize_t len;
+	int code;
+
+	*ret_list = (struct rf_seen_list){ 0 };
+	if (file < 0 && errno == ENOENT)
+		return 0;
+	if (file < 0 || fstat(file, &st) < 0)
+		return rf_fail(err, -errno, "read what workspace %s saw", workspace->ledger.name);
+	text = st.st_size <= SEEN_MAX ? malloc((size_t)st.st_size + 1) : NULL;
+	len = text ? rf_fd_read(file, text, (size_t)st.st_size) : -ENOMEM;
+	code = len < 0 ? rf_fail(err, (int)len, "read it")
+		       : rf_seen_parse(text, (size_t)len, ret_list, err);
+	free(text);
+	return code < 0 ? rf_fail_in(err, "what workspace %s saw", workspace->ledger.name) : 0;
+}
+
+int rf_workspace_save_seen(const struct rf_workspace *workspace, const struct rf_seen_list *list,
+			   struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf text;
+	int code;
+
+	rf_buf_init(&text, SEEN_MAX);
+	rf_seen_format(list, &text);
+	code = text.has_failed ? -E2BIG : replace(workspace, SEEN, &text, false);
+	return code < 0 ? rf_fail(err, code, "note what workspace %s saw", workspace->ledger.name)
 			: 0;
 }
 
@@ -253,6 +291,8 @@ int rf_workspace_fork(const struct rf_workspace *workspace, const char *name, st
 	other.ledger = workspace->ledger;
 	memcpy(other.ledger.name, own, sizeof(own));
 	other.ledger.time = ledger.time;
+	other.ledger.inverse[0] = '\0'; /* what was applied is the other one's to take back */
+	other.ledger.is_applying = false;
 	code = rf_workspace_save(&other, false, err);
 	other.ledger = ledger;
 	if (code < 0) {

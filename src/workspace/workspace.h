@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "workspace/ledger.h"
+#include "workspace/seen.h"
 #include "workspace/stack.h"
 
 struct rf_workspace {
@@ -35,6 +36,12 @@ int rf_workspace_peek(const char *name, struct rf_ledger *ret_ledger, struct rf_
 
 /* Writes the ledger.  `is_durable`: it survives a power cut from here on. */
 int rf_workspace_save(const struct rf_workspace *workspace, bool is_durable, struct rf_err *err);
+
+/* What the workspace saw of its directory before it changed it.  The list is to be freed in any case. */
+int rf_workspace_load_seen(const struct rf_workspace *workspace, struct rf_seen_list *ret_list,
+			   struct rf_err *err);
+int rf_workspace_save_seen(const struct rf_workspace *workspace, const struct rf_seen_list *list,
+			   struct rf_err *err);
 
 /* Makes another one over the same directory, which begins where this one is, with all its points. */
 int rf_workspace_fork(const struct rf_workspace *workspace, const char *name, struct rf_err *err);

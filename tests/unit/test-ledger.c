@@ -43,7 +43,7 @@ RF_TEST(what_is_written_is_read_again)
 	struct rf_err err;
 
 	begin();
-	strcpy(add("make \"all\"\n\x01")->name, "good");
+	memcpy(add("make \"all\"\n\x01")->name, "good", 5);
 	rf_ledger_set_agent(&ledger.points[0], "bot");
 	add("second")->changes = 12;
 	ledger.head = 1;
@@ -136,7 +136,7 @@ RF_TEST(what_neither_head_nor_checkpoint_stands_on_is_not_kept)
 	begin();
 	add("1");
 	add("2");
-	strcpy(add("3, from 2")->name, "good");
+	memcpy(add("3, from 2")->name, "good", 5);
 	ledger.head = 2;
 	add("4, from 2");
 	add("5, from 4");

@@ -1,0 +1,172 @@
+/* ringfort checkpoint, undo, log: the points of a workspace. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/style.h"
+#include "cli/cmd.h"
+#include "cli/worksite.h"
+
+static uint32_t ancestor(const struct rf_ledger *ledger, uint32_t id, unsigned long steps)
+{
+	const struct rf_point *point;
+
+	for (; steps > 0 && (point = rf_ledger_point(ledger, id)); steps--)
+		id = point->parent;
+	return id;
+}
+
+static int checkpoint(const struct rf_worksite *site, struct rf_err *err)
+{
+	const char *name = site->count ? site->words[0] : NULL;
+	struct rf_workspace workspace;
+	struct rf_point *point;
+	char made[RF_LEDGER_NAME];
+	uint32_t taken;
+	int code = rf_worksite_open(site, &workspace, err);
+
+	if (code < 0)
+		return code;
+	point = rf_ledger_point(&workspace.ledger, workspace.ledger.head);
+	snprintf(made, sizeof(made), "checkpoint-%u", workspace.ledger.head);
+	if (!point)
+		code = rf_fail_say(err, -ENOENT,
+				   "nothing has run in workspace `%s` yet: @0 is its name",
+				   workspace.ledger.name);
+	else if (name && !rf_ledger_is_name(name))
+		code = rf_fail_say(err, -EINVAL, "`%.60s` can't be a name", name);
+	else if (name && rf_worksite_point(&workspace.ledger, name, &taken, err) == 0)
+		code = rf_fail_say(err, -EEXIST, "@%u is called `%s` already", taken, name);
+	if (code == 0) {
+		*err = RF_ERR_INIT;
+		snprintf(point->name, sizeof(point->name), "%s", name ? name : made);
+		code = rf_workspace_save(&workspace, site->is_durable, err);
+	}
+	if (code == 0)
+		rf_cmd_remark("checkpoint %s is @%u", point->name, point->id);
+	rf_workspace_close(&workspace);
+	return code;
+}
+
+static bool is_number(const char *word)
+{
+	return *word && strspn(word, "0123456789") == strlen(word);
+}
+
+/* What was applied comes first: the directory is what others see. */
+static int take_back(const struct rf_worksite *site, struct rf_workspace *workspace,
+		     struct rf_err *err)
+{
+	const struct rf_apply_options options = { .on_conflict = site->on_conflict,
+						  .is_durable = site->is_durable };
+	struct rf_apply apply;
+	int code = rf_apply_undo(workspace, &options, &apply, err);
+
+	if (code == 0)
+		rf_cmd_remark("what was applied is taken back: %zu changes in %s; the workspace "
+			      "still has them",
+			      apply.made, workspace->ledger.base);
+	rf_apply_done(&apply);
+	return code;
+}
+
+static int move_head(const struct rf_worksite *site, struct rf_workspace *workspace,
+		     struct rf_err *err)
+{
+	const char *word = site->count ? site->words[0] : "1";
+	uint32_t id = 0, before = workspace->ledger.head;
+
+	if (is_number(word))
+		id = ancestor(&workspace->ledger, before, strtoul(word, NULL, 10));
+	else if (rf_worksite_point(&workspace->ledger, word, &id, err) < 0)
+		return err->code;
+	if (id == before)
+		return rf_fail_say(err, -ENOENT,
+				   "there is nothing to undo: workspace `%s` is at @%u",
+				   workspace->ledger.name, before);
+	workspace->ledger.head = id;
+	if (rf_workspace_save(workspace, site->is_durable, err) < 0)
+		return err->code;
+	rf_cmd_remark("workspace %s is at @%u again; `ringfort undo @%u` goes back",
+		      workspace->ledger.name, id, before);
+	return 0;
+}
+
+static int undo(const struct rf_worksite *site, struct rf_err *err)
+{
+	struct rf_workspace workspace;
+	const struct rf_ledger *ledger = &workspace.ledger;
+	bool has_applied;
+	int code = rf_worksite_open(site, &workspace, err);
+
+	if (code < 0)
+		return code;
+	has_applied =
+		ledger->is_applying || (ledger->inverse[0] && ledger->applied == ledger->head);
+	code = has_applied && site->count == 0 ? take_back(site, &workspace, err)
+					       : move_head(site, &workspace, err);
+	rf_workspace_close(&workspace);
+	return code;
+}
+
+static void put_point(const struct rf_ledger *ledger, const struct rf_point *point,
+		      struct rf_buf *out)
+{
+	const struct rf_style style = rf_style_of(STDOUT_FILENO);
+	char when[32];
+	struct tm tm;
+
+	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", localtime_r(&point->time, &tm));
+	rf_buf_printf(out, "%c @%-4u from @%-4u  %s  %-8s %6llu changes  ",
+		      point->id == ledger->head ? '*' : ' ', point->id, point->parent, when,
+		      point->status, (unsigned long long)point->changes);
+	rf_style_put(style, RF_STYLE_NAME, point->name, 0, out);
+	rf_buf_puts(out, point->name[0] ? "  " : "");
+	rf_style_put(style, RF_STYLE_QUIET, point->agent, 0, out);
+	rf_buf_puts(out, point->agent[0] ? "  " : "");
+	rf_style_put(style, RF_STYLE_PLAIN, point->command, 0, out);
+	rf_buf_puts(out, "\n");
+}
+
+static void put_log(const struct rf_ledger *ledger, struct rf_buf *out)
+{
+	rf_buf_printf(out, "%c @0     the directory itself: ", ledger->head == 0 ? '*' : ' ');
+	rf_style_put(rf_style_of(STDOUT_FILENO), RF_STYLE_PLAIN, ledger->base, 0, out);
+	rf_buf_puts(out, "\n");
+	for (size_t i = 0; i < ledger->count; i++)
+		put_point(ledger, &ledger->points[i], out);
+}
+
+static int history(const struct rf_worksite *site, struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf out;
+	struct rf_workspace workspace;
+	int code = rf_worksite_open(site, &workspace, err);
+
+	if (code < 0)
+		return code;
+	rf_buf_init(&out, RF_MAX_JSON);
+	(site->is_json ? rf_ledger_format : put_log)(&workspace.ledger, &out);
+	rf_workspace_close(&workspace);
+	return rf_cmd_print(&out) ? -EIO : 0;
+}
+
+int rf_cmd_checkpoint(int argc, char **argv)
+{
+	return rf_worksite_run(RF_CMD_CHECKPOINT, 1, checkpoint, argc, argv);
+}
+
+int rf_cmd_undo(int argc, char **argv)
+{
+	return rf_worksite_run(RF_CMD_UNDO, 1, undo, argc, argv);
+}
+
+int rf_cmd_log(int argc, char **argv)
+{
+	return rf_worksite_run(RF_CMD_LOG, 0, history, argc, argv);
+}

@@ -1,0 +1,185 @@
+/* What the commands of workspaces have in common: see worksite.h. */
+#include "cli/worksite.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "cli/cmd.h"
+#include "cli/dots.h"
+#include "cli/option.h"
+#include "policy/files.h"
+
+#define EXIT_NONE 1 /* no such workspace, or point */
+
+/* ------------------------------------------------------------- which workspace, which point */
+
+/* A search for the workspace of a folder. */
+struct search {
+	const char *folder;
+	char found[RF_LEDGER_NAME], other[RF_LEDGER_NAME];
+};
+
+static int look_at_base(void *data, const char *name)
+{
+	struct search *search = data;
+	struct rf_ledger ledger;
+	struct rf_err ignored;
+
+	if (rf_workspace_peek(name, &ledger, &ignored) == 0 &&
+	    rf_path_is_beneath(search->folder, ledger.base))
+		snprintf(search->found[0] ? search->other : search->found, sizeof(search->found),
+			 "%s", name);
+	rf_ledger_done(&ledger);
+	return 0;
+}
+
+/* The one that lies over the current directory, or over one above it. */
+static int find_here(char name[RF_LEDGER_NAME], struct rf_err *err)
+{
+	char *cwd = getcwd(NULL, 0);
+	struct search search = { .folder = cwd ? cwd : "/" };
+	int code = rf_workspace_each(look_at_base, &search, err);
+
+	free(cwd);
+	if (code < 0)
+		return code;
+	if (search.other[0]) {
+		rf_fail_say(err, -EINVAL, "several workspaces lie over this directory: %s, %s",
+			    search.found, search.other);
+		return rf_fail_hint(err, "say which with -w NAME");
+	}
+	if (!search.found[0]) {
+		rf_fail_say(err, -ENOENT, "no workspace lies over this directory");
+		return rf_fail_hint(err, "`ringfort create --name NAME --workspace .` makes one; "
+					 "-w NAME names another");
+	}
+	memcpy(name, search.found, RF_LEDGER_NAME);
+	return 0;
+}
+
+int rf_worksite_open(const struct rf_worksite *site, struct rf_workspace *workspace,
+		     struct rf_err *err)
+{
+	char name[RF_LEDGER_NAME];
+
+	*workspace = (struct rf_workspace){ .folder = -1 };
+	if (site->workspace)
+		return rf_workspace_open(site->workspace, workspace, err);
+	return find_here(name, err) < 0 ? err->code : rf_workspace_open(name, workspace, err);
+}
+
+int rf_worksite_point(const struct rf_ledger *ledger, const char *word, uint32_t *ret_id,
+		      struct rf_err *err)
+{
+	char *end;
+	unsigned long id;
+
+	for (size_t i = ledger->count; i-- > 0;)
+		if (strcmp(ledger->points[i].name, word) == 0) {
+			*ret_id = ledger->points[i].id;
+			return 0;
+		}
+	id = strtoul(word + 1, &end, 10);
+	if (word[0] == '@' && word[1] && !*end &&
+	    (id == 0 || rf_ledger_point(ledger, (uint32_t)id))) {
+		*ret_id = (uint32_t)id;
+		return 0;
+	}
+	rf_fail_say(err, -ENOENT, "workspace `%s` has no point `%.60s`", ledger->name, word);
+	return rf_fail_hint(err, "`ringfort log -w %s` lists them: a checkpoint's name, or @ID",
+			    ledger->name);
+}
+
+int rf_worksite_directory(const char *directory, char *path, struct rf_err *err)
+{
+	char *found = NULL, *whole = NULL, *cwd = getcwd(NULL, 0);
+	int code = rf_dots_resolve(directory, &found, err);
+
+	if (code == 0 && asprintf(&whole, "%s/%s", found[0] == '/' || !cwd ? "" : cwd, found) < 0)
+		whole = NULL;
+	if (code == 0)
+		code = whole ? rf_files_normal(whole, path, err)
+			     : rf_fail(err, -ENOMEM, "find %s", directory);
+	free(found);
+	free(whole);
+	free(cwd);
+	return code;
+}
+
+/* ------------------------------------------------------------- the line */
+
+static int take_option(struct rf_worksite *site, const struct rf_option *option, const char *value)
+{
+	switch (option->id) {
+	case RF_OPTION_JSON:
+		site->is_json = true;
+		return 0;
+	case RF_OPTION_WORKSPACE:
+		site->workspace = value;
+		return 0;
+	case RF_OPTION_NAME:
+		site->name = value;
+		return 0;
+	case RF_OPTION_OURS:
+		site->on_conflict = RF_APPLY_OURS;
+		return 0;
+	case RF_OPTION_THEIRS:
+		site->on_conflict = RF_APPLY_THEIRS;
+		return 0;
+	case RF_OPTION_ONLY:
+		if (site->only_count < RF_WORKSITE_WORDS)
+			site->only[site->only_count++] = value;
+		return 0;
+	case RF_OPTION_SYNC:
+		site->is_durable = true;
+		return 0;
+	default:
+		site->wants_help = true;
+		return 0;
+	}
+}
+
+/* Options may stand before, between and behind the words. */
+static int read_line(enum rf_cmd_id id, int words, int argc, char **argv, struct rf_worksite *site,
+		     struct rf_err *err)
+{
+	const struct rf_option *option;
+	const char *value;
+	int at = 1, got;
+
+	while (at < argc) {
+		got = rf_option_next(id, argc, argv, &at, &option, &value, err);
+		if (got < 0 || (got > 0 && take_option(site, option, value) < 0))
+			return err->code;
+		if (got == 0 && at < argc && site->count == words) {
+			rf_fail_say(err, -EINVAL, "%s has no argument `%.60s`",
+				    rf_cmd_table[id].name, argv[at]);
+			return rf_fail_hint(err, "see `ringfort %s --help`", rf_cmd_table[id].name);
+		}
+		if (got == 0 && at < argc)
+			site->words[site->count++] = argv[at++];
+	}
+	return 0;
+}
+
+int rf_worksite_run(enum rf_cmd_id id, int words, rf_worksite_fn *fn, int argc, char **argv)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_worksite site = { 0 };
+
+	if (read_line(id, words, argc, argv, &site, &err) == 0) {
+		if (site.wants_help) {
+			rf_command_help(id, stdout);
+			return 0;
+		}
+		if (fn(&site, &err) == 0)
+			return 0;
+	}
+	if (err.code) /* else it is told */
+		rf_cmd_complain(NULL, &err);
+	return err.code == -ENOENT ? EXIT_NONE : RF_EXIT_FAILED;
+}

@@ -1,0 +1,46 @@
+/*
+ * What the commands of workspaces have in common: the line that they are given, and which workspace and which point of
+ * it are meant.
+ */
+#ifndef RF_CLI_WORKSITE_H
+#define RF_CLI_WORKSITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cli/command.h"
+#include "workspace/apply.h"
+#include "workspace/workspace.h"
+
+#define RF_WORKSITE_WORDS 64
+
+/* What the line says. */
+struct rf_worksite {
+	bool wants_help, is_json, is_durable;
+	enum rf_apply_conflict on_conflict;
+	const char *workspace;                /* -w, or NULL */
+	const char *name;                     /* --name, or NULL */
+	const char *words[RF_WORKSITE_WORDS]; /* what is no option */
+	int count;
+	const char *only[RF_WORKSITE_WORDS + 1]; /* --only, NULL-ended */
+	int only_count;
+};
+
+typedef int rf_worksite_fn(const struct rf_worksite *site, struct rf_err *err);
+
+/* Reads the line of command `id`, which may have so many words, carries it out, and gives the exit code. */
+int rf_worksite_run(enum rf_cmd_id id, int words, rf_worksite_fn *fn, int argc, char **argv);
+
+/* Opens the workspace that is meant: by name, or the one that lies over the current directory. */
+int rf_worksite_open(const struct rf_worksite *site, struct rf_workspace *workspace,
+		     struct rf_err *err);
+
+/* Finds a point by the name of a checkpoint or by `@ID`.  Point 0 is the directory itself. */
+int rf_worksite_point(const struct rf_ledger *ledger, const char *word, uint32_t *ret_id,
+		      struct rf_err *err);
+
+/* Where `directory` is, absolute and normal; `path` has room for RF_FILES_PATH bytes. */
+int rf_worksite_directory(const char *directory, char *path, struct rf_err *err);
+
+#endif

@@ -1,0 +1,590 @@
+/* Writes what a workspace changed back to its directory: see apply.h. */
+#include "workspace/apply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "workspace/clear.h"
+#include "workspace/copy.h"
+
+/* An apply under way. */
+struct work {
+	struct rf_workspace *workspace;
+	const struct rf_apply_options *options;
+	struct rf_apply *apply;
+	struct rf_stack before, after; /* the directory, and what it is to become */
+	struct rf_seen_list seen;
+	int base, pool;
+	struct rf_err *err;
+};
+
+/* ------------------------------------------------------------- deciding */
+
+static bool is_named(const char *const *only, const char *path)
+{
+	for (; only && *only; only++) {
+		size_t len = strlen(*only);
+
+		if (strcmp(*only, ".") == 0 ||
+		    (strncmp(path, *only, len) == 0 && (path[len] == '/' || !path[len])))
+			return true;
+	}
+	return false;
+}
+
+/* A folder on the way to what is meant has to be there for it. */
+static bool is_above_named(const char *const *only, const struct rf_change *change)
+{
+	size_t len = strlen(change->path);
+
+	if (!S_ISDIR(change->after.mode))
+		return false;
+	for (; *only; only++)
+		if (strncmp(*only, change->path, len) == 0 && (*only)[len] == '/')
+			return true;
+	return false;
+}
+
+static bool is_exactly_named(const char *const *only, const char *path)
+{
+	for (; only && *only; only++)
+		if (strcmp(*only, path) == 0)
+			return true;
+	return false;
+}
+
+/* Whether the directory has at `path` what the workspace saw there. */
+static int is_as_seen(struct work *w, const char *path)
+{
+	const struct rf_seen *then = rf_seen_find(&w->seen, path);
+	struct rf_seen now;
+	int code = rf_seen_look(w->base, path, &now);
+
+	if (code < 0)
+		return rf_fail(w->err, code, "look at %.100s", path);
+	return then && !then->is_unsure && rf_seen_is_same(then, &now);
+}
+
+static int decide_one(struct work *w, const struct rf_change *change, enum rf_apply_stay *ret_stay)
+{
+	const char *const *only = w->options->only;
+	int same;
+
+	*ret_stay = RF_APPLY_MADE;
+	if (only && !is_named(only, change->path) && !is_above_named(only, change)) {
+		*ret_stay = RF_APPLY_NOT_MEANT;
+		return 0;
+	}
+	if (change->after.mode && !S_ISREG(change->after.mode) && !S_ISDIR(change->after.mode) &&
+	    !S_ISLNK(change->after.mode)) {
+		*ret_stay = RF_APPLY_NO_FILE;
+		return 0;
+	}
+	if (change->protects && !is_exactly_named(only, change->path)) {
+		*ret_stay = RF_APPLY_PROTECTED;
+		return 0;
+	}
+	same = is_as_seen(w, change->path);
+	if (same < 0)
+		return same;
+	if (!same && w->options->on_conflict != RF_APPLY_THEIRS)
+		*ret_stay = RF_APPLY_CONFLICT;
+	return 0;
+}
+
+/* True if an apply kept what was at `path`: by itself, or by a folder above that was not there. */
+static int is_kept(int inverse, const char *path)
+{
+	char at[PATH_MAX];
+
+	if (strlen(path) >= sizeof(at))
+		return -ENAMETOOLONG;
+	memcpy(at, path, strlen(path) + 1);
+	for (;;) {
+		struct rf_seen old;
+		char *slash = strrchr(at, '/');
+		int code = rf_seen_look(inverse, at, &old);
+
+		if (code < 0)
+			return code;
+		if (old.mode)
+			return strcmp(at, path) == 0 || S_ISCHR(old.mode);
+		if (!slash)
+			return 0;
+		*slash = '\0';
+	}
+}
+
+/*
+ * A change of an apply that was broken off was decided then.  It may have been made or not; something else in the
+ * directory is somebody's work since.
+ */
+static int decide_again(struct work *w, int inverse, const struct rf_change *change,
+			enum rf_apply_stay *ret_stay)
+{
+	struct rf_seen now, old = { 0 }, new = { 0 };
+	bool is_there = change->after.mode &&
+			change->new == w->after.count - 1; /* in the directory itself */
+	int kept = is_there ? 0 : is_kept(inverse, change->path),
+	    code = rf_seen_look(w->base, change->path, &now);
+
+	*ret_stay = kept > 0 ? RF_APPLY_MADE : RF_APPLY_NOT_MEANT;
+	if (kept > 0 && code == 0)
+		code = rf_seen_look(inverse, change->path, &old);
+	if (kept > 0 && code == 0 && change->after.mode)
+		code = rf_seen_look(w->after.layers[change->new], change->path, &new);
+	if (kept < 0 || code < 0)
+		return rf_fail(w->err, kept < 0 ? kept : code, "look at %.100s", change->path);
+	if (S_ISCHR(old.mode))
+		old.mode = 0; /* a whiteout: nothing was there */
+	if (kept > 0 && !rf_seen_is_same(&old, &now) && !rf_seen_is_same(&new, &now) && now.mode &&
+	    w->options->on_conflict != RF_APPLY_THEIRS)
+		*ret_stay = RF_APPLY_CONFLICT;
+	return 0;
+}
+
+static int count(struct work *w)
+{
+	struct rf_apply *apply = w->apply;
+
+	for (size_t i = 0; i < apply->delta.count; i++) {
+		apply->made += apply->stays[i] == RF_APPLY_MADE;
+		apply->conflicts += apply->stays[i] == RF_APPLY_CONFLICT;
+		apply->protects += apply->stays[i] == RF_APPLY_PROTECTED;
+	}
+	if (apply->protects) {
+		rf_fail_say(w->err, -EPERM, "%zu of the changes act later on the host",
+			    apply->protects);
+		return rf_fail_hint(
+			w->err,
+			"look at them, then name each of them with --only, or everything else");
+	}
+	if (apply->conflicts && w->options->on_conflict == RF_APPLY_REFUSE) {
+		rf_fail_say(w->err, -EEXIST, "the directory has changed beneath %zu of the changes",
+			    apply->conflicts);
+		return rf_fail_hint(w->err, "--ours leaves what the directory has, --theirs puts "
+					    "what the workspace has");
+	}
+	return 0;
+}
+
+/* Finds the changes and decides each.  `inverse`: that of an apply that was broken off, or -1. */
+static int decide(struct work *w, int inverse)
+{
+	struct rf_apply *apply = w->apply;
+	int code = 0;
+
+	if (rf_delta_find(&w->before, &w->after, &apply->delta, w->err) < 0)
+		return w->err->code;
+	apply->stays = calloc(apply->delta.count + 1, sizeof(*apply->stays));
+	if (!apply->stays)
+		return rf_fail(w->err, -ENOMEM, "decide what to apply");
+	for (size_t i = 0; i < apply->delta.count && code == 0; i++)
+		code = inverse >= 0 ? decide_again(w, inverse, &apply->delta.changes[i],
+						   &apply->stays[i])
+				    : decide_one(w, &apply->delta.changes[i], &apply->stays[i]);
+	return code < 0 ? code : count(w);
+}
+
+/* ------------------------------------------------------------- the inverse */
+
+/* Makes the folders above `path` in the inverse, as the directory has them. */
+static int make_way(struct work *w, int inverse, const char *path)
+{
+	char folder[PATH_MAX];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const char *name;
+		RF_AUTO_FD int from = -1;
+		RF_AUTO_FD int to = -1;
+		int code;
+
+		if ((size_t)(slash - path) >= sizeof(folder))
+			return -ENAMETOOLONG;
+		memcpy(folder, path, (size_t)(slash - path));
+		folder[slash - path] = '\0';
+		from = rf_copy_open_parent(w->base, folder, &name);
+		to = rf_copy_open_parent(inverse, folder, &name);
+		if (from < 0 || to < 0)
+			return from == -ENOENT || from == -ENOTDIR ? 0 : from < 0 ? from : to;
+		code = rf_copy(from, name, to, name);
+		if (code == -ENOENT)
+			return 0; /* the folder itself is new, and a whiteout stands for it */
+		if (code < 0 && code != -EEXIST)
+			return code;
+	}
+	return 0;
+}
+
+static int keep_old(struct work *w, int inverse, const struct rf_change *change)
+{
+	const char *name;
+	RF_AUTO_FD int from = rf_copy_open_parent(w->base, change->path, &name);
+	RF_AUTO_FD int to = -1;
+	int code = make_way(w, inverse, change->path);
+
+	if (code < 0)
+		return code;
+	to = rf_copy_open_parent(inverse, change->path, &name);
+	if (to == -ENOENT || to == -ENOTDIR)
+		return 0; /* beneath a folder that is new itself */
+	if (to < 0)
+		return to;
+	code = from < 0 ? -ENOENT : rf_copy(from, name, to, name);
+	if (code == -ENOENT && mknodat(to, name, S_IFCHR | 0600, makedev(0, 0)) < 0)
+		return -errno;
+	return code == -ENOENT || code == -EEXIST ? 0 : code;
+}
+
+/* Keeps what the changes will overwrite, in a layer that is held by the result, or a negative errno. */
+static int make_inverse(struct work *w, char id[RF_LAYER_ID])
+{
+	RF_AUTO_FD int held = -1;
+	RF_AUTO_FD int inverse = -1;
+	struct rf_err ignored;
+	struct stat st;
+	int code = 0;
+
+	if (rf_pool_name(id) < 0 || fstat(w->base, &st) < 0)
+		return rf_fail(w->err, -EIO, "name a layer");
+	held = rf_pool_make(w->pool, id, &st, w->err);
+	inverse = held < 0 ? -1 : rf_pool_open_layer(w->pool, id);
+	if (held < 0 || inverse < 0)
+		return w->err->code ? w->err->code : rf_fail(w->err, inverse, "open a layer");
+	for (size_t i = 0; i < w->apply->delta.count && code == 0; i++) {
+		const struct rf_change *change = &w->apply->delta.changes[i];
+
+		if (w->apply->stays[i] == RF_APPLY_MADE)
+			code = keep_old(w, inverse, change);
+		if (code < 0)
+			rf_fail(w->err, code, "keep %.100s", change->path);
+	}
+	if (code == 0 && w->options->is_durable && syncfs(inverse) < 0)
+		code = rf_fail(w->err, -errno, "keep what will be overwritten");
+	if (code == 0)
+		return rf_fd_take(&held);
+	rf_pool_remove(w->pool, id, &ignored);
+	return code;
+}
+
+/* ------------------------------------------------------------- making the changes */
+
+/* A name of ours in the folder of `name`, the same whenever that is written. */
+static void temporary(const char *name, char *temp, size_t size)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
+	snprintf(temp, size, ".ringfort-%016" PRIx64, hash);
+}
+
+static int take_away(struct work *w, const struct rf_change *change)
+{
+	const char *name;
+	RF_AUTO_FD int dir = rf_copy_open_parent(w->base, change->path, &name);
+	bool is_folder = S_ISDIR(change->before.mode);
+
+	if (dir == -ENOENT || dir == -ENOTDIR)
+		return 0;
+	if (dir < 0)
+		return dir;
+	return unlinkat(dir, name, is_folder ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT ? -errno
+											: 0;
+}
+
+static int set_mode(int dir, const char *name, mode_t mode)
+{
+	RF_AUTO_FD int file = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+	return file < 0 || chmod(link, mode & 0777) < 0 ? -errno : 0;
+}
+
+/* Copied beside it and moved there: at every moment the old one is there, or the new one. */
+static int put(struct work *w, const struct rf_change *change)
+{
+	const char *name;
+	RF_AUTO_FD int from =
+		rf_copy_open_parent(w->after.layers[change->new], change->path, &name);
+	RF_AUTO_FD int to = rf_copy_open_parent(w->base, change->path, &name);
+	bool is_folder = S_ISDIR(change->after.mode);
+	char temp[48];
+	int code;
+
+	if (from < 0 || to < 0)
+		return from < 0 ? from : to;
+	if (change->kind == RF_CHANGE_MODE)
+		return set_mode(to, name, change->after.mode);
+	temporary(name, temp, sizeof(temp));
+	rf_clear(to, temp);
+	code = rf_copy(from, name, to, temp);
+	if (code == 0 && renameat(to, temp, to, name) < 0) {
+		code = -errno;
+		unlinkat(to, temp, is_folder ? AT_REMOVEDIR : 0);
+		if (is_folder && (code == -EEXIST || code == -ENOTEMPTY))
+			code = 0; /* it is there, with something in it */
+	}
+	return code;
+}
+
+/* Takes away what an apply that was killed had copied and not yet moved. */
+static int clean_up(struct work *w)
+{
+	for (size_t i = 0; i < w->apply->delta.count; i++) {
+		const char *name;
+		RF_AUTO_FD int dir =
+			rf_copy_open_parent(w->base, w->apply->delta.changes[i].path, &name);
+		char temp[48];
+		int code;
+
+		if (dir < 0 || w->apply->stays[i] == RF_APPLY_NOT_MEANT)
+			continue;
+		temporary(name, temp, sizeof(temp));
+		code = rf_clear(dir, temp);
+		if (code < 0 && code != -ENOENT)
+			return rf_fail(w->err, code, "remove what was copied");
+	}
+	return 0;
+}
+
+static bool takes_away(const struct rf_change *change)
+{
+	return change->kind == RF_CHANGE_DELETED ||
+	       (change->kind == RF_CHANGE_TYPE &&
+		(S_ISDIR(change->before.mode) || S_ISDIR(change->after.mode)));
+}
+
+/* What goes, from the depth up; then what comes, from the top down. */
+static int make_changes(struct work *w)
+{
+	const struct rf_delta *delta = &w->apply->delta;
+	int code = 0;
+
+	for (size_t i = delta->count; i-- > 0 && code == 0;) {
+		if (w->apply->stays[i] != RF_APPLY_MADE || !takes_away(&delta->changes[i]))
+			continue;
+		code = take_away(w, &delta->changes[i]);
+		if (code == -ENOTEMPTY || code == -EEXIST) {
+			w->apply->stays[i] = RF_APPLY_IN_USE;
+			w->apply->made--;
+			code = 0;
+		}
+		if (code < 0)
+			rf_fail(w->err, code, "remove %.100s", delta->changes[i].path);
+	}
+	for (size_t i = 0; i < delta->count && code == 0; i++) {
+		if (w->apply->stays[i] != RF_APPLY_MADE ||
+		    delta->changes[i].kind == RF_CHANGE_DELETED)
+			continue;
+		code = put(w, &delta->changes[i]);
+		if (code < 0)
+			rf_fail(w->err, code, "write %.100s", delta->changes[i].path);
+	}
+	if (code == 0 && w->options->is_durable && syncfs(w->base) < 0)
+		code = rf_fail(w->err, -errno, "write the directory to the disk");
+	if (code < 0)
+		rf_fail_hint(w->err,
+			     "what was done is kept track of: `apply` goes on, `undo` goes back");
+	return code;
+}
+
+/* What the directory has now is what the workspace knows of it. */
+static int note_seen(struct work *w)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < w->apply->delta.count && code == 0; i++) {
+		struct rf_seen now;
+
+		if (w->apply->stays[i] != RF_APPLY_MADE)
+			continue;
+		code = rf_seen_look(w->base, w->apply->delta.changes[i].path, &now);
+		now.path = w->apply->delta.changes[i].path;
+		if (code == 0)
+			code = rf_seen_set(&w->seen, &now);
+	}
+	if (code < 0)
+		return rf_fail(w->err, code, "note what was written");
+	return rf_workspace_save_seen(w->workspace, &w->seen, w->err);
+}
+
+/* ------------------------------------------------------------- forward and back */
+
+static int open_work(struct work *w)
+{
+	char path[4096];
+
+	w->pool = rf_pool_open(true, path, sizeof(path), w->err);
+	if (w->pool < 0 || rf_workspace_open_stack(w->workspace, 0, &w->before, w->err) < 0)
+		return w->err->code;
+	w->base = w->before.layers[w->before.count - 1];
+	return rf_workspace_load_seen(w->workspace, &w->seen, w->err);
+}
+
+static int finish(struct work *w)
+{
+	if (make_changes(w) < 0 || note_seen(w) < 0)
+		return w->err->code;
+	w->workspace->ledger.is_applying = false;
+	return rf_workspace_save(w->workspace, w->options->is_durable, w->err);
+}
+
+/*
+ * Finds the changes of an apply that was broken off, as they were when it began: from what it kept, over the directory,
+ * to what it applied.
+ */
+static int decide_broken(struct work *w)
+{
+	const struct rf_ledger *ledger = &w->workspace->ledger;
+	int base = rf_fd_copy(w->base, 3);
+
+	rf_stack_done(&w->before);
+	if (base < 0)
+		return rf_fail(w->err, -errno, "open the directory");
+	w->base = base; /* the stack's from here on */
+	if (rf_stack_add_named(&w->before, w->pool, ledger->inverse, w->err) < 0) {
+		close(base);
+		return w->err->code;
+	}
+	if (rf_stack_add(&w->before, base, RF_STACK_BASE, w->err) < 0 ||
+	    rf_workspace_open_stack(w->workspace, ledger->applied, &w->after, w->err) < 0 ||
+	    decide(w, w->before.layers[0]) < 0)
+		return w->err->code;
+	return clean_up(w);
+}
+
+static int go_on(struct work *w)
+{
+	return decide_broken(w) < 0 ? w->err->code : finish(w);
+}
+
+static int go(struct work *w)
+{
+	struct rf_ledger *ledger = &w->workspace->ledger;
+	RF_AUTO_FD int held = -1;
+	char id[RF_LAYER_ID];
+
+	if (ledger->is_applying)
+		return go_on(w);
+	if (rf_workspace_open_stack(w->workspace, ledger->head, &w->after, w->err) < 0 ||
+	    decide(w, -1) < 0)
+		return w->err->code;
+	if (w->apply->made == 0)
+		return 0;
+	held = make_inverse(w, id);
+	if (held < 0)
+		return held;
+	memcpy(ledger->inverse, id, sizeof(ledger->inverse));
+	ledger->applied = ledger->head;
+	ledger->is_applying = true;
+	if (rf_workspace_save(w->workspace, w->options->is_durable, w->err) < 0)
+		return w->err->code;
+	return finish(w);
+}
+
+/* From the directory to what the apply kept, over the directory. */
+static int open_way_back(struct work *w)
+{
+	int base = rf_fd_copy(w->base, 3);
+
+	rf_stack_done(&w->after);
+	if (base < 0)
+		return rf_fail(w->err, -errno, "open the directory");
+	if (rf_stack_add_named(&w->after, w->pool, w->workspace->ledger.inverse, w->err) < 0) {
+		close(base);
+		return w->err->code;
+	}
+	return rf_stack_add(&w->after, base, RF_STACK_BASE, w->err);
+}
+
+/* All of it, once it is known that nothing else was changed. */
+static int go_back_broken(struct work *w)
+{
+	struct rf_apply *apply = w->apply;
+
+	if (decide_broken(w) < 0 || open_way_back(w) < 0)
+		return w->err->code;
+	rf_apply_done(apply);
+	*apply = (struct rf_apply){ 0 };
+	rf_stack_done(&w->before);
+	if (rf_workspace_open_stack(w->workspace, 0, &w->before, w->err) < 0)
+		return w->err->code;
+	w->base = w->before.layers[0];
+	if (rf_delta_find(&w->before, &w->after, &apply->delta, w->err) < 0)
+		return w->err->code;
+	apply->stays = calloc(apply->delta.count + 1, sizeof(*apply->stays));
+	apply->made = apply->delta.count;
+	return apply->stays ? 0 : rf_fail(w->err, -ENOMEM, "decide what to take back");
+}
+
+static int go_back(struct work *w)
+{
+	struct rf_ledger *ledger = &w->workspace->ledger;
+	int code;
+
+	if (!ledger->inverse[0]) {
+		rf_fail_say(w->err, -ENOENT,
+			    "workspace `%s` has nothing applied that could be taken back",
+			    ledger->name);
+		return rf_fail_hint(w->err, "`ringfort undo` goes back a run");
+	}
+	if (ledger->is_applying)
+		code = go_back_broken(w);
+	else
+		code = open_way_back(w) < 0 ? w->err->code : decide(w, -1);
+	if (code < 0 || make_changes(w) < 0 || note_seen(w) < 0)
+		return w->err->code;
+	ledger->inverse[0] = '\0';
+	ledger->is_applying = false;
+	return rf_workspace_save(w->workspace, w->options->is_durable, w->err);
+}
+
+static int run(int (*how)(struct work *w), struct rf_workspace *workspace,
+	       const struct rf_apply_options *options, struct rf_apply *ret_apply,
+	       struct rf_err *err)
+{
+	struct work w = { .workspace = workspace,
+			  .options = options,
+			  .apply = ret_apply,
+			  .pool = -1,
+			  .err = err };
+	int code;
+
+	*ret_apply = (struct rf_apply){ 0 };
+	code = open_work(&w) < 0 ? err->code : how(&w);
+	rf_stack_done(&w.before);
+	rf_stack_done(&w.after);
+	rf_seen_done(&w.seen);
+	rf_fd_done(&w.pool);
+	return code;
+}
+
+int rf_apply_head(struct rf_workspace *workspace, const struct rf_apply_options *options,
+		  struct rf_apply *ret_apply, struct rf_err *err)
+{
+	return run(go, workspace, options, ret_apply, err);
+}
+
+int rf_apply_undo(struct rf_workspace *workspace, const struct rf_apply_options *options,
+		  struct rf_apply *ret_apply, struct rf_err *err)
+{
+	return run(go_back, workspace, options, ret_apply, err);
+}
+
+void rf_apply_done(struct rf_apply *apply)
+{
+	rf_delta_done(&apply->delta);
+	free(apply->stays);
+	apply->stays = NULL;
+}

@@ -1,0 +1,189 @@
+/* One file, link or empty folder, copied: see copy.h. */
+#include "workspace/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+
+#define NOTES     "user.overlay." /* overlayfs's own attributes */
+#define LIST_MAX  (64 * 1024)     /* what xattr(7) allows, for names and for a value */
+#define PIECE     ((size_t)1 << 20)
+#define PERMITTED 0777
+
+int rf_copy_open_parent(int top, const char *path, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+
+	*ret_name = slash ? slash + 1 : path;
+	if (!slash)
+		return rf_path_open_beneath(top, ".", O_RDONLY | O_DIRECTORY);
+	if ((size_t)(slash - path) >= sizeof(folder))
+		return -ENAMETOOLONG;
+	memcpy(folder, path, (size_t)(slash - path));
+	folder[slash - path] = '\0';
+	return rf_path_open_beneath(top, folder, O_RDONLY | O_DIRECTORY);
+}
+
+static int copy_range(int from, int to, off_t at, off_t end)
+{
+	static char piece[PIECE];
+
+	while (at < end) {
+		size_t wanted = (size_t)(end - at) < PIECE ? (size_t)(end - at) : PIECE;
+		ssize_t n = pread(from, piece, wanted, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0; /* it shrank meanwhile */
+		for (ssize_t done = 0, m; done < n; done += m) {
+			m = pwrite(to, piece + done, (size_t)(n - done), at + done);
+			if (m < 0 && errno == EINTR)
+				m = 0;
+			else if (m < 0)
+				return -errno;
+		}
+		at += n;
+	}
+	return 0;
+}
+
+/* Data where there is data, and holes where there are holes. */
+static int copy_content(int from, int to, off_t size)
+{
+	off_t at = 0;
+
+	if (ftruncate(to, size) < 0)
+		return -errno;
+	while (at < size) {
+		off_t data = lseek(from, at, SEEK_DATA), end;
+		int code;
+
+		if (data < 0 && errno == ENXIO)
+			return 0; /* only a hole is left */
+		if (data < 0)
+			data = at; /* a file system that does not tell */
+		end = lseek(from, data, SEEK_HOLE);
+		code = copy_range(from, to, data, end > data ? end : size);
+		if (code < 0)
+			return code;
+		at = end > data ? end : size;
+	}
+	return 0;
+}
+
+/* What can't be set on the other side (a namespace that is not ours, a file system without) is left out. */
+static int copy_attributes(int from, int to)
+{
+	char *names = malloc(LIST_MAX), *value = malloc(LIST_MAX);
+	ssize_t len = names && value ? flistxattr(from, names, LIST_MAX) : -1;
+
+	for (char *name = names; len > 0 && name < names + len; name += strlen(name) + 1) {
+		ssize_t size = strncmp(name, NOTES, sizeof(NOTES) - 1) == 0 ||
+					       strncmp(name, "user.", 5) != 0
+				       ? -1
+				       : fgetxattr(from, name, value, LIST_MAX);
+
+		if (size >= 0)
+			fsetxattr(to, name, value, (size_t)size, 0);
+	}
+	free(names);
+	free(value);
+	return 0;
+}
+
+static int finish(int from, int to, const struct stat *st)
+{
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+
+	copy_attributes(from, to);
+	if (geteuid() == 0 && fchown(to, st->st_uid, st->st_gid) < 0)
+		return -errno;
+	if (fchmod(to, st->st_mode & PERMITTED) < 0 || futimens(to, times) < 0)
+		return -errno;
+	return 0;
+}
+
+static int copy_file(int from, const char *name, int to, const char *as, const struct stat *seen)
+{
+	RF_AUTO_FD int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	RF_AUTO_FD int out = -1;
+	struct stat st;
+	int code;
+
+	if (in < 0 || fstat(in, &st) < 0)
+		return -errno;
+	if (st.st_ino != seen->st_ino || !S_ISREG(st.st_mode))
+		return -EAGAIN; /* replaced meanwhile */
+	out = openat(to, as, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (out < 0)
+		return -errno;
+	code = copy_content(in, out, st.st_size);
+	if (code == 0)
+		code = finish(in, out, &st);
+	if (code < 0)
+		unlinkat(to, as, 0);
+	return code;
+}
+
+static int copy_folder(int from, const char *name, int to, const char *as)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	RF_AUTO_FD int in = openat(from, name, flags);
+	RF_AUTO_FD int out = -1;
+	struct stat st;
+	int code;
+
+	if (in < 0 || fstat(in, &st) < 0 || mkdirat(to, as, 0700) < 0)
+		return -errno;
+	out = openat(to, as, flags);
+	code = out < 0 ? -errno : finish(in, out, &st);
+	if (code < 0)
+		unlinkat(to, as, AT_REMOVEDIR);
+	return code;
+}
+
+static int copy_link(int from, const char *name, int to, const char *as, const struct stat *st)
+{
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+	char target[PATH_MAX];
+	ssize_t len = readlinkat(from, name, target, sizeof(target) - 1);
+
+	if (len < 0)
+		return -errno;
+	target[len] = '\0';
+	if (symlinkat(target, to, as) < 0)
+		return -errno;
+	if (geteuid() == 0)
+		fchownat(to, as, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW);
+	utimensat(to, as, times, AT_SYMLINK_NOFOLLOW);
+	return 0;
+}
+
+int rf_copy(int from, const char *name, int to, const char *as)
+{
+	struct stat st;
+
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	switch (st.st_mode & S_IFMT) {
+	case S_IFREG:
+		return copy_file(from, name, to, as, &st);
+	case S_IFDIR:
+		return copy_folder(from, name, to, as);
+	case S_IFLNK:
+		return copy_link(from, name, to, as, &st);
+	default:
+		return -EOPNOTSUPP; /* a pipe, a socket or a device has no place in a directory */
+	}
+}

@@ -1,0 +1,23 @@
+/*
+ * One file, link or empty folder, copied from a layer to a tree or the other way round.
+ *
+ * Both sides are somebody's work: no link is followed, and of modes only the nine bits of permission are taken over.
+ */
+#ifndef RF_WORKSPACE_COPY_H
+#define RF_WORKSPACE_COPY_H
+
+#include <stddef.h>
+
+/*
+ * Opens the folder that `path` lies in, beneath `top`, without following a link; `*ret_name` points to the last name of
+ * `path`.  Returns a descriptor or a negative errno.
+ */
+int rf_copy_open_parent(int top, const char *path, const char **ret_name);
+
+/*
+ * Copies `name` of folder `from` to `as` in folder `to`, where nothing may be: content with its holes, permissions, owner
+ * as far as we may, times, and attributes but for overlayfs's.  Returns 0 or a negative errno; nothing is left then.
+ */
+int rf_copy(int from, const char *name, int to, const char *as);
+
+#endif

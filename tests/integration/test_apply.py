@@ -1,0 +1,264 @@
+"""What a workspace changed is written back to its directory: whole, atomically, undoably, and never against the user."""
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import watchers  # noqa: E402 # a place with a state folder of its own
+
+pytestmark = pytest.mark.usefixtures("as_who")
+KILLS = int(os.environ.get("RF_APPLY_KILLS", "12"))  # 200 for the whole of it
+HISTORIES = int(os.environ.get("RF_HISTORIES", "6"))  # 1000 likewise
+
+# Inside a box: does so many random things to the current directory.
+RANDOM = r"""
+import os, random, shutil, sys
+r = random.Random(int(sys.argv[1]))
+def all_of():
+    return [os.path.join(p, n)[2:] for p, d, f in os.walk(".") for n in d + f]
+def name():
+    return r.choice(["a", "b", "c", "\u00e4 b", "x" * 100, "-rf", "n\nl"]) + str(r.randrange(4))
+for _ in range(int(sys.argv[2])):
+    have = all_of()
+    folders = ["."] + [p for p in have if os.path.isdir(p) and not os.path.islink(p)]
+    path = os.path.join(r.choice(folders), name())
+    old = r.choice(have) if have else None
+    try:
+        what = r.randrange(9)
+        if what < 3: open(path, "w").write(str(r.random()) * r.randrange(50))
+        elif what == 3: os.mkdir(path)
+        elif what == 4: os.symlink(r.choice(["/etc/passwd", "a0", "../.."]), path)
+        elif what == 5 and old: os.remove(old) if not os.path.isdir(old) or os.path.islink(old) else shutil.rmtree(old)
+        elif what == 6 and old and not os.path.islink(old): os.chmod(old, r.choice([0o755, 0o700, 0o744]))
+        elif what == 7 and old: shutil.move(old, path)
+        elif what == 8 and old and os.path.isfile(old) and not os.path.islink(old):
+            with open(old, "r+") as f: f.seek(r.randrange(5000)); f.write("hole")
+    except OSError:
+        pass
+"""
+# Inside or outside: prints what there is.
+PICTURE = r"""
+import json, os, sys
+seen = {}
+for p, d, f in os.walk(sys.argv[1]):
+    for n in d + f:
+        at = os.path.join(p, n); st = os.lstat(at)
+        what = os.readlink(at) if os.path.islink(at) else open(at, "rb").read().hex() if os.path.isfile(at) else ""
+        seen[os.path.relpath(at, sys.argv[1])] = [st.st_mode if not os.path.islink(at) else 0, what]
+print(json.dumps(seen, sort_keys=True))
+"""
+
+
+@pytest.fixture
+def post(ringfort, public, who, request):
+    folder = public / f"apply-{abs(hash(request.node.name)) % 10**8}"
+    with watchers.Post(ringfort, who, folder) as place:
+        yield place
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def tree(post, who):
+    top = post.top / "tree"
+    (top / "src").mkdir(parents=True)
+    (top / "src/main.c").write_text("int main;\n")
+    (top / "README").write_text("read me\n")
+    (top / "script").write_text("#!/bin/sh\n")
+    own(top, who)
+    return top
+
+
+def own(top, who):
+    if watchers.IS_ROOT and who == "user":
+        subprocess.run(["chown", "-R", f"{watchers.USER_ID}:{watchers.USER_ID}", top], check=True)
+
+
+def picture(top):
+    done = subprocess.run(["/usr/bin/python3", "-c", PICTURE, top], capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
+def inside(post, name="fix"):
+    done = post.run("exec", name, "--", "python3", "-c", PICTURE, ".")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def made(post, tree, *scripts):
+    assert post.run("create", "--name", "fix", "--workspace", tree).returncode == 0
+    for script in scripts:
+        done = post.run("exec", "fix", "--", "sh", "-c", script)
+        assert done.returncode == 0, done.stderr
+
+
+def test_what_is_applied_is_there_and_can_be_taken_back(post, tree):
+    before = picture(tree)
+    made(post, tree, "echo new > src/new.c; rm README; chmod 755 script; ln -s main.c src/link; mkdir d",
+         "echo more >> src/new.c; rm -r d; echo file > d")
+    wanted = inside(post)
+    done = post.run("apply", "-w", "fix")
+    assert done.returncode == 0, done.stderr
+    assert picture(tree) == wanted
+    assert json.loads(post.run("diff", "-w", "fix", "--json").stdout) == []
+    assert post.run("undo", "-w", "fix").returncode == 0
+    assert picture(tree) == before
+    assert inside(post) == wanted  # the workspace has it still
+    assert post.run("undo", "-w", "fix").returncode == 0  # and now goes back a run
+    assert (tree / "README").exists() and "README" not in inside(post)
+
+
+def test_files_keep_their_owner_times_holes_and_attributes(post, tree, who):
+    script = ("printf x | dd of=holes bs=1 seek=5000000 2>/dev/null; echo a > told; touch -d 2020-01-02 told; "
+              "python3 -c 'import os; os.setxattr(\"told\", \"user.note\", b\"kept\")'")
+    made(post, tree, script)
+    assert post.run("apply", "-w", "fix").returncode == 0
+    told, holes = (tree / "told").stat(), (tree / "holes").stat()
+    assert told.st_uid == tree.stat().st_uid and told.st_mtime == 1577923200
+    assert holes.st_size == 5000001 and holes.st_blocks * 512 < 1000000
+    assert os.getxattr(tree / "told", "user.note") == b"kept"
+    assert not [name for name in os.listxattr(tree / "told") if "overlay" in name]
+
+
+def test_only_what_is_named(post, tree):
+    made(post, tree, "mkdir -p a/b; echo 1 > a/b/one; echo 2 > a/two; echo 3 > three")
+    assert post.run("apply", "-w", "fix", "--only", "a/b").returncode == 0
+    assert sorted(picture(tree)) == ["README", "a", "a/b", "a/b/one", "script", "src", "src/main.c"]
+    assert post.run("apply", "-w", "fix").returncode == 0
+    assert (tree / "three").exists() and (tree / "a/two").exists()
+
+
+@pytest.mark.parametrize("name", [".git/hooks/pre-commit", ".vscode/tasks.json", ".envrc", ".mcp.json",
+                                  ".github/workflows/ci.yml"])
+def test_what_acts_later_has_to_be_named(post, tree, name):
+    before = picture(tree)
+    made(post, tree, f"mkdir -p $(dirname {name}); echo x > {name}; echo y > plain")
+    done = post.run("apply", "-w", "fix")
+    assert done.returncode == 125 and name in done.stdout and "act later" in done.stderr
+    assert picture(tree) == before
+    assert post.run("apply", "-w", "fix", "--only", "plain").returncode == 0
+    assert not (tree / name).exists() and (tree / "plain").exists()
+    folder = name.rpartition("/")[0]
+    if folder:  # its folder does not name it
+        assert post.run("apply", "-w", "fix", "--only", folder).returncode == 125
+    assert post.run("apply", "-w", "fix", "--only", name).returncode == 0
+    assert (tree / name).read_text() == "x\n"
+
+
+def test_what_changed_beneath_is_a_conflict(post, tree, who):
+    made(post, tree, "echo theirs > README; echo theirs > new; rm script")
+    (tree / "README").write_text("ours\n")
+    (tree / "new").write_text("ours\n")
+    own(tree, who)
+    before = picture(tree)
+    done = post.run("apply", "-w", "fix", "--json")
+    assert done.returncode == 125
+    assert {row["path"]: row["became"] for row in json.loads(done.stdout)} == {
+        "README": "conflict", "new": "conflict", "script": "made"}
+    assert picture(tree) == before  # nothing was half done
+    assert post.run("apply", "-w", "fix", "--ours").returncode == 0
+    assert (tree / "README").read_text() == "ours\n" and not (tree / "script").exists()
+    assert post.run("apply", "-w", "fix", "--theirs").returncode == 0
+    assert (tree / "README").read_text() == "theirs\n"
+    assert post.run("undo", "-w", "fix").returncode == 0
+    assert (tree / "README").read_text() == "ours\n" and (tree / "new").read_text() == "ours\n"
+
+
+def test_a_file_that_was_only_touched_beneath_is_no_conflict(post, tree):
+    made(post, tree, "echo theirs > README")
+    os.utime(tree / "README")
+    (tree / "README").chmod(0o644)
+    assert post.run("apply", "-w", "fix").returncode == 0
+
+
+def test_what_changed_while_the_run_went_on_is_a_conflict(post, tree):
+    post.run("create", "--name", "fix", "--workspace", tree)
+    with post.start("exec", "fix", "--", "sh", "-c", "echo ready; read x; echo theirs > README",
+                    stdin=subprocess.PIPE) as run:
+        assert run.stdout.readline() == b"ready\n"
+        (tree / "README").write_text("ours, meanwhile\n")
+        run.communicate(b"go\n")
+    assert post.run("apply", "-w", "fix").returncode == 125
+    assert (tree / "README").read_text() == "ours, meanwhile\n"
+
+
+def test_what_was_changed_after_an_apply_is_not_undone_over(post, tree):
+    made(post, tree, "echo theirs > README")
+    post.run("apply", "-w", "fix")
+    (tree / "README").write_text("ours, afterwards\n")
+    assert post.run("undo", "-w", "fix").returncode == 125
+    assert (tree / "README").read_text() == "ours, afterwards\n"
+
+
+def test_links_on_the_host_are_not_followed(post, tree, who):
+    """The directory is changed so that a change would be written elsewhere."""
+    outside = post.top / "outside"
+    outside.mkdir()
+    (outside / "main.c").write_text("untouched\n")
+    own(outside, who)
+    made(post, tree, "echo theirs > src/main.c; echo theirs > src/other.c")
+    shutil.rmtree(tree / "src")
+    (tree / "src").symlink_to(outside)
+    for options in ([], ["--theirs"], ["--ours"]):
+        post.run("apply", "-w", "fix", *options)
+        assert sorted(path.name for path in outside.iterdir()) == ["main.c"]
+        assert (outside / "main.c").read_text() == "untouched\n"
+
+
+def test_setuid_and_pipes_do_not_get_out(post, tree):
+    made(post, tree, "mkfifo pipe; cp /bin/true tool; chmod 755 tool; chmod u+s tool 2>/dev/null; echo x > plain")
+    done = post.run("apply", "-w", "fix", "--json")
+    became = {row["path"]: row["became"] for row in json.loads(done.stdout)}
+    assert done.returncode == 0 and became["pipe"] == "no file" and not (tree / "pipe").exists()
+    assert (tree / "tool").stat().st_mode & 0o7777 == 0o755
+
+
+def test_random_histories_are_found_and_applied_exactly(post, tree):
+    seed = int(os.environ.get("RF_SEED", random.randrange(10**6)))
+    before, points = picture(tree), []
+    assert post.run("create", "--name", "fix", "--workspace", tree).returncode == 0
+    points.append(inside(post))
+    for step in range(HISTORIES):
+        done = post.run("exec", "fix", "--", "python3", "-c", RANDOM, str(seed + step), "25")
+        assert done.returncode == 0, done.stderr
+        points.append(inside(post))
+        found = {row["path"] for row in json.loads(post.run("diff", "-w", "fix", "--json").stdout)}
+        wanted = {path for path in {*points[0], *points[-1]} if points[0].get(path) != points[-1].get(path)}
+        assert found == wanted, f"RF_SEED={seed}"
+    done = post.run("apply", "-w", "fix")
+    assert done.returncode == 0, f"RF_SEED={seed}: {done.stdout} {done.stderr}"
+    assert picture(tree) == points[-1], f"RF_SEED={seed}"
+    assert post.run("undo", "-w", "fix").returncode == 0
+    assert picture(tree) == before, f"RF_SEED={seed}"
+
+
+@pytest.mark.parametrize("way", ["on", "back"])
+def test_an_apply_that_is_killed_goes_on_or_back(post, tree, way):
+    for number in range(200):
+        (tree / f"file{number}").write_text(f"old {number}\n" * 20)
+    own(tree, "user" if not post.is_room else "root")
+    before = picture(tree)
+    made(post, tree, "for n in $(seq 0 199); do echo new $n > file$n; done; for n in $(seq 200 260); do mkdir d$n; "
+                     "echo $n > d$n/file; done; rm README")
+    wanted = inside(post)
+    for _ in range(KILLS):
+        with post.start("apply", "-w", "fix") as apply:
+            time.sleep(random.random() * 0.08)
+            apply.kill()
+            apply.communicate()
+        now = {path: what for path, what in picture(tree).items() if ".ringfort-" not in path}
+        assert all(what in (before.get(path), wanted.get(path)) for path, what in now.items())
+        if way == "on":
+            done = post.run("apply", "-w", "fix")
+            assert done.returncode == 0, done.stderr
+            assert picture(tree) == wanted
+        if post.run("undo", "-w", "fix").returncode == 0:
+            assert picture(tree) == before
+        post.run("undo", "-w", "fix", "@1")
+        assert picture(tree) == before
