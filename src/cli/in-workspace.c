@@ -10,7 +10,7 @@
 #include "cli/cmd.h"
 #include "cli/worksite.h"
 #include "policy/files.h"
-#include "workspace/session.h"
+#include "workspace/visit.h"
 
 #define LISTED 1000 /* changes in a result; `ringfort diff` has them all */
 
@@ -21,18 +21,18 @@ int rf_in_workspace_open(struct rf_request *request, struct rf_err *err)
 
 	if (!request->workspace)
 		return 0;
-	request->session = calloc(1, sizeof(*request->session));
-	if (!request->session)
+	request->visit = calloc(1, sizeof(*request->visit));
+	if (!request->visit)
 		return rf_fail(err, -ENOMEM, "--workspace");
 	is_name = request->is_kept || rf_workspace_exists(request->workspace);
 	if (!is_name && rf_worksite_directory(request->workspace, path, err) < 0)
 		return rf_fail_in(err, "--workspace");
-	return rf_session_open(is_name ? request->workspace : NULL, path, request->session, err);
+	return rf_visit_open(is_name ? request->workspace : NULL, path, request->visit, err);
 }
 
 int rf_in_workspace_begin(struct rf_request *request, struct rf_err *err)
 {
-	return request->session ? rf_session_begin(request->session, err) : 0;
+	return request->visit ? rf_visit_begin(request->visit, err) : 0;
 }
 
 static void list_changes(const struct rf_delta *delta, struct rf_result *result)
@@ -59,26 +59,26 @@ static void name_command(char *const *argv, char *text, size_t size)
 
 void rf_in_workspace_end(struct rf_request *request, struct rf_result *result)
 {
-	struct rf_session *session = request->session;
+	struct rf_visit *visit = request->visit;
 	struct rf_delta delta = { 0 };
 	struct rf_err err = RF_ERR_INIT;
 	char command[256];
 	int code;
 
-	if (!session || session->held < 0)
+	if (!visit || visit->held < 0)
 		return;
 	result->workspace.is_there = true;
-	if (session->kept.folder >= 0)
-		result->workspace.name = session->kept.ledger.name;
-	code = rf_session_changes(session, &delta, &err);
+	if (visit->kept.folder >= 0)
+		result->workspace.name = visit->kept.ledger.name;
+	code = rf_visit_changes(visit, &delta, &err);
 	if (code == 0)
 		list_changes(&delta, result);
-	if (code == 0 && session->kept.folder >= 0 && delta.count > 0) {
+	if (code == 0 && visit->kept.folder >= 0 && delta.count > 0) {
 		name_command(request->plan->argv, command, sizeof(command));
-		code = rf_session_keep(session, &delta, command, request->plan->agent,
-				       rf_result_status(result->status), &err);
+		code = rf_visit_keep(visit, &delta, command, request->plan->agent,
+				     rf_result_status(result->status), &err);
 		if (code == 0)
-			result->workspace.point = session->kept.ledger.head;
+			result->workspace.point = visit->kept.ledger.head;
 	}
 	if (code < 0 && !result->error.code) {
 		rf_fail_in(&err, "what the run changed is lost");
@@ -89,8 +89,8 @@ void rf_in_workspace_end(struct rf_request *request, struct rf_result *result)
 
 void rf_in_workspace_done(struct rf_request *request)
 {
-	if (request->session)
-		rf_session_close(request->session);
-	free(request->session);
-	request->session = NULL;
+	if (request->visit)
+		rf_visit_close(request->visit);
+	free(request->visit);
+	request->visit = NULL;
 }

@@ -17,7 +17,7 @@
 #include "cli/shelf.h"
 #include "cli/shell.h"
 #include "cli/slurp.h"
-#include "workspace/session.h"
+#include "workspace/visit.h"
 
 /* The sources as they come in; merged at the end in their own order. */
 struct rf_request_sources {
@@ -333,7 +333,7 @@ static int make_plan(struct rf_request *request, struct rf_err *err)
 		.env = environ,
 		.argv = request->argv[0] && !request->launch ? request->argv : any_program,
 		.has_terminal = request->has_terminal,
-		.layered = request->session ? &request->session->place : NULL,
+		.layered = request->visit ? &request->visit->place : NULL,
 	};
 	struct rf_plan *plan = NULL;
 

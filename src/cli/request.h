@@ -17,7 +17,7 @@
 #include "policy/plan.h"
 #include "policy/policy.h"
 
-struct rf_session;
+struct rf_visit;
 
 struct rf_request {
 	struct rf_policy *policy; /* all sources merged */
@@ -27,15 +27,15 @@ struct rf_request {
 	bool has_terminal, is_plain, has_no_warden;
 	const struct rf_place *extras; /* that the language brings along; borrowed */
 	size_t extra_count;
-	const char *lang, *code;    /* --lang and -c, or NULL; borrowed */
-	const char *workspace;      /* --workspace, or NULL; borrowed */
-	bool is_kept;               /* it is the name of one, not a directory */
-	struct rf_session *session; /* the run in it, or NULL */
-	const char *config_name;    /* --config, or NULL; borrowed */
-	bool has_no_config;         /* --no-config */
-	struct rf_config config;    /* the caller's settings */
-	struct rf_launch *launch;   /* what the language comes to, or NULL */
-	char *file;                 /* that an error's line and column speak of, or NULL */
+	const char *lang, *code;  /* --lang and -c, or NULL; borrowed */
+	const char *workspace;    /* --workspace, or NULL; borrowed */
+	bool is_kept;             /* it is the name of one, not a directory */
+	struct rf_visit *visit;   /* the run in it, or NULL */
+	const char *config_name;  /* --config, or NULL; borrowed */
+	bool has_no_config;       /* --no-config */
+	struct rf_config config;  /* the caller's settings */
+	struct rf_launch *launch; /* what the language comes to, or NULL */
+	char *file;               /* that an error's line and column speak of, or NULL */
 	char *cwd, *home;
 	struct rf_request_sources *sources; /* that the policy was merged from */
 };

@@ -3,15 +3,15 @@
  *
  * A directory that is no workspace of anybody's is one for this run alone: its layer is thrown away.
  */
-#ifndef RF_WORKSPACE_SESSION_H
-#define RF_WORKSPACE_SESSION_H
+#ifndef RF_WORKSPACE_VISIT_H
+#define RF_WORKSPACE_VISIT_H
 
 #include "base/err.h"
 #include "policy/plan.h"
 #include "workspace/delta.h"
 #include "workspace/workspace.h"
 
-struct rf_session {
+struct rf_visit {
 	struct rf_workspace kept; /* with an open folder where the workspace is kept */
 	char *base;               /* the directory */
 	char pool_path[4096];
@@ -24,21 +24,20 @@ struct rf_session {
 };
 
 /* Prepares a run in the workspace called `name`, or over the directory `base` (absolute); one of them is NULL. */
-int rf_session_open(const char *name, const char *base, struct rf_session *ret_session,
-		    struct rf_err *err);
+int rf_visit_open(const char *name, const char *base, struct rf_visit *ret_visit,
+		  struct rf_err *err);
 
 /* Makes the layer: when nothing stands in the way of the run any more. */
-int rf_session_begin(struct rf_session *session, struct rf_err *err);
+int rf_visit_begin(struct rf_visit *visit, struct rf_err *err);
 
 /* What the run changed.  To be freed in any case. */
-int rf_session_changes(const struct rf_session *session, struct rf_delta *ret_delta,
-		       struct rf_err *err);
+int rf_visit_changes(const struct rf_visit *visit, struct rf_delta *ret_delta, struct rf_err *err);
 
 /* Keeps the layer as a new point of the workspace: `command` ran, and ended as `status` says. */
-int rf_session_keep(struct rf_session *session, const struct rf_delta *delta, const char *command,
-		    const char *agent, const char *status, struct rf_err *err);
+int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta, const char *command,
+		  const char *agent, const char *status, struct rf_err *err);
 
-/* Ends the session.  A layer that was not kept is thrown away. */
-void rf_session_close(struct rf_session *session);
+/* Ends the visit.  A layer that was not kept is thrown away. */
+void rf_visit_close(struct rf_visit *visit);
 
 #endif

@@ -1,0 +1,195 @@
+/* A run in a workspace: see visit.h. */
+#include "workspace/visit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/path.h"
+
+static int open_tree_of(const char *base, struct rf_err *err)
+{
+	RF_AUTO_FD int root = rf_fd_open("/", O_PATH | O_DIRECTORY);
+	int tree = root < 0 ? -errno : rf_path_open_beneath(root, base, O_RDONLY | O_DIRECTORY);
+
+	if (tree >= 0)
+		return tree;
+	rf_fail(err, tree, "--workspace: %s", base);
+	if (tree == -ELOOP)
+		return rf_fail_hint(err,
+				    "it leads through a symbolic link; name what that leads to");
+	if (tree == -ENOTDIR)
+		return rf_fail_hint(err, "a workspace is a directory");
+	return tree == -ENOENT
+		       ? rf_fail_hint(err, "make it first, or name one of `ringfort workspaces`")
+		       : tree;
+}
+
+/* The layers from the head down. */
+static int list_lowers(struct rf_visit *visit, struct rf_err *err)
+{
+	const struct rf_ledger *ledger = &visit->kept.ledger;
+	size_t count = 0;
+
+	visit->lowers = calloc(ledger->count + 1, sizeof(*visit->lowers));
+	if (!visit->lowers)
+		return rf_fail(err, -ENOMEM, "list the layers");
+	for (const struct rf_point *p = rf_ledger_point(ledger, ledger->head); p;
+	     p = rf_ledger_point(ledger, p->parent))
+		visit->lowers[count++] = p->layer;
+	return 0;
+}
+
+static int prepare(const char *name, const char *base, struct rf_visit *visit, struct rf_err *err)
+{
+	if (name && rf_workspace_open(name, &visit->kept, err) < 0)
+		return err->code;
+	visit->base = strdup(name ? visit->kept.ledger.base : base);
+	if (!visit->base)
+		return rf_fail(err, -ENOMEM, "open a workspace");
+	visit->tree = name ? rf_workspace_open_base(&visit->kept, err) : open_tree_of(base, err);
+	if (visit->tree < 0)
+		return err->code;
+	visit->pool = rf_pool_open(true, visit->pool_path, sizeof(visit->pool_path), err);
+	if (visit->pool < 0 || list_lowers(visit, err) < 0)
+		return err->code;
+	visit->layers = (struct rf_layers){ visit->pool_path, visit->upper, visit->lowers };
+	visit->place = (struct rf_place){ .kind = RF_PLACE_HOST,
+					  .path = visit->base,
+					  .source = visit->base,
+					  .why = "the workspace",
+					  .rule = "workspace",
+					  .layers = &visit->layers };
+	return rf_pool_name(visit->upper) < 0 ? rf_fail(err, -EIO, "name a layer") : 0;
+}
+
+int rf_visit_open(const char *name, const char *base, struct rf_visit *ret_visit,
+		  struct rf_err *err)
+{
+	*ret_visit = (struct rf_visit){ .kept.folder = -1, .pool = -1, .tree = -1, .held = -1 };
+	if (prepare(name, base, ret_visit, err) == 0)
+		return 0;
+	rf_visit_close(ret_visit);
+	return err->code;
+}
+
+int rf_visit_begin(struct rf_visit *visit, struct rf_err *err)
+{
+	struct stat st;
+
+	if (fstat(visit->tree, &st) < 0)
+		return rf_fail(err, -errno, "look at %s", visit->base);
+	visit->held = rf_pool_make(visit->pool, visit->upper, &st, err);
+	if (visit->held < 0)
+		return err->code;
+	/* Files are stamped with a coarser clock than the precise one, and so is the layer. */
+	if (fstat(visit->held, &st) < 0)
+		return rf_fail(err, -errno, "look at a layer");
+	visit->began_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+	return 0;
+}
+
+/* What the run began with, beneath its own layer. */
+static int add_lowers(const struct rf_visit *visit, struct rf_stack *stack, struct rf_err *err)
+{
+	int tree;
+
+	for (const char *const *lower = visit->lowers; *lower; lower++)
+		if (rf_stack_add_named(stack, visit->pool, *lower, err) < 0)
+			return err->code;
+	tree = rf_fd_copy(visit->tree, 3);
+	if (tree < 0)
+		return rf_fail(err, -errno, "open %s", visit->base);
+	return rf_stack_add(stack, tree, RF_STACK_BASE, err);
+}
+
+int rf_visit_changes(const struct rf_visit *visit, struct rf_delta *ret_delta, struct rf_err *err)
+{
+	struct rf_stack before = { 0 }, after = { 0 };
+	int code;
+
+	*ret_delta = (struct rf_delta){ 0 };
+	code = rf_stack_add_named(&after, visit->pool, visit->upper, err);
+	if (code == 0)
+		code = add_lowers(visit, &after, err);
+	if (code == 0)
+		code = add_lowers(visit, &before, err);
+	if (code == 0)
+		code = rf_delta_find(&before, &after, ret_delta, err);
+	rf_stack_done(&before);
+	rf_stack_done(&after);
+	return code;
+}
+
+/* What the directory has under the changed names, where no earlier run changed them. */
+static int note_seen(const struct rf_visit *visit, const struct rf_delta *delta, struct rf_err *err)
+{
+	struct rf_seen_list list;
+	int code = rf_workspace_load_seen(&visit->kept, &list, err);
+
+	for (size_t i = 0; i < delta->count && code == 0; i++) {
+		const char *path = delta->changes[i].path;
+		struct rf_seen now;
+
+		if (rf_seen_find(&list, path))
+			continue;
+		code = rf_seen_look(visit->tree, path, &now);
+		now.path = delta->changes[i].path;
+		now.is_unsure = now.ctime_ns >= visit->began_ns;
+		if (code == 0)
+			code = rf_seen_set(&list, &now);
+		if (code < 0)
+			rf_fail(err, code, "look at %.100s", path);
+	}
+	if (code == 0)
+		code = rf_workspace_save_seen(&visit->kept, &list, err);
+	rf_seen_done(&list);
+	return code;
+}
+
+int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta, const char *command,
+		  const char *agent, const char *status, struct rf_err *err)
+{
+	struct rf_ledger *ledger = &visit->kept.ledger;
+	struct rf_point *point;
+
+	if (note_seen(visit, delta, err) < 0)
+		return err->code;
+	point = rf_ledger_add(ledger, visit->upper, command);
+	if (!point) {
+		rf_fail_say(err, -E2BIG, "workspace `%s` has too many points", ledger->name);
+		return rf_fail_hint(err, "`ringfort gc` drops those that nobody needs");
+	}
+	if (agent && rf_ledger_set_agent(point, agent) < 0)
+		return rf_fail(err, -ENOMEM, "note the run");
+	snprintf(point->status, sizeof(point->status), "%s", status);
+	point->changes = delta->count;
+	for (size_t i = 0; i < delta->count; i++)
+		point->bytes += delta->changes[i].after.size;
+	rf_pool_close(visit->pool, visit->upper);
+	if (rf_workspace_save(&visit->kept, false, err) < 0)
+		return err->code;
+	rf_fd_done(&visit->held); /* it is the workspace's from here on */
+	return 0;
+}
+
+void rf_visit_close(struct rf_visit *visit)
+{
+	struct rf_err ignored;
+
+	if (visit->held >= 0)
+		rf_pool_remove(visit->pool, visit->upper, &ignored);
+	rf_fd_done(&visit->held);
+	rf_fd_done(&visit->pool);
+	rf_fd_done(&visit->tree);
+	rf_workspace_close(&visit->kept);
+	free(visit->lowers);
+	free(visit->base);
+	visit->lowers = NULL;
+	visit->base = NULL;
+}
