@@ -112,3 +112,15 @@ def test_the_judge_tells_all_verdicts(example, need):
                         "hungry.py": "MLE", "chatty.py": "OLE", "crash.c": "RE", "broken.c": "CE",
                         "broken.py": "CE", "cheat.py": "RE"}
     assert re.search(r"^cheat.py .*no answers on this machine$", done.stdout, re.M)
+
+
+def test_a_wrecked_repository_is_brought_back(example, need):
+    need("git")
+    done = example("wrecked-repository", "./run")
+    assert done.returncode == 0 and done.stdout.endswith("brought back\n"), done
+    assert "post-checkout  (git hook)" in done.stdout and "deleted  .git/refs" in done.stdout
+
+
+def test_without_a_box_the_repository_is_not_brought_back(example, need, no_box):
+    need("git")
+    assert example("wrecked-repository", "./run", env={"RINGFORT": no_box}).returncode != 0
