@@ -137,7 +137,7 @@ static const struct kind {
 	[RF_AUDIT_CONFIG_CHANGE]  = { "config.change", F(SETTING), F(FROM) | F(TO) | F(BY) | F(REASON) | F(POLICY) },
 	[RF_AUDIT_ALARM]          = { "alarm", F(ALARM_NAME) | F(REASON),
 				      F(SEVERITY) | F(WHAT) | F(RULE) | F(PID) | F(COUNT) | F(HEAD) | F(HEAD_SEQ) |
-				      F(CHAIN) | F(HOST) | F(PROGRAM) },
+				      F(CHAIN) | F(HOST) | F(PROGRAM) | F(CREDENTIAL) },
 	[RF_AUDIT_RECOVERY]       = { "recovery", F(WHAT), F(REASON) | F(COUNT) | F(VERDICT) | F(PID) | F(WORKSPACE) },
 	[RF_AUDIT_WATCH_STARTED]  = { "watch.started", F(PID) | F(VERSION), F(HEAD_SEQ) | F(REASON) },
 	[RF_AUDIT_WATCH_ENDED]    = { "watch.ended", F(PID), F(REASON) | F(COUNT) },

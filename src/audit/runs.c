@@ -355,6 +355,65 @@ int rf_runs_write_recovery(struct rf_buf *out, const char *box, const char *what
 	return rf_teller_write(out, &event, err);
 }
 
+/* ------------------------------------------------------------- canaries */
+
+/* In hexadecimal: enough to know the value by, where it turns up, and not to learn it. */
+static void hash_value(const struct rf_plan *plan, size_t number, char text[65])
+{
+	char value[RF_CANARY_VALUE];
+	uint8_t hash[RF_AUDIT_HASH];
+	struct rf_sha256 sha;
+
+	rf_canary_value(plan->seed, number, value);
+	rf_sha256_init(&sha);
+	rf_sha256_add(&sha, value, strlen(value));
+	rf_sha256_end(&sha, hash);
+	for (size_t i = 0; i < sizeof(hash); i++)
+		snprintf(text + 2 * i, 3, "%02x", hash[i]);
+}
+
+int rf_runs_planted(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		    struct rf_err *err)
+{
+	for (size_t i = 0; plan->canaries && plan->canaries[i]; i++) {
+		struct rf_audit_event event;
+		char hash[65];
+
+		hash_value(plan, i, hash);
+		rf_audit_event_init(&event, RF_AUDIT_CREDENTIAL_USE);
+		rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+		rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+		rf_audit_event_text(&event, RF_AUDIT_CREDENTIAL, hash);
+		rf_audit_event_text(&event, RF_AUDIT_DECISION, "planted");
+		rf_audit_event_text(&event, RF_AUDIT_REASON, plan->canaries[i]);
+		if (rf_teller_add(teller, &event, err) < 0)
+			return err->code;
+	}
+	return 0;
+}
+
+int rf_runs_caught(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		   const char *canary, struct rf_err *err)
+{
+	struct rf_audit_event event;
+	char hash[65] = "";
+
+	for (size_t i = 0; plan->canaries && plan->canaries[i]; i++)
+		if (plan->canaries[i] == canary)
+			hash_value(plan, i, hash);
+	rf_audit_event_init(&event, RF_AUDIT_ALARM);
+	rf_audit_event_text(&event, RF_AUDIT_ALARM_NAME, "canary");
+	rf_audit_event_text(&event, RF_AUDIT_SEVERITY, "critical");
+	rf_audit_event_text(&event, RF_AUDIT_REASON, "a planted credential was read");
+	rf_audit_event_text(&event, RF_AUDIT_RULE, "files.canaries");
+	rf_audit_event_text(&event, RF_AUDIT_WHAT, canary);
+	rf_audit_event_text(&event, RF_AUDIT_CREDENTIAL, hash);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
+	return rf_teller_add(teller, &event, err);
+}
+
 /* ------------------------------------------------------------- boxes that live */
 
 void rf_runs_write_sight(const struct rf_plan *plan, const char *box, bool is_lesser,

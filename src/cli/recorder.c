@@ -67,7 +67,8 @@ static int on_start(void *data, const char *id, struct rf_err *err)
 		return miss(recorder, &recorder->why, err);
 	rf_policy_format_told(recorder->request->policy, &policy);
 	facts.policy = policy.has_failed ? NULL : policy.data;
-	if (rf_runs_started(&recorder->teller, plan, &facts, &why) < 0)
+	if (rf_runs_planted(&recorder->teller, plan, id, &why) < 0 ||
+	    rf_runs_started(&recorder->teller, plan, &facts, &why) < 0)
 		return miss(recorder, &why, err);
 	snprintf(recorder->box, sizeof(recorder->box), "%s", id);
 	return 0;
@@ -102,7 +103,11 @@ static void on_end(void *data, struct rf_result *result)
 
 	if (!recorder->box[0])
 		return;
-	rf_runs_explain(&recorder->teller, recorder->box, result);
+	if (result->canary)
+		rf_runs_caught(&recorder->teller, recorder->request->plan, recorder->box,
+			       result->canary, &recorder->why);
+	else
+		rf_runs_explain(&recorder->teller, recorder->box, result);
 	rf_runs_ended(&recorder->teller, recorder->request->plan, recorder->box, result,
 		      &recorder->why);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -339,6 +340,13 @@ static int make_plan(struct rf_request *request, struct rf_err *err)
 
 	if (rf_plan_make(request->policy, &facts, &plan, err) < 0)
 		return err->code;
+	if (plan->canaries) {
+		rf_plan_free(plan);
+		if (getrandom(facts.seed, sizeof(facts.seed), 0) != (ssize_t)sizeof(facts.seed))
+			return rf_fail(err, -errno, "random bytes for canaries");
+		if (rf_plan_make(request->policy, &facts, &plan, err) < 0)
+			return err->code;
+	}
 	/* Whether the box shows the code's file anyway is a question to the plan without it. */
 	if (request->launch) {
 		struct rf_plan *without = plan;

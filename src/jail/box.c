@@ -30,6 +30,7 @@
 #include "jail/record.h"
 #include "jail/rlimit.h"
 #include "jail/seccomp.h"
+#include "jail/tripwire.h"
 #include "jail/userns.h"
 #include "jail/wall.h"
 
@@ -55,6 +56,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.facts = rf_wall_facts(),
 		.scratch_lock = -1,
 		.listener = -1,
+		.tripwire = -1,
 		.pool = -1,
 		.rulesets = { -1, -1 },
 	};
@@ -361,6 +363,19 @@ static int own_namespaces(const struct rf_box *box, uint64_t *ns, struct rf_err 
 	return 0;
 }
 
+/* Before anything can read a canary.  A lesser box has no files of its own that could be one. */
+static int lay_tripwire(struct rf_box *box, struct rf_err *err)
+{
+	if (!box->plan->canaries)
+		return 0;
+	if (box->is_lesser)
+		return rf_box_lacks(box, "canaries: it has no files of its own",
+				    "take files.canaries out, or run it where full boxes can be",
+				    err);
+	box->tripwire = rf_tripwire_lay(box, err);
+	return box->tripwire < 0 ? err->code : 0;
+}
+
 /* Sends the orders without which nothing starts. */
 static int send_orders(struct rf_box *box, struct rf_err *err)
 {
@@ -379,6 +394,8 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 	const int pipes[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
 	struct stat st;
 
+	if (lay_tripwire(box, err) < 0)
+		return err->code;
 	if (box->on_orders && box->on_orders(box->on_orders_data, err) < 0)
 		return err->code;
 	memcpy(orders.cpus, box->callers_cpus ? box->callers_cpus : box->cpus, sizeof(orders.cpus));
@@ -543,7 +560,7 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 					 "`ringfort doctor` says how");
 	}
 	is_late = (box->has_neighbours && !box->is_lesser) || box->plan->has_terminal ||
-		  rf_hands_count(box);
+		  (box->plan->canaries && !box->is_lesser) || rf_hands_count(box);
 	if (!is_late && send_orders(box, err) < 0)
 		return err->code;
 	if (make_init(box, err) < 0)
@@ -726,6 +743,7 @@ void rf_box_done(struct rf_box *box)
 	rf_lesser_done(box);
 	rf_fd_done(&box->scratch_lock);
 	rf_fd_done(&box->listener);
+	rf_fd_done(&box->tripwire);
 	for (int i = 0; i < 2; i++)
 		rf_fd_done(&box->rulesets[i]);
 	for (int i = 0; i < RF_BOX_HELD; i++)

@@ -74,6 +74,8 @@ struct rf_box {
 	pid_t hands;     /* work on another processor while it is built, or 0 */
 	int hands_pidfd; /* theirs, or -1 */
 	int mounts; /* built ahead: its mount namespace, so that pid 1's end need not take it down */
+	int tripwire;                 /* says when a canary was touched, or -1: see tripwire.h */
+	int wires[64];                /* its watches, by index into plan->canaries */
 	int uid_lock;                 /* holds host_uid */
 	const struct rlimit *callers; /* limits of who asked, where they are not ours; or NULL */
 	const void *callers_cpus;     /* their processors, RF_ORDERS_CPUS words of bits; or NULL */

@@ -22,6 +22,7 @@
 #include "jail/ruleset.h"
 #include "jail/seccomp.h"
 #include "jail/tell.h"
+#include "jail/tripwire.h"
 
 #define MS 1000000ull /* nanoseconds */
 
@@ -215,6 +216,20 @@ static void on_oom(void *data, int what)
 	life->oom_event = NULL;
 }
 
+/* Nobody has a reason to open a canary. */
+static void on_canary(void *data, int what)
+{
+	struct rf_life *life = data;
+
+	(void)what;
+	life->result->canary = rf_tripwire_read(&life->box);
+	if (!life->result->canary)
+		return;
+	rf_event_cancel(life->canary_event);
+	life->canary_event = NULL;
+	rf_life_end(life);
+}
+
 /* What only a box that lives for a while needs. */
 static void on_settled(void *data, int what)
 {
@@ -358,6 +373,20 @@ void rf_life_tell(struct rf_life *life)
 	life->planted = NULL;
 }
 
+/* Whatever it came to by itself: one that was read to the end before it was killed was read. */
+static void judge_canary(struct rf_life *life)
+{
+	struct rf_err err;
+
+	if (!life->result->canary && life->box.tripwire >= 0)
+		life->result->canary = rf_tripwire_read(&life->box);
+	if (!life->result->canary)
+		return;
+	rf_fail_say(&err, -ECANCELED, "killed because it read the canary %s", life->result->canary);
+	rf_fail_hint(&err, "nothing needs that file: look at what the program was after");
+	rf_result_fail(life->result, RF_STATUS_KILLED, 128 + SIGKILL, &err);
+}
+
 void rf_life_judge(struct rf_life *life)
 {
 	const char *program = life->plan->argv[0];
@@ -372,6 +401,7 @@ void rf_life_judge(struct rf_life *life)
 		life->ending.setup = life->box.shared->err;
 	note_usage(life);
 	rf_verdict_judge(&life->ending, program, is_outside ? found : NULL, life->result);
+	judge_canary(life);
 	rf_life_tell(life);
 }
 
@@ -520,6 +550,9 @@ static int listen_to(struct rf_life *life, struct rf_err *err)
 	if (box->listener >= 0 && rf_loop_watch(life->loop, box->listener, RF_LOOP_READ, on_request,
 						life, &life->request_event, err) < 0)
 		return err->code;
+	if (box->tripwire >= 0 && rf_loop_watch(life->loop, box->tripwire, RF_LOOP_READ, on_canary,
+						life, &life->canary_event, err) < 0)
+		return err->code;
 	if (rf_loop_watch(life->loop, box->channel[0], RF_LOOP_READ, on_channel, life,
 			  &life->channel_event, err) < 0)
 		return err->code;
@@ -562,7 +595,8 @@ static void forget_events(struct rf_life *life)
 	struct rf_event **events[] = { &life->ear_event,     &life->exit_event,
 				       &life->channel_event, &life->request_event,
 				       &life->look_timer,    &life->time_timer,
-				       &life->settled_timer, &life->oom_event };
+				       &life->settled_timer, &life->oom_event,
+				       &life->canary_event };
 
 	for (size_t i = 0; i < RF_LEN(events); i++) {
 		rf_event_cancel(*events[i]);

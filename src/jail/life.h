@@ -49,7 +49,7 @@ struct rf_life {
 	struct rf_box box;
 	struct rf_ear ear; /* hears what the kernel refuses */
 	struct rf_event *ear_event, *exit_event, *channel_event, *request_event;
-	struct rf_event *look_timer, *time_timer, *settled_timer, *oom_event;
+	struct rf_event *look_timer, *time_timer, *settled_timer, *oom_event, *canary_event;
 	struct rf_janitor janitor;
 	struct rf_planted *planted;
 	struct rf_ending ending;

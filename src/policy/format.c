@@ -126,6 +126,7 @@ static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum r
 		break;
 	case RF_KEY_TYPE_FILES:
 	case RF_KEY_TYPE_PATTERNS:
+	case RF_KEY_TYPE_PATHS:
 	case RF_KEY_TYPE_NAMES:
 	case RF_KEY_TYPE_PROGRAMS:
 	case RF_KEY_TYPE_MAP:

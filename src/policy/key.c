@@ -111,6 +111,9 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_CREDENTIALS] = CHOICE("files.credentials", credentials, LESS, "hide",
 		"whether well-known credentials at the top of shown folders are hidden"),
 
+	[RF_KEY_CANARIES] = LISTS("files.canaries", PATHS,
+		"fake credentials to plant inside; who reads one is killed"),
+
 	[RF_KEY_PASS] = LISTS("env.pass", NAMES,
 		"variables of the caller to pass on"),
 	[RF_KEY_SET] = LISTS("env.set", MAP,

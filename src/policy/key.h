@@ -35,6 +35,7 @@ enum rf_key {
 	RF_KEY_CURRENT,
 	RF_KEY_DENY,
 	RF_KEY_CREDENTIALS,
+	RF_KEY_CANARIES,
 	RF_KEY_PASS,
 	RF_KEY_SET,
 	RF_KEY_LINK,
@@ -62,6 +63,7 @@ enum rf_key_type {
 	RF_KEY_TYPE_PATH,     /* text: an absolute path inside the box */
 	RF_KEY_TYPE_FILES,    /* list: source on the host, place in the box */
 	RF_KEY_TYPE_PATTERNS, /* list: patterns of paths on the host */
+	RF_KEY_TYPE_PATHS,    /* list: absolute paths inside the box */
 	RF_KEY_TYPE_NAMES,    /* list: names of variables */
 	RF_KEY_TYPE_MAP,      /* list: names of variables and their content */
 	RF_KEY_TYPE_PROGRAMS, /* list: names or absolute paths of programs */

@@ -191,6 +191,21 @@ static int meet_filters(struct rf_policy *out, const struct rf_policy *a, const 
 	return r >= 0 && list->count > RF_MAX_FILTERS ? -E2BIG : r;
 }
 
+/* Canaries of both sides are planted. */
+static int meet_canaries(struct rf_policy *out, const struct rf_policy *a,
+			 const struct rf_policy *b)
+{
+	const struct rf_list *sides[] = { list_of(a, RF_KEY_CANARIES),
+					  list_of(b, RF_KEY_CANARIES) };
+	int r = 0;
+
+	for (size_t s = 0; s < RF_LEN(sides); s++)
+		for (size_t i = 0; i < sides[s]->count && r >= 0; i++)
+			r = rf_list_unite(&out->values[RF_KEY_CANARIES].list,
+					  sides[s]->items[i].name, NULL);
+	return r;
+}
+
 /* The defaults with `policy` on top; what is final in it binds its sources, not this copy. */
 static int complete(const struct rf_policy *policy, struct rf_policy **ret_whole)
 {
@@ -235,6 +250,8 @@ static int meet_all(struct rf_policy *out, const struct rf_policy *ceiling,
 		r = meet_variables(out, request, ceiling);
 	if (r >= 0)
 		r = meet_filters(out, ceiling, request);
+	if (r >= 0)
+		r = meet_canaries(out, ceiling, request);
 	if (r >= 0)
 		r = meet_commands(out, ceiling, request);
 	if (out->values[RF_KEY_READ].list.count)

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/arena.h"
+#include "policy/canary.h"
 #include "policy/current.h"
 #include "policy/files.h"
 #include "policy/key.h"
@@ -143,8 +144,37 @@ static int add_extra_texts(struct maker *m)
 		if (add_place(m, &place) < 0)
 			return m->err->code;
 	}
-	m->first_file = m->plan->place_count;
 	return 0;
+}
+
+/* Files that nobody needs, each with a value that is nowhere else. */
+static int add_canaries(struct maker *m)
+{
+	const struct rf_list *list = &m->policy->values[RF_KEY_CANARIES].list;
+	char text[RF_CANARY_TEXT];
+
+	if (list->count > 0)
+		m->plan->canaries =
+			rf_arena_alloc(m->arena, (list->count + 1) * sizeof(*m->plan->canaries));
+	for (size_t i = 0; i < list->count && m->plan->canaries; i++) {
+		struct rf_place place = { .kind = RF_PLACE_TEXT,
+					  .path = rf_arena_copy(m->arena, list->items[i].name),
+					  .rights = R,
+					  .is_optional = true,
+					  .why = "a canary: who reads it is ended",
+					  .rule = "files.canaries" };
+
+		rf_canary_text(m->facts->seed, i, list->items[i].name, text);
+		place.source = rf_arena_copy(m->arena, text);
+		m->plan->canaries[i] = rf_arena_copy(m->arena, list->items[i].name);
+		if (m->arena->has_failed)
+			return fail_memory(m);
+		if (add_place(m, &place) < 0)
+			return m->err->code;
+	}
+	memcpy(m->plan->seed, m->facts->seed, sizeof(m->plan->seed));
+	m->first_file = m->plan->place_count;
+	return m->arena->has_failed ? fail_memory(m) : 0;
 }
 
 /* The value of a variable of the caller, or NULL. */
@@ -635,69 +665,14 @@ static void add_scalars(struct maker *m)
 	plan->notes = rf_arena_alloc(m->arena, (NOTES + 1) * sizeof(*plan->notes));
 }
 
-/* What a watcher looks for while it runs; with an agent's breaker there must be an agent. */
-static int add_alarms(struct maker *m)
-{
-	const struct rf_policy *policy = m->policy;
-	struct rf_alarms *alarms = &m->plan->alarms;
-	int first = -1;
-
-	for (int i = 0; i < RF_ALARM_COUNT; i++) {
-		alarms->figures[i] = rf_key_number(policy, (enum rf_key)(RF_KEY_ALARM + i));
-		alarms->reactions[i] =
-			(enum rf_reaction)number(m, (enum rf_key)(RF_KEY_ON_ALARM + i));
-	}
-	alarms->opens_breaker = number(m, RF_KEY_ALARM_BREAKER) == RF_SWITCH_ON;
-	for (int i = RF_KEY_ALARM_BREAKER; i >= RF_KEY_ALARM; i--)
-		if (policy->set & RF_KEY_BIT(i))
-			first = i;
-	m->plan->needs_watch |= first >= 0;
-	if (first >= 0 && m->plan->recorded == RF_RECORDED_NOT) {
-		rf_fail_say(m->err, -EINVAL,
-			    "%s is the watcher's to see, and with `audit: off` it sees nothing",
-			    rf_key_table[first].path);
-		return rf_fail_hint(m->err, "take one of the two out");
-	}
-	if (alarms->opens_breaker && !m->plan->agent) {
-		rf_fail_say(m->err, -EINVAL,
-			    "alarms.breaker opens an agent's breaker, and the policy does not say "
-			    "whose");
-		return rf_fail_hint(m->err,
-				    "add `agent: NAME`, or --agent NAME on the command line");
-	}
-	return 0;
-}
-
-/* What is counted for an agent; without one there would be nobody to count it for. */
+/* Whom it is done for, and what a watcher makes of it. */
 static int add_agent(struct maker *m)
 {
-	const struct rf_policy *policy = m->policy;
-	struct rf_plan *plan = m->plan;
-	int first = -1;
+	const char *agent = m->policy->values[RF_KEY_AGENT].text;
 
-	plan->agent = policy->values[RF_KEY_AGENT].text
-			      ? rf_arena_copy(m->arena, policy->values[RF_KEY_AGENT].text)
-			      : NULL;
-	plan->quotas.counts_failures = number(m, RF_KEY_COUNTS) == RF_COUNTS_FAILURES;
-	for (int i = 0; i < RF_QUOTA_COUNT; i++)
-		plan->quotas.figures[i] = rf_key_number(policy, (enum rf_key)(RF_KEY_QUOTA + i));
-	for (int i = RF_KEY_QUOTA + RF_QUOTA_COUNT - 1; i >= RF_KEY_COUNTS; i--)
-		if (policy->set & RF_KEY_BIT(i))
-			first = i;
-	plan->needs_watch = first >= 0;
-	if (first >= 0 && !policy->values[RF_KEY_AGENT].text) {
-		rf_fail_say(m->err, -EINVAL,
-			    "%s counts for an agent, and the policy does not say which",
-			    rf_key_table[first].path);
-		return rf_fail_hint(m->err,
-				    "add `agent: NAME`, or --agent NAME on the command line");
-	}
-	if (plan->needs_watch && plan->recorded == RF_RECORDED_NOT) {
-		rf_fail_say(m->err, -EINVAL,
-			    "%s counts runs, and with `audit: off` nobody is told of them",
-			    rf_key_table[first].path);
-		return rf_fail_hint(m->err, "take one of the two out");
-	}
+	m->plan->agent = agent ? rf_arena_copy(m->arena, agent) : NULL;
+	if (rf_plan_watch(m->policy, m->plan, m->err) < 0)
+		return m->err->code;
 	return m->arena->has_failed ? fail_memory(m) : 0;
 }
 
@@ -733,10 +708,10 @@ static int make(struct maker *m)
 		rf_fail_say(m->err, -EINVAL, "network: a link to the host needs loopback on");
 		return rf_fail_hint(m->err, "remove `loopback: off`, or use `link: none`");
 	}
-	if (add_filters(m) < 0 || add_agent(m) < 0 || add_alarms(m) < 0)
+	if (add_filters(m) < 0 || add_agent(m) < 0)
 		return m->err->code;
-	if (add_defaults(m) < 0 || add_extra_texts(m) < 0 || add_all_files(m) < 0 ||
-	    limit_commands(m) < 0)
+	if (add_defaults(m) < 0 || add_extra_texts(m) < 0 || add_canaries(m) < 0 ||
+	    add_all_files(m) < 0 || limit_commands(m) < 0)
 		return m->err->code;
 	choose_workdir(m);
 	if (m->arena->has_failed)

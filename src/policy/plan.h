@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "policy/alarm.h"
+#include "policy/canary.h"
 #include "policy/pattern.h"
 #include "policy/policy.h"
 #include "policy/quota.h"
@@ -72,6 +73,7 @@ struct rf_facts {
 	/* What is brought along besides the rules, HOST (only read) or TEXT; or NULL.  Borrowed. */
 	const struct rf_place *extras;
 	size_t extra_count;
+	uint8_t seed[RF_CANARY_SEED];   /* random, for canaries */
 	const struct rf_place *layered; /* a directory with layers over it, or NULL; borrowed */
 };
 
@@ -82,19 +84,21 @@ struct rf_plan {
 	size_t deny_count;
 	bool hides_credentials; /* those that are well known, at the top of each shown tree */
 	uint64_t limits[RF_LIMIT_COUNT];
-	char **commands;         /* NULL-ended: the only programs that can be run; NULL: all */
-	char **env;              /* NULL-ended, "K=V" */
-	char **argv;             /* NULL-ended */
-	const char *hostname;    /* inside */
-	const char *workdir;     /* inside, absolute */
-	uid_t uid;               /* inside; never 0 */
-	gid_t gid;               /* inside; never 0 */
-	const char *user;        /* name inside, "box" */
-	const char *home;        /* inside, "/home/box" */
-	const char *agent;       /* who it is done for, or NULL */
-	struct rf_quotas quotas; /* of its breaker and its budgets */
-	struct rf_alarms alarms; /* while it runs */
-	bool needs_watch;        /* the policy sets one of these: a watcher, or no run */
+	char **canaries;              /* NULL-ended: paths inside whose opening ends it; or NULL */
+	uint8_t seed[RF_CANARY_SEED]; /* that their values are made from */
+	char **commands;              /* NULL-ended: the only programs that can be run; NULL: all */
+	char **env;                   /* NULL-ended, "K=V" */
+	char **argv;                  /* NULL-ended */
+	const char *hostname;         /* inside */
+	const char *workdir;          /* inside, absolute */
+	uid_t uid;                    /* inside; never 0 */
+	gid_t gid;                    /* inside; never 0 */
+	const char *user;             /* name inside, "box" */
+	const char *home;             /* inside, "/home/box" */
+	const char *agent;            /* who it is done for, or NULL */
+	struct rf_quotas quotas;      /* of its breaker and its budgets */
+	struct rf_alarms alarms;      /* while it runs */
+	bool needs_watch;             /* the policy sets one of these: a watcher, or no run */
 	enum rf_isolation isolation;
 	enum rf_link link;
 	bool has_loopback; /* sockets of the inet families work inside the box */
@@ -116,6 +120,9 @@ struct rf_plan {
 int rf_plan_make(const struct rf_policy *policy, const struct rf_facts *facts,
 		 struct rf_plan **ret_plan, struct rf_err *err);
 void rf_plan_free(struct rf_plan *plan);
+
+/* A part of it (plan-watch.c): what is a watcher's, once the agent is known. */
+int rf_plan_watch(const struct rf_policy *policy, struct rf_plan *plan, struct rf_err *err);
 
 /*
  * Where `path` of the host (absolute, without links) shows in the box, written to `inside`, which

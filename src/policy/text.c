@@ -155,6 +155,7 @@ static int read_value(struct reader *r, enum rf_key key)
 	switch (rf_key_table[key].type) {
 	case RF_KEY_TYPE_FILES:
 	case RF_KEY_TYPE_PATTERNS:
+	case RF_KEY_TYPE_PATHS:
 	case RF_KEY_TYPE_NAMES:
 	case RF_KEY_TYPE_PROGRAMS:
 	case RF_KEY_TYPE_KEYS:

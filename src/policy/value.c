@@ -100,6 +100,22 @@ static int set_path(struct rf_key_value *value, const char *text, struct rf_err 
 	return replace_text(value, path) < 0 ? fail_list(-ENOMEM, err) : 0;
 }
 
+/* A path inside, of which there may be several; ~ is the box's home. */
+static int set_inside(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	char whole[RF_FILES_PATH], path[RF_FILES_PATH];
+	bool is_home = strncmp(text, "~/", 2) == 0;
+	int r = snprintf(whole, sizeof(whole), "%s%s", is_home ? "/home/box" : "",
+			 is_home ? text + 1 : text);
+
+	if (r < 0 || (size_t)r >= sizeof(whole))
+		return rf_fail_say(err, -ENAMETOOLONG, "a path that is too long");
+	if (rf_files_normal(whole, path, err) < 0)
+		return err->code;
+	r = rf_list_unite(&value->list, path, NULL);
+	return r < 0 ? fail_list(r, err) : 0;
+}
+
 static int set_files(struct rf_key_value *value, const char *text, const struct rf_files_base *base,
 		     struct rf_err *err)
 {
@@ -302,6 +318,9 @@ int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
 		break;
 	case RF_KEY_TYPE_PATTERNS:
 		r = set_pattern(value, text, base, err);
+		break;
+	case RF_KEY_TYPE_PATHS:
+		r = set_inside(value, text, err);
 		break;
 	case RF_KEY_TYPE_NAMES:
 		r = set_name(value, text, err);

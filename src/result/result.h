@@ -120,8 +120,9 @@ struct rf_result {
 	size_t masked_count;
 	struct rf_result_denial *denials;
 	size_t denial_count;
-	bool has_seen_denials;   /* all of them that the kernel tells */
-	struct rf_err error;     /* code 0: none */
+	bool has_seen_denials; /* all of them that the kernel tells */
+	struct rf_err error;   /* code 0: none */
+	const char *canary; /* that was read, by its path inside; borrowed from the plan; or NULL */
 	struct rf_arena *memory; /* owns the lists' strings */
 };
 

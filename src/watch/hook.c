@@ -86,6 +86,15 @@ static void note(const struct call *call, const char *verdict, int status, const
 	hook->note(hook->data, &event);
 }
 
+static void release(struct call *call)
+{
+	rf_event_cancel(call->event);
+	rf_event_cancel(call->timer);
+	rf_fd_done(&call->pidfd);
+	rf_buf_done(&call->json);
+	free(call);
+}
+
 static void forget(struct call *call)
 {
 	struct call **at = &call->hook->calls;
@@ -94,11 +103,7 @@ static void forget(struct call *call)
 		at = &(*at)->next;
 	*at = call->next;
 	call->hook->count--;
-	rf_event_cancel(call->event);
-	rf_event_cancel(call->timer);
-	rf_fd_done(&call->pidfd);
-	rf_buf_done(&call->json);
-	free(call);
+	release(call);
 }
 
 static void start_next(struct rf_hook *hook);
@@ -253,14 +258,13 @@ int rf_hook_new(const char *program, struct rf_loop *loop,
 
 void rf_hook_free(struct rf_hook *hook)
 {
-	while (hook && hook->calls) {
-		struct call *call = hook->calls;
-
+	for (struct call *call = hook ? hook->calls : NULL, *next; call; call = next) {
+		next = call->next;
 		if (call->pid > 0) {
 			kill(-call->pid, SIGKILL);
 			waitpid(call->pid, NULL, 0);
 		}
-		forget(call);
+		release(call);
 	}
 	free(hook);
 }
