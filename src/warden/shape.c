@@ -10,14 +10,14 @@ static bool is_same_text(const char *a, const char *b)
 
 static bool is_same_place(const struct rf_place *a, const struct rf_place *b)
 {
-	return a->kind == b->kind && a->rights == b->rights && a->is_optional == b->is_optional &&
-	       is_same_text(a->path, b->path) && is_same_text(a->source, b->source) &&
-	       is_same_text(a->rule, b->rule);
+	return !a->layers && !b->layers && a->kind == b->kind && a->rights == b->rights &&
+	       a->is_optional == b->is_optional && is_same_text(a->path, b->path) &&
+	       is_same_text(a->source, b->source) && is_same_text(a->rule, b->rule);
 }
 
 bool rf_shape_is_common(const struct rf_plan *plan)
 {
-	return !plan->commands && plan->deny_count == 0 && !plan->has_terminal &&
+	return !plan->commands && !plan->canaries && plan->deny_count == 0 && !plan->has_terminal &&
 	       !(plan->seccomp && plan->seccomp[0]);
 }
 

@@ -19,7 +19,7 @@ struct rf_disk {
 	const char *const *anchors;
 	/* Under the lock: */
 	int fd; /* to be synced, or -1 */
-	bool is_busy, has_line, is_ending;
+	bool is_busy, is_syncing, has_line, is_ending;
 	struct rf_anchor_line line;
 	int sync_error, anchor_error;
 };
@@ -34,6 +34,7 @@ static void work(struct rf_disk *disk)
 
 	disk->has_line = false;
 	disk->is_busy = true;
+	disk->is_syncing = fd >= 0;
 	pthread_mutex_unlock(&disk->lock);
 	if (fd >= 0 && fdatasync(fd) < 0)
 		sync = -errno;
@@ -43,7 +44,7 @@ static void work(struct rf_disk *disk)
 		anchor = code < 0 ? code : anchor;
 	}
 	pthread_mutex_lock(&disk->lock);
-	disk->is_busy = false;
+	disk->is_busy = disk->is_syncing = false;
 	disk->sync_error = sync < 0 ? sync : disk->sync_error;
 	disk->anchor_error = anchor < 0 ? anchor : disk->anchor_error;
 }
@@ -119,6 +120,16 @@ bool rf_disk_sync(struct rf_disk *disk, int fd)
 	}
 	pthread_mutex_unlock(&disk->lock);
 	return is_taken;
+}
+
+bool rf_disk_is_busy(struct rf_disk *disk)
+{
+	bool is_busy;
+
+	pthread_mutex_lock(&disk->lock);
+	is_busy = disk->is_syncing || disk->fd >= 0;
+	pthread_mutex_unlock(&disk->lock);
+	return is_busy;
 }
 
 void rf_disk_tell(struct rf_disk *disk, const struct rf_anchor_line *line)

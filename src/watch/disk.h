@@ -21,6 +21,9 @@ void rf_disk_free(struct rf_disk *disk);
 /* Asks for a sync of the file behind `fd` (borrows; a copy is made).  False if the last one is still under way. */
 bool rf_disk_sync(struct rf_disk *disk, int fd);
 
+/* True while a sync that was asked for has not ended. */
+bool rf_disk_is_busy(struct rf_disk *disk);
+
 /* Asks for a head to be told.  Only the newest counts where the anchors are slow. */
 void rf_disk_tell(struct rf_disk *disk, const struct rf_anchor_line *line);
 

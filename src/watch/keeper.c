@@ -264,6 +264,8 @@ static int on_ask(void *data, struct rf_watcher *watcher, pid_t asker, const cha
 
 	keeper->watcher = watcher;
 	tell_trouble(keeper);
+	rf_metrics_set(rf_steward_metrics(keeper->steward), RF_METRIC_AUDIT_LAG, NULL, NULL,
+		       rf_watcher_lag_ns(watcher));
 	code = rf_live_ask(keeper->live, asker, words, count, out, err);
 	if (code == 0)
 		code = rf_steward_ask(keeper->steward, words, count, &when, out, err);

@@ -56,6 +56,8 @@ static const struct info {
 		"Alarms that the watcher raised." },
 	[RF_METRIC_EVENTS] =         { "ringfort_audit_events_total", COUNTER, { "kind" }, 1,
 		"Events that were recorded." },
+	[RF_METRIC_AUDIT_LAG] =      { "ringfort_audit_lag_seconds", GAUGE, { NULL }, NS,
+		"How long the oldest record has waited that is not on the disk yet." },
 };
 
 /* Upper bounds of the parts of a distribution, in nanoseconds. */

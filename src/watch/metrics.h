@@ -33,6 +33,7 @@ enum rf_metric {
 	RF_METRIC_BUDGET_OWNERS,  /* who has spent something in the last day */
 	RF_METRIC_ALARMS,         /* label: alarm */
 	RF_METRIC_EVENTS,         /* recorded; label: kind */
+	RF_METRIC_AUDIT_LAG,      /* how long the oldest waits for the disk */
 	RF_METRICS_COUNT
 };
 

@@ -38,6 +38,8 @@ struct rf_watcher {
 	struct rf_buf in, clean;  /* one message, one event */
 	struct rf_event *sync_timer, *sign_timer;
 	bool is_dirty, is_taking_over;
+	uint64_t dirty_since_ns,
+		syncing_since_ns;       /* when the oldest that is not on the disk was written */
 	uint64_t kept, lost, synced_ns; /* events; and when the disk was last asked */
 	int64_t clock_ms;               /* the clock, less the time since the machine is up */
 	struct rf_err trouble;          /* why nothing can be kept; code 0: it can */
@@ -55,6 +57,14 @@ static struct rf_watcher *watcher_of(const struct client *client)
 
 /* ------------------------------------------------------------- keeping */
 
+/* Something is written that is not on the disk. */
+static void dirty(struct rf_watcher *watcher)
+{
+	if (!watcher->is_dirty)
+		watcher->dirty_since_ns = rf_loop_now();
+	watcher->is_dirty = true;
+}
+
 /* Writes what was added; what is wrong stays known until a write goes well. */
 static int commit(struct rf_watcher *watcher, struct rf_err *err)
 {
@@ -63,8 +73,17 @@ static int commit(struct rf_watcher *watcher, struct rf_err *err)
 		return err->code;
 	}
 	watcher->trouble = RF_ERR_INIT;
-	watcher->is_dirty = true;
+	dirty(watcher);
 	return 0;
+}
+
+uint64_t rf_watcher_lag_ns(const struct rf_watcher *watcher)
+{
+	bool is_syncing = rf_disk_is_busy(watcher->disk);
+
+	if (!is_syncing && !watcher->is_dirty)
+		return 0;
+	return rf_loop_now() - (is_syncing ? watcher->syncing_since_ns : watcher->dirty_since_ns);
 }
 
 int rf_watcher_note(struct rf_watcher *watcher, const struct rf_audit_event *event,
@@ -425,8 +444,10 @@ static void on_sync(void *data, int what)
 	int sync, anchor;
 
 	(void)what;
-	if (watcher->is_dirty && rf_disk_sync(watcher->disk, rf_store_fd(watcher->store)))
+	if (watcher->is_dirty && rf_disk_sync(watcher->disk, rf_store_fd(watcher->store))) {
 		watcher->is_dirty = false;
+		watcher->syncing_since_ns = watcher->dirty_since_ns;
+	}
 	rf_disk_errors(watcher->disk, &sync, &anchor);
 	if (sync < 0) {
 		rf_fail(&watcher->trouble, sync, "sync the audit log");
@@ -447,7 +468,7 @@ static void on_sign(void *data, int what)
 	if (rf_store_tend(watcher->store, &err) < 0 || rf_store_sign(watcher->store, &err) < 0)
 		watcher->trouble = err;
 	else
-		watcher->is_dirty = true;
+		dirty(watcher);
 	rf_event_again(watcher->sign_timer, rf_loop_now() + RF_WATCHER_SIGN_MS * MS);
 }
 

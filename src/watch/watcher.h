@@ -57,6 +57,9 @@ struct rf_watcher_guest {
 int rf_watcher_serve(const struct rf_watcher_options *options, const struct rf_watcher_guest *guest,
 		     struct rf_err *err);
 
+/* How long the oldest record has waited that is not on the disk yet; 0: all are. */
+uint64_t rf_watcher_lag_ns(const struct rf_watcher *watcher);
+
 /* Records an event of the watcher's own. */
 int rf_watcher_note(struct rf_watcher *watcher, const struct rf_audit_event *event,
 		    struct rf_err *err);

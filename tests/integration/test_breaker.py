@@ -311,6 +311,8 @@ def test_the_figures_of_a_watcher_are_taken_by_promtool(post, need):
         assert line in text, text
     # One that ran out of time before its program began has no time of its start.
     assert re.search(r"^ringfort_start_seconds_count [1-5]$", text, re.MULTILINE), text
+    lag, = (float(line.split()[1]) for line in text.splitlines() if line.startswith("ringfort_audit_lag_seconds "))
+    assert 0 <= lag < 10  # a sync is asked for every 50 ms
     done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True,
                           text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
