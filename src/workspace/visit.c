@@ -25,9 +25,10 @@ static int open_tree_of(const char *base, struct rf_err *err)
 				    "it leads through a symbolic link; name what that leads to");
 	if (tree == -ENOTDIR)
 		return rf_fail_hint(err, "a workspace is a directory");
-	return tree == -ENOENT
-		       ? rf_fail_hint(err, "make it first, or name one of `ringfort workspaces`")
-		       : tree;
+	if (tree == -ENOENT)
+		return rf_fail_hint(err, "make it first, or name one of `ringfort workspaces`");
+	return rf_fail_hint(err,
+			    "name a directory that you can enter, or one of `ringfort workspaces`");
 }
 
 /* The layers from the head down. */
