@@ -62,6 +62,7 @@ void rf_in_workspace_end(struct rf_request *request, struct rf_result *result)
 	struct rf_visit *visit = request->visit;
 	struct rf_delta delta = { 0 };
 	struct rf_err err = RF_ERR_INIT;
+	bool is_partial = false;
 	char command[256];
 	int code;
 
@@ -73,7 +74,13 @@ void rf_in_workspace_end(struct rf_request *request, struct rf_result *result)
 	code = rf_visit_changes(visit, &delta, &err);
 	if (code == 0)
 		list_changes(&delta, result);
-	if (code == 0 && visit->kept.folder >= 0 && delta.count > 0) {
+	if (code < 0) { /* what can't be listed is kept all the same */
+		rf_result_warn(result, "%s", err.msg);
+		rf_delta_done(&delta);
+		code = 0;
+		is_partial = true;
+	}
+	if (visit->kept.folder >= 0 && (delta.count > 0 || is_partial)) {
 		name_command(request->plan->argv, command, sizeof(command));
 		code = rf_visit_keep(visit, &delta, command, request->plan->agent,
 				     rf_result_status(result->status), &err);

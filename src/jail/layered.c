@@ -148,7 +148,7 @@ static int mount_layers(const struct rf_place *place, int own, struct rf_err *er
 
 	if (list_layers(place->layers, options, sizeof(options)) < 0) {
 		rf_fail_say(err, -E2BIG, "%s has more layers than can be mounted", place->path);
-		return rf_fail_hint(err, "`ringfort gc` merges them");
+		return rf_fail_hint(err, "apply it, and go on in a new workspace");
 	}
 	if (mkdirat(own, "whole", 0700) < 0 && errno != EEXIST)
 		return rf_fail(err, -errno, "make a folder for the layers");

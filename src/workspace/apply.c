@@ -23,6 +23,8 @@ struct work {
 	struct rf_apply *apply;
 	struct rf_stack before, after; /* the directory, and what it is to become */
 	struct rf_seen_list seen;
+	struct rf_seen *found; /* what the directory had at each change when it was decided */
+	bool is_back;          /* an apply is taken back */
 	int base, pool;
 	struct rf_err *err;
 };
@@ -62,6 +64,21 @@ static bool is_exactly_named(const char *const *only, const char *path)
 	return false;
 }
 
+/* Which file is there, and when it was last changed. */
+static void glance(int base, const char *path, struct rf_seen *ret_seen)
+{
+	const char *name;
+	RF_AUTO_FD int dir = rf_copy_open_parent(base, path, &name);
+	struct stat st;
+
+	*ret_seen = (struct rf_seen){ 0 };
+	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	ret_seen->mode = st.st_mode;
+	ret_seen->ino = st.st_ino;
+	ret_seen->ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+}
+
 /* Whether the directory has at `path` what the workspace saw there. */
 static int is_as_seen(struct work *w, const char *path)
 {
@@ -72,6 +89,15 @@ static int is_as_seen(struct work *w, const char *path)
 	if (code < 0)
 		return rf_fail(w->err, code, "look at %.100s", path);
 	return then && !then->is_unsure && rf_seen_is_same(then, &now);
+}
+
+/* Known before anything is written: a file that denies us everything can't be copied. */
+static bool can_read(struct work *w, const struct rf_change *change)
+{
+	const char *name;
+	RF_AUTO_FD int dir = rf_copy_open_parent(w->after.layers[change->new], change->path, &name);
+
+	return dir >= 0 && faccessat(dir, name, R_OK, AT_EACCESS) == 0;
 }
 
 static int decide_one(struct work *w, const struct rf_change *change, enum rf_apply_stay *ret_stay)
@@ -89,7 +115,11 @@ static int decide_one(struct work *w, const struct rf_change *change, enum rf_ap
 		*ret_stay = RF_APPLY_NO_FILE;
 		return 0;
 	}
-	if (change->protects && !is_exactly_named(only, change->path)) {
+	if (S_ISREG(change->after.mode) && !can_read(w, change)) {
+		*ret_stay = RF_APPLY_NO_FILE;
+		return 0;
+	}
+	if (change->protects && !w->is_back && !is_exactly_named(only, change->path)) {
 		*ret_stay = RF_APPLY_PROTECTED;
 		return 0;
 	}
@@ -152,6 +182,30 @@ static int decide_again(struct work *w, int inverse, const struct rf_change *cha
 	return 0;
 }
 
+/* What lies in a folder that is not made, or not removed, stays as that does. */
+static void stay_with_parents(struct work *w)
+{
+	const struct rf_delta *delta = &w->apply->delta;
+	enum rf_apply_stay *stays = w->apply->stays;
+	size_t parent = 0;
+	bool has_parent = false;
+
+	for (size_t i = 0; i < delta->count; i++) {
+		size_t len = has_parent ? strlen(delta->changes[parent].path) : 0;
+
+		if (has_parent &&
+		    strncmp(delta->changes[i].path, delta->changes[parent].path, len) == 0 &&
+		    delta->changes[i].path[len] == '/') {
+			if (stays[i] == RF_APPLY_MADE)
+				stays[i] = stays[parent];
+			continue;
+		}
+		has_parent = stays[i] == RF_APPLY_CONFLICT || stays[i] == RF_APPLY_PROTECTED ||
+			     stays[i] == RF_APPLY_NO_FILE;
+		parent = i;
+	}
+}
+
 static int count(struct work *w)
 {
 	struct rf_apply *apply = w->apply;
@@ -177,6 +231,19 @@ static int count(struct work *w)
 	return 0;
 }
 
+/* What is there now, so that what is changed from now on is noticed before it is overwritten. */
+static int look_at_all(struct work *w)
+{
+	free(w->found);
+	w->found = calloc(w->apply->delta.count + 1, sizeof(*w->found));
+	if (!w->found)
+		return rf_fail(w->err, -ENOMEM, "decide what to apply");
+	for (size_t i = 0; i < w->apply->delta.count; i++)
+		if (w->apply->stays[i] == RF_APPLY_MADE)
+			glance(w->base, w->apply->delta.changes[i].path, &w->found[i]);
+	return 0;
+}
+
 /* Finds the changes and decides each.  `inverse`: that of an apply that was broken off, or -1. */
 static int decide(struct work *w, int inverse)
 {
@@ -192,7 +259,12 @@ static int decide(struct work *w, int inverse)
 		code = inverse >= 0 ? decide_again(w, inverse, &apply->delta.changes[i],
 						   &apply->stays[i])
 				    : decide_one(w, &apply->delta.changes[i], &apply->stays[i]);
-	return code < 0 ? code : count(w);
+	if (code == 0)
+		code = look_at_all(w);
+	if (code < 0)
+		return code;
+	stay_with_parents(w);
+	return count(w);
 }
 
 /* ------------------------------------------------------------- the inverse */
@@ -206,6 +278,7 @@ static int make_way(struct work *w, int inverse, const char *path)
 		const char *name;
 		RF_AUTO_FD int from = -1;
 		RF_AUTO_FD int to = -1;
+		struct stat st;
 		int code;
 
 		if ((size_t)(slash - path) >= sizeof(folder))
@@ -216,6 +289,8 @@ static int make_way(struct work *w, int inverse, const char *path)
 		to = rf_copy_open_parent(inverse, folder, &name);
 		if (from < 0 || to < 0)
 			return from == -ENOENT || from == -ENOTDIR ? 0 : from < 0 ? from : to;
+		if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
+			return 0;
 		code = rf_copy(from, name, to, name);
 		if (code == -ENOENT)
 			return 0; /* the folder itself is new, and a whiteout stands for it */
@@ -311,6 +386,18 @@ static int set_mode(int dir, const char *name, mode_t mode)
 	return file < 0 || chmod(link, mode & 0777) < 0 ? -errno : 0;
 }
 
+/* True if somebody changed what is there since it was decided. */
+static bool has_changed(struct work *w, const struct rf_change *change)
+{
+	const struct rf_seen *then = &w->found[change - w->apply->delta.changes];
+	struct rf_seen now;
+
+	glance(w->base, change->path, &now);
+	if (S_ISDIR(then->mode) || S_ISDIR(now.mode))
+		return false; /* what is in it is looked at name by name */
+	return now.mode && (now.ino != then->ino || now.ctime_ns != then->ctime_ns);
+}
+
 /* Copied beside it and moved there: at every moment the old one is there, or the new one. */
 static int put(struct work *w, const struct rf_change *change)
 {
@@ -329,6 +416,12 @@ static int put(struct work *w, const struct rf_change *change)
 	temporary(name, temp, sizeof(temp));
 	rf_clear(to, temp);
 	code = rf_copy(from, name, to, temp);
+	if (code == 0 && is_folder)
+		code = set_mode(to, temp, change->after.mode | 0700); /* its own comes last */
+	if (code == 0 && has_changed(w, change)) {
+		rf_clear(to, temp);
+		return -ESTALE;
+	}
 	if (code == 0 && renameat(to, temp, to, name) < 0) {
 		code = -errno;
 		unlinkat(to, temp, is_folder ? AT_REMOVEDIR : 0);
@@ -365,6 +458,37 @@ static bool takes_away(const struct rf_change *change)
 		(S_ISDIR(change->before.mode) || S_ISDIR(change->after.mode)));
 }
 
+/* Changed by somebody while we were at it: theirs to decide. */
+static int leave(struct work *w, size_t i)
+{
+	w->apply->stays[i] = RF_APPLY_CONFLICT;
+	w->apply->made--;
+	w->apply->conflicts++;
+	return 0;
+}
+
+/* Modes of new folders, from the depth up: one may deny what its content needed. */
+static int set_folder_modes(struct work *w)
+{
+	const struct rf_delta *delta = &w->apply->delta;
+
+	for (size_t i = delta->count; i-- > 0;) {
+		const struct rf_change *change = &delta->changes[i];
+		const char *name;
+		RF_AUTO_FD int dir = -1;
+		int code;
+
+		if (w->apply->stays[i] != RF_APPLY_MADE || !S_ISDIR(change->after.mode) ||
+		    change->kind == RF_CHANGE_MODE)
+			continue;
+		dir = rf_copy_open_parent(w->base, change->path, &name);
+		code = dir < 0 ? dir : set_mode(dir, name, change->after.mode);
+		if (code < 0)
+			return rf_fail(w->err, code, "set the mode of %.100s", change->path);
+	}
+	return 0;
+}
+
 /* What goes, from the depth up; then what comes, from the top down. */
 static int make_changes(struct work *w)
 {
@@ -374,7 +498,10 @@ static int make_changes(struct work *w)
 	for (size_t i = delta->count; i-- > 0 && code == 0;) {
 		if (w->apply->stays[i] != RF_APPLY_MADE || !takes_away(&delta->changes[i]))
 			continue;
-		code = take_away(w, &delta->changes[i]);
+		code = has_changed(w, &delta->changes[i]) ? -ESTALE
+							  : take_away(w, &delta->changes[i]);
+		if (code == -ESTALE)
+			code = leave(w, i);
 		if (code == -ENOTEMPTY || code == -EEXIST) {
 			w->apply->stays[i] = RF_APPLY_IN_USE;
 			w->apply->made--;
@@ -388,9 +515,13 @@ static int make_changes(struct work *w)
 		    delta->changes[i].kind == RF_CHANGE_DELETED)
 			continue;
 		code = put(w, &delta->changes[i]);
+		if (code == -ESTALE)
+			code = leave(w, i);
 		if (code < 0)
 			rf_fail(w->err, code, "write %.100s", delta->changes[i].path);
 	}
+	if (code == 0)
+		code = set_folder_modes(w);
 	if (code == 0 && w->options->is_durable && syncfs(w->base) < 0)
 		code = rf_fail(w->err, -errno, "write the directory to the disk");
 	if (code < 0)
@@ -399,17 +530,21 @@ static int make_changes(struct work *w)
 	return code;
 }
 
-/* What the directory has now is what the workspace knows of it. */
+/* What was written is what the workspace knows of the directory; what somebody wrote since is not. */
 static int note_seen(struct work *w)
 {
 	int code = 0;
 
 	for (size_t i = 0; i < w->apply->delta.count && code == 0; i++) {
-		struct rf_seen now;
+		const struct rf_change *change = &w->apply->delta.changes[i];
+		struct rf_seen now = { 0 };
 
 		if (w->apply->stays[i] != RF_APPLY_MADE)
 			continue;
-		code = rf_seen_look(w->base, w->apply->delta.changes[i].path, &now);
+		if (change->after.mode)
+			code = rf_seen_look(w->after.layers[change->new], change->path, &now);
+		now.ino = 0; /* by its content alone */
+		now.ctime_ns = 0;
 		now.path = w->apply->delta.changes[i].path;
 		if (code == 0)
 			code = rf_seen_set(&w->seen, &now);
@@ -437,7 +572,14 @@ static int finish(struct work *w)
 	if (make_changes(w) < 0 || note_seen(w) < 0)
 		return w->err->code;
 	w->workspace->ledger.is_applying = false;
-	return rf_workspace_save(w->workspace, w->options->is_durable, w->err);
+	if (rf_workspace_save(w->workspace, w->options->is_durable, w->err) < 0)
+		return w->err->code;
+	if (w->apply->conflicts && w->options->on_conflict == RF_APPLY_REFUSE)
+		return rf_fail_say(
+			w->err, -EEXIST,
+			"%zu of the changes were not made: the directory changed meanwhile",
+			w->apply->conflicts);
+	return 0;
 }
 
 /*
@@ -508,12 +650,34 @@ static int open_way_back(struct work *w)
 	return rf_stack_add(&w->after, base, RF_STACK_BASE, w->err);
 }
 
+/* What was there before the apply is what the workspace will know of the directory. */
+static int note_old(struct work *w)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < w->apply->delta.count && code == 0; i++) {
+		struct rf_seen old;
+
+		if (w->apply->stays[i] != RF_APPLY_MADE)
+			continue;
+		code = rf_seen_look(w->before.layers[0], w->apply->delta.changes[i].path, &old);
+		if (S_ISCHR(old.mode))
+			old.mode = 0;
+		old.ino = 0; /* by its content alone */
+		old.ctime_ns = 0;
+		old.path = w->apply->delta.changes[i].path;
+		if (code == 0)
+			code = rf_seen_set(&w->seen, &old);
+	}
+	return code < 0 ? rf_fail(w->err, code, "note what was there before") : 0;
+}
+
 /* All of it, once it is known that nothing else was changed. */
 static int go_back_broken(struct work *w)
 {
 	struct rf_apply *apply = w->apply;
 
-	if (decide_broken(w) < 0 || open_way_back(w) < 0)
+	if (decide_broken(w) < 0 || note_old(w) < 0 || open_way_back(w) < 0)
 		return w->err->code;
 	rf_apply_done(apply);
 	*apply = (struct rf_apply){ 0 };
@@ -525,7 +689,9 @@ static int go_back_broken(struct work *w)
 		return w->err->code;
 	apply->stays = calloc(apply->delta.count + 1, sizeof(*apply->stays));
 	apply->made = apply->delta.count;
-	return apply->stays ? 0 : rf_fail(w->err, -ENOMEM, "decide what to take back");
+	if (apply->stays)
+		return look_at_all(w);
+	return rf_fail(w->err, -ENOMEM, "decide what to take back");
 }
 
 static int go_back(struct work *w)
@@ -533,6 +699,7 @@ static int go_back(struct work *w)
 	struct rf_ledger *ledger = &w->workspace->ledger;
 	int code;
 
+	w->is_back = true;
 	if (!ledger->inverse[0]) {
 		rf_fail_say(w->err, -ENOENT,
 			    "workspace `%s` has nothing applied that could be taken back",
@@ -543,7 +710,11 @@ static int go_back(struct work *w)
 		code = go_back_broken(w);
 	else
 		code = open_way_back(w) < 0 ? w->err->code : decide(w, -1);
-	if (code < 0 || make_changes(w) < 0 || note_seen(w) < 0)
+	if (code < 0)
+		return w->err->code;
+	ledger->is_applying = true; /* whoever is killed from here on can go on, or back */
+	if (rf_workspace_save(w->workspace, w->options->is_durable, w->err) < 0 ||
+	    make_changes(w) < 0 || note_seen(w) < 0)
 		return w->err->code;
 	ledger->inverse[0] = '\0';
 	ledger->is_applying = false;
@@ -566,6 +737,7 @@ static int run(int (*how)(struct work *w), struct rf_workspace *workspace,
 	rf_stack_done(&w.before);
 	rf_stack_done(&w.after);
 	rf_seen_done(&w.seen);
+	free(w.found);
 	rf_fd_done(&w.pool);
 	return code;
 }

@@ -122,12 +122,14 @@ static struct rf_change_side side_of(const struct entry *entry)
 /* What is there afterwards and acts; what is gone does not. */
 static const char *acts_later(const char *path, const struct entry *after)
 {
-	const char *what =
-		after->is_there && !S_ISDIR(after->st.st_mode) ? rf_protected_what(path) : NULL;
+	const char *slash = strrchr(path, '/'), *what;
 
-	if (!what && after->is_there && S_ISLNK(after->st.st_mode))
-		what = rf_protected_beneath(path);
-	return what;
+	if (!after->is_there || S_ISDIR(after->st.st_mode))
+		return NULL;
+	if (strcmp(slash ? slash + 1 : path, ".git") == 0)
+		return "link to a git repository"; /* whose settings name programs */
+	what = rf_protected_what(path);
+	return !what && S_ISLNK(after->st.st_mode) ? rf_protected_beneath(path) : what;
 }
 
 static int add(struct walk *w, const struct folder *in, const char *path, enum rf_change_kind kind,

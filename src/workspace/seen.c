@@ -65,8 +65,12 @@ int rf_seen_look(int base, const char *path, struct rf_seen *ret_seen)
 	ret_seen->mode = st.st_mode;
 	ret_seen->ino = st.st_ino;
 	ret_seen->ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
-	if (S_ISREG(st.st_mode))
-		return hash_file(dir, name, ret_seen->hash);
+	if (S_ISREG(st.st_mode)) {
+		int code = hash_file(dir, name, ret_seen->hash);
+
+		ret_seen->is_unsure = code == -EACCES; /* nobody can tell what is in it */
+		return code == -EACCES ? 0 : code;
+	}
 	return S_ISLNK(st.st_mode) ? hash_link(dir, name, ret_seen->hash) : 0;
 }
 
@@ -76,7 +80,7 @@ bool rf_seen_is_same(const struct rf_seen *a, const struct rf_seen *b)
 		return a->mode == b->mode;
 	if (a->ino == b->ino && a->ctime_ns == b->ctime_ns)
 		return true;
-	if ((a->mode ^ b->mode) & S_IFMT)
+	if ((a->mode ^ b->mode) & S_IFMT || a->is_unsure || b->is_unsure)
 		return false;
 	/* A folder is what is in it, and that is looked at name by name. */
 	return S_ISDIR(a->mode) || memcmp(a->hash, b->hash, sizeof(a->hash)) == 0;

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -127,6 +129,50 @@ int rf_visit_changes(const struct rf_visit *visit, struct rf_delta *ret_delta, s
 	return code;
 }
 
+/* True if a layer hides what the directory has at `path`: it has the name itself, or hides a folder above. */
+static bool hides(int layer, const char *path)
+{
+	RF_AUTO_FD int dir = rf_fd_copy(layer, 3);
+	char name[NAME_MAX + 1];
+	char mark[2];
+
+	for (; dir >= 0; path++) {
+		size_t len = strcspn(path, "/");
+		struct stat st;
+		int next;
+
+		if (len >= sizeof(name))
+			return true;
+		memcpy(name, path, len);
+		name[len] = '\0';
+		path += len;
+		if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return errno != ENOENT;
+		if (!S_ISDIR(st.st_mode))
+			return true;
+		next = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close(dir);
+		dir = next;
+		if (dir < 0 || fgetxattr(dir, "user.overlay.opaque", mark, sizeof(mark)) > 0)
+			return true;
+		if (!*path)
+			return false; /* a folder, of which more may show through */
+	}
+	return true;
+}
+
+/* True if an earlier run hid it, so that this one did not see what the directory has there now. */
+static bool is_hidden(const struct rf_visit *visit, const char *path)
+{
+	for (const char *const *lower = visit->lowers; *lower; lower++) {
+		RF_AUTO_FD int layer = rf_pool_open_layer(visit->pool, *lower);
+
+		if (layer < 0 || hides(layer, path))
+			return true;
+	}
+	return false;
+}
+
 /* What the directory has under the changed names, where no earlier run changed them. */
 static int note_seen(const struct rf_visit *visit, const struct rf_delta *delta, struct rf_err *err)
 {
@@ -141,7 +187,8 @@ static int note_seen(const struct rf_visit *visit, const struct rf_delta *delta,
 			continue;
 		code = rf_seen_look(visit->tree, path, &now);
 		now.path = delta->changes[i].path;
-		now.is_unsure = now.ctime_ns >= visit->began_ns;
+		now.is_unsure |=
+			now.mode && (now.ctime_ns >= visit->began_ns || is_hidden(visit, path));
 		if (code == 0)
 			code = rf_seen_set(&list, &now);
 		if (code < 0)

@@ -280,6 +280,7 @@ int rf_workspace_fork(const struct rf_workspace *workspace, const char *name, st
 {
 	struct rf_workspace other;
 	struct rf_ledger ledger;
+	struct rf_seen_list seen;
 	char own[RF_LEDGER_NAME];
 	int code = rf_workspace_make(name, workspace->ledger.base, &other, err);
 
@@ -293,7 +294,12 @@ int rf_workspace_fork(const struct rf_workspace *workspace, const char *name, st
 	other.ledger.time = ledger.time;
 	other.ledger.inverse[0] = '\0'; /* what was applied is the other one's to take back */
 	other.ledger.is_applying = false;
-	code = rf_workspace_save(&other, false, err);
+	code = rf_workspace_load_seen(workspace, &seen, err);
+	if (code == 0)
+		code = rf_workspace_save_seen(&other, &seen, err);
+	if (code == 0)
+		code = rf_workspace_save(&other, false, err);
+	rf_seen_done(&seen);
 	other.ledger = ledger;
 	if (code < 0) {
 		struct rf_err ignored;
@@ -312,10 +318,18 @@ void rf_workspace_close(struct rf_workspace *workspace)
 
 int rf_workspace_remove(struct rf_workspace *workspace, struct rf_err *err)
 {
-	RF_AUTO_FD int all = open_all(false, err);
+	RF_AUTO_FD int all = -1;
 	char gone[RF_LEDGER_NAME + 16];
 	int code;
 
+	if (workspace->ledger.is_applying) {
+		rf_fail_say(err, -EBUSY, "an apply of workspace `%s` was interrupted",
+			    workspace->ledger.name);
+		return rf_fail_hint(
+			err, "`ringfort apply -w %s` goes on, `ringfort undo -w %s` goes back",
+			workspace->ledger.name, workspace->ledger.name);
+	}
+	all = open_all(false, err);
 	if (all < 0)
 		return all;
 	/* Out of sight in one step; a name with a dot in front is nobody's. */

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		rf_seen_format(&list, &twice);
 		if (once.len != twice.len ||
-		    (once.len && memcmp(once.data, twice.data, once.len) != 0))
+		    (once.data && twice.data && memcmp(once.data, twice.data, once.len) != 0))
 			abort();
 	}
 	rf_seen_done(&list);

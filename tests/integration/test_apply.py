@@ -196,6 +196,116 @@ def test_what_was_changed_after_an_apply_is_not_undone_over(post, tree):
     assert (tree / "README").read_text() == "ours, afterwards\n"
 
 
+def exec_(post, script, name="fix"):
+    done = post.run("exec", name, "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_an_earlier_run_hid_and_the_user_changed_is_a_conflict(post, tree, who):
+    """A run that takes a file up and leaves it as it was hides what the user writes to it afterwards."""
+    made(post, tree, "touch README; echo x > other; rm -rf src")
+    with open(tree / "README", "a", encoding="utf-8") as file:
+        file.write("ours\n")
+    (tree / "src/new.c").write_text("ours\n")
+    own(tree, who)
+    exec_(post, "echo theirs >> README; mkdir src; echo theirs > src/new.c")
+    done = post.run("apply", "-w", "fix")
+    assert done.returncode == 125 and "README" in done.stdout and "src/new.c" in done.stdout
+    assert "ours" in (tree / "README").read_text() and (tree / "src/new.c").read_text() == "ours\n"
+
+
+def test_a_fork_knows_what_was_seen(post, tree, who):
+    made(post, tree, "echo theirs >> README")
+    assert post.run("fork", "-w", "fix", "other").returncode == 0
+    (tree / "README").write_text("ours\n")
+    own(tree, who)
+    exec_(post, "echo more >> README", "other")
+    assert post.run("apply", "-w", "other").returncode == 125
+    assert (tree / "README").read_text() == "ours\n"
+
+
+def test_what_lies_in_a_folder_that_is_not_made_is_not_made_either(post, tree, who):
+    made(post, tree, "rm README; mkdir README; echo x > README/x")
+    (tree / "README").write_text("ours, and dear\n")
+    own(tree, who)
+    for _ in range(3):
+        assert post.run("apply", "-w", "fix", "--ours").returncode == 0
+        assert (tree / "README").read_text() == "ours, and dear\n"
+
+
+def test_what_changes_while_it_is_applied_is_left(post, tree, who):
+    made(post, tree, "echo theirs > a; head -c 150M /dev/zero | tr '\\0' x > m; echo theirs > script")
+    with post.start("apply", "-w", "fix") as apply:
+        while apply.poll() is None and not list(tree.glob(".ringfort-*")):
+            time.sleep(0.001)
+        (tree / "script").write_text("ours, meanwhile\n")
+        apply.communicate()
+    assert (tree / "script").read_text() == "ours, meanwhile\n" and apply.returncode == 125
+
+
+@pytest.mark.parametrize("script", ["ln -s x .git", "echo 'gitdir: x' > .git", "mkdir -p a/b; echo 'gitdir: x' > a/b/.git"])
+def test_a_git_that_leads_elsewhere_has_to_be_named(post, tree, script):
+    made(post, tree, script)
+    done = post.run("apply", "-w", "fix")
+    assert done.returncode == 125 and "git repository" in done.stdout
+
+
+def test_a_file_that_can_not_be_read_does_not_stop_an_apply_halfway(post, tree, who):
+    made(post, tree, "echo a > a; echo m > m; chmod 000 m; echo z > z")
+    done = post.run("apply", "-w", "fix")
+    assert done.returncode == 0 and (tree / "a").exists() and (tree / "z").exists()
+    assert (tree / "m").exists() == (who == "root")
+    assert post.run("undo", "-w", "fix").returncode == 0
+    assert not (tree / "a").exists() and not (tree / "z").exists()
+
+
+def test_what_was_named_is_taken_back_without_being_named_again(post, tree):
+    made(post, tree, "echo x > .envrc")
+    assert post.run("apply", "-w", "fix", "--only", ".envrc").returncode == 0
+    assert post.run("undo", "-w", "fix").returncode == 0
+    assert not (tree / ".envrc").exists()
+
+
+def test_folders_that_deny_writing_are_applied(post, tree):
+    made(post, tree, "mkdir m; echo x > m/x; chmod 555 m")
+    assert post.run("apply", "-w", "fix").returncode == 0
+    assert (tree / "m/x").exists() and (tree / "m").stat().st_mode & 0o777 == 0o555
+    (tree / "m").chmod(0o755)
+
+
+def test_a_run_with_a_folder_that_can_not_be_listed_is_kept(post, tree):
+    post.run("create", "--name", "fix", "--workspace", tree)
+    done = post.run("exec", "fix", "--", "sh", "-c", "echo x > x; mkdir m; chmod 000 m")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(post.run("log", "-w", "fix", "--json").stdout)["points"]) == 1
+    assert post.run("undo", "-w", "fix").returncode == 0
+
+
+@pytest.mark.parametrize("way", ["apply", "undo"])
+def test_an_undo_that_is_killed_goes_on_or_back(post, tree, way):
+    for number in range(200):
+        (tree / f"file{number}").write_text(f"old {number}\n")
+    own(tree, "user" if not post.is_room else "root")
+    before = picture(tree)
+    made(post, tree, "for n in $(seq 0 199); do echo new $n > file$n; done")
+    wanted = inside(post)
+    for _ in range(KILLS):
+        assert post.run("apply", "-w", "fix").returncode == 0
+        with post.start("undo", "-w", "fix") as undo:
+            time.sleep(random.random() * 0.05)
+            undo.kill()
+            undo.communicate()
+        now = picture(tree)
+        assert now in (before, wanted) or post.run("rm", "fix").returncode == 125
+        done = post.run(way, "-w", "fix")
+        assert done.returncode == 0, done.stderr
+        if way == "apply":
+            assert picture(tree) == wanted
+            assert post.run("undo", "-w", "fix").returncode == 0
+        post.run("undo", "-w", "fix", "@1")  # where it had ended, the second one went back a run
+        assert picture(tree) == before
+
+
 def test_links_on_the_host_are_not_followed(post, tree, who):
     """The directory is changed so that a change would be written elsewhere."""
     outside = post.top / "outside"

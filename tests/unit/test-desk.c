@@ -1,4 +1,5 @@
 /* What keys do: src/top/desk.c. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -35,10 +36,12 @@ static enum rf_desk_wish press(struct rf_desk *desk, const struct rf_board *on, 
 static const char *order(const struct rf_desk *desk, const struct rf_board *on)
 {
 	static char text[64];
+	size_t len = 0;
 
 	text[0] = '\0';
-	for (size_t i = 0; i < desk->count; i++)
-		strcat(text, on->boxes[desk->rows[i]].id);
+	for (size_t i = 0; i < desk->count && len < sizeof(text); i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s",
+					on->boxes[desk->rows[i]].id);
 	return text;
 }
 

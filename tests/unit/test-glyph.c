@@ -64,6 +64,7 @@ RF_TEST(what_steers_a_terminal_or_is_not_seen_is_an_escape)
 /* Whatever it was: afterwards it is UTF-8 without a control, and once shown it stays as it is. */
 RF_TEST(a_million_random_bytes_come_out_harmless)
 {
+	static const char turn[3] = { '\xe2', '\x80', '\xae' };
 	RF_AUTO_BUF struct rf_buf once, twice;
 	unsigned seed = 7;
 
@@ -77,7 +78,7 @@ RF_TEST(a_million_random_bytes_come_out_harmless)
 			seed = seed * 1103515245 + 12345;
 			text[i] = (char)(seed >> 16);
 			if (i > 3 && seed >> 28 == 0) /* runs that mean something */
-				memcpy(text + i - 3, "\xe2\x80\xae", 3);
+				memcpy(text + i - 3, turn, sizeof(turn));
 		}
 		show(text, sizeof(text), &once);
 		for (size_t at = 0, n; at < once.len; at += n) {

@@ -351,7 +351,7 @@ RF_TEST(a_record_that_was_changed_is_not_shown_and_the_index_put_aside)
 	data = log_read(dir, 1, &len);
 	at = memmem(data, len, "agent3", 6);
 	RF_REQUIRE(at, "an event of that agent");
-	for (const uint8_t *next = at;
+	for (const uint8_t *next;
 	     (next = memmem(at + 1, len - (size_t)(at + 1 - data), "agent3", 6)) &&
 	     next < data + len / 2;)
 		at += next - at;

@@ -1,5 +1,6 @@
 /* What a launcher says of a box that lives: src/audit/sight.c. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "audit/sight.h"
@@ -58,7 +59,7 @@ RF_TEST(an_id_is_nothing_that_could_be_a_path)
 		RF_AUTO_BUF struct rf_buf bytes;
 
 		rf_buf_init(&bytes, 4096);
-		strcpy(in.box, ids[i]);
+		snprintf(in.box, sizeof(in.box), "%s", ids[i]);
 		rf_sight_pack(&in, &bytes);
 		RF_CHECK(rf_sight_unpack(bytes.data, bytes.len, &out, &err) == -EBADMSG, "%s",
 			 ids[i]);
