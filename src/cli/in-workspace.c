@@ -25,8 +25,13 @@ int rf_in_workspace_open(struct rf_request *request, struct rf_err *err)
 	if (!request->visit)
 		return rf_fail(err, -ENOMEM, "--workspace");
 	is_name = request->is_kept || rf_workspace_exists(request->workspace);
-	if (!is_name && rf_worksite_directory(request->workspace, path, err) < 0)
-		return rf_fail_in(err, "--workspace");
+	if (!is_name && rf_worksite_directory(request->workspace, path, err) < 0) {
+		rf_fail_in(err, "--workspace");
+		return err->hint[0]
+			       ? err->code
+			       : rf_fail_hint(err,
+					      "name a directory, or one of `ringfort workspaces`");
+	}
 	return rf_visit_open(is_name ? request->workspace : NULL, path, request->visit, err);
 }
 
