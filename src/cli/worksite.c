@@ -131,6 +131,8 @@ static int take_option(struct rf_worksite *site, const struct rf_option *option,
 		site->on_conflict = RF_APPLY_THEIRS;
 		return 0;
 	case RF_OPTION_ONLY:
+		while (strncmp(value, "./", 2) == 0 && value[2])
+			value += 2;
 		if (site->only_count < RF_WORKSITE_WORDS)
 			site->only[site->only_count++] = value;
 		return 0;

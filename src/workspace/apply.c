@@ -31,11 +31,14 @@ struct work {
 
 /* ------------------------------------------------------------- deciding */
 
+/* A folder may be written with a slash behind it, as a shell completes it. */
 static bool is_named(const char *const *only, const char *path)
 {
 	for (; only && *only; only++) {
 		size_t len = strlen(*only);
 
+		while (len > 1 && (*only)[len - 1] == '/')
+			len--;
 		if (strcmp(*only, ".") == 0 ||
 		    (strncmp(path, *only, len) == 0 && (path[len] == '/' || !path[len])))
 			return true;
@@ -182,28 +185,41 @@ static int decide_again(struct work *w, int inverse, const struct rf_change *cha
 	return 0;
 }
 
+static int by_path(const void *path, const void *change)
+{
+	return strcmp(path, ((const struct rf_change *)change)->path);
+}
+
+/* What becomes of the folder above that is not made or removed; RF_APPLY_MADE if there is none. */
+static enum rf_apply_stay stay_above(const struct rf_apply *apply, const char *path)
+{
+	char above[PATH_MAX];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const struct rf_change *found;
+		size_t len = (size_t)(slash - path);
+		enum rf_apply_stay stay;
+
+		if (len >= sizeof(above))
+			break;
+		memcpy(above, path, len);
+		above[len] = '\0';
+		found = bsearch(above, apply->delta.changes, apply->delta.count, sizeof(*found),
+				by_path);
+		stay = found ? apply->stays[found - apply->delta.changes] : RF_APPLY_MADE;
+		if (stay == RF_APPLY_CONFLICT || stay == RF_APPLY_PROTECTED ||
+		    stay == RF_APPLY_NO_FILE)
+			return stay;
+	}
+	return RF_APPLY_MADE;
+}
+
 /* What lies in a folder that is not made, or not removed, stays as that does. */
 static void stay_with_parents(struct work *w)
 {
-	const struct rf_delta *delta = &w->apply->delta;
-	enum rf_apply_stay *stays = w->apply->stays;
-	size_t parent = 0;
-	bool has_parent = false;
-
-	for (size_t i = 0; i < delta->count; i++) {
-		size_t len = has_parent ? strlen(delta->changes[parent].path) : 0;
-
-		if (has_parent &&
-		    strncmp(delta->changes[i].path, delta->changes[parent].path, len) == 0 &&
-		    delta->changes[i].path[len] == '/') {
-			if (stays[i] == RF_APPLY_MADE)
-				stays[i] = stays[parent];
-			continue;
-		}
-		has_parent = stays[i] == RF_APPLY_CONFLICT || stays[i] == RF_APPLY_PROTECTED ||
-			     stays[i] == RF_APPLY_NO_FILE;
-		parent = i;
-	}
+	for (size_t i = 0; i < w->apply->delta.count; i++)
+		if (w->apply->stays[i] == RF_APPLY_MADE)
+			w->apply->stays[i] = stay_above(w->apply, w->apply->delta.changes[i].path);
 }
 
 static int count(struct work *w)
@@ -373,8 +389,11 @@ static int take_away(struct work *w, const struct rf_change *change)
 		return 0;
 	if (dir < 0)
 		return dir;
-	return unlinkat(dir, name, is_folder ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT ? -errno
-											: 0;
+	if (unlinkat(dir, name, is_folder ? AT_REMOVEDIR : 0) == 0 || errno == ENOENT)
+		return 0;
+	return errno == ENOTDIR || errno == EISDIR
+		       ? 0
+		       : -errno; /* done before: something else is there by now */
 }
 
 static int set_mode(int dir, const char *name, mode_t mode)
@@ -716,6 +735,14 @@ static int go_back(struct work *w)
 	if (rf_workspace_save(w->workspace, w->options->is_durable, w->err) < 0 ||
 	    make_changes(w) < 0 || note_seen(w) < 0)
 		return w->err->code;
+	if (w->apply->conflicts) { /* only the inverse still has what was there */
+		rf_fail_say(
+			w->err, -EEXIST,
+			"%zu of the changes were not taken back: the directory changed meanwhile",
+			w->apply->conflicts);
+		return rf_fail_hint(w->err,
+				    "`ringfort undo --theirs` overwrites what it has there");
+	}
 	ledger->inverse[0] = '\0';
 	ledger->is_applying = false;
 	return rf_workspace_save(w->workspace, w->options->is_durable, w->err);

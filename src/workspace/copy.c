@@ -102,16 +102,37 @@ static int copy_attributes(int from, int to)
 	return 0;
 }
 
+/* With a list, the mode's group bits are the most that any name on it has, and not the group's own. */
+static int copy_lists(int from, int to, const struct stat *st)
+{
+	static const char *const lists[] = { "system.posix_acl_access",
+					     "system.posix_acl_default" };
+	char *value = malloc(LIST_MAX);
+	int code = value ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < RF_LEN(lists) && code == 0; i++) {
+		ssize_t size = fgetxattr(from, lists[i], value, LIST_MAX);
+
+		if (size > 0 && fsetxattr(to, lists[i], value, (size_t)size, 0) < 0 && i == 0)
+			code = fchmod(to, st->st_mode & PERMITTED & ~(mode_t)S_IRWXG) < 0 ? -errno
+											  : 0;
+	}
+	free(value);
+	return code;
+}
+
 static int finish(int from, int to, const struct stat *st)
 {
 	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+	int code;
 
 	copy_attributes(from, to);
 	if (geteuid() == 0 && fchown(to, st->st_uid, st->st_gid) < 0)
 		return -errno;
-	if (fchmod(to, st->st_mode & PERMITTED) < 0 || futimens(to, times) < 0)
+	if (fchmod(to, st->st_mode & PERMITTED) < 0)
 		return -errno;
-	return 0;
+	code = copy_lists(from, to, st);
+	return code == 0 && futimens(to, times) < 0 ? -errno : code;
 }
 
 static int copy_file(int from, const char *name, int to, const char *as, const struct stat *seen)
