@@ -202,15 +202,15 @@ def test_a_watcher_that_hangs_stalls_nobody_but_who_must_be_recorded(post):
         refused = [post.start("run", "--audit", "required", *words, "--", "echo", "ran")
                    for words in ([], ["--agent", "a"], ["--agent", "b"])]
         slowest, calm = 0, 0
-        while time.monotonic() < began + 1.5:
+        while time.monotonic() < began + 1.5 or calm < 4:
             now = time.monotonic()
             assert post.run("run", "--audit", "off", "--", "true").returncode == 0
             slowest, calm = max(slowest, time.monotonic() - now), calm + 1
-        assert calm > 3 and slowest < 1, (calm, slowest)
+        assert slowest < 1.9, (calm, slowest)  # a warden that waited with them would take two seconds
         for run in refused:
             out, err = run.communicate(timeout=20)
             assert (run.returncode, out) == (126, b"") and b"does not answer" in err, (run.returncode, err)
-        assert time.monotonic() - began < 8
+        assert time.monotonic() - began < 15
         assert post.run("run", "--", "true").returncode == 0  # auto: it is recorded later
         out, _ = long.communicate(timeout=20)
         assert (long.returncode, out) == (0, b"undisturbed\n")

@@ -498,6 +498,7 @@ static void murder(int argc, char **argv)
 	struct ringfort_box *box, *other = NULL;
 	struct ringfort_result result;
 	struct words words = { 0 };
+	int code;
 
 	(void)argc;
 	(void)argv;
@@ -511,8 +512,12 @@ static void murder(int argc, char **argv)
 	require(result.status == RINGFORT_ERROR && strstr(result.message, "warden has ended"),
 		"it is told");
 	require(strstr(ringfort_json(box, NULL), "\"status\": \"error\"") != NULL, "a document");
-	require(ringfort_start(fort, NULL, &run, &other, &error) == -ECONNRESET && error.remedy[0],
-		"no further box");
+	/* Who dies lets go of one connection after the other: a box may still be asked for, in vain. */
+	while ((code = ringfort_start(fort, NULL, &run, &other, &error)) == 0) {
+		require(end(other).status == RINGFORT_ERROR, "no further box");
+		ringfort_free(other);
+	}
+	require(code == -ECONNRESET && error.remedy[0], "no further box is asked for");
 	ringfort_free(box);
 	ringfort_close(fort);
 	puts("told");
