@@ -236,7 +236,7 @@ def file_by_file(folder):
 
 # --- a second look ---
 
-SECOND_LOOKS = 3  # more failures than this are no accident
+SECOND_LOOKS = 8  # more failures than this are no accident
 NO_ACCIDENT = "the deed was done"  # says an attack that came through: once is enough
 
 
