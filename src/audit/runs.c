@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "audit/sight.h"
+#include "base/fd.h"
 #include "base/sha256.h"
 
 /* ------------------------------------------------------------- a plan's hash */
@@ -220,6 +221,7 @@ int rf_runs_write_started(struct rf_buf *out, const struct rf_plan *plan,
 	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
 	rf_audit_event_number(&event, RF_AUDIT_PID, (uint64_t)facts->pid);
 	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
+	rf_audit_event_text(&event, RF_AUDIT_WORKSPACE, facts->workspace);
 	rf_runs_digest(plan, of_plan);
 	rf_audit_event_digest(&event, RF_AUDIT_PLAN, of_plan);
 	if (facts->policy) {
@@ -392,6 +394,20 @@ int rf_runs_planted(struct rf_teller *teller, const struct rf_plan *plan, const 
 	return 0;
 }
 
+static int open_breaker(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+			struct rf_err *err)
+{
+	const char *const words[] = { "breaker", "alarm", plan->agent, box,
+				      "canary: a planted credential was read" };
+	RF_AUTO_BUF struct rf_buf line, answer;
+
+	rf_buf_init(&line, 512);
+	rf_buf_init(&answer, 4096);
+	for (size_t i = 0; i < RF_LEN(words); i++)
+		rf_buf_add(&line, words[i], strlen(words[i]) + 1);
+	return rf_teller_ask(teller, line.data, line.len, &answer, err);
+}
+
 int rf_runs_caught(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
 		   const char *canary, struct rf_err *err)
 {
@@ -411,7 +427,10 @@ int rf_runs_caught(struct rf_teller *teller, const struct rf_plan *plan, const c
 	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
 	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
 	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
-	return rf_teller_add(teller, &event, err);
+	if (rf_teller_add(teller, &event, err) < 0 || !plan->alarms.opens_breaker)
+		return err->code;
+	return rf_teller_send(teller, NULL, err) < 0 ? err->code
+						     : open_breaker(teller, plan, box, err);
 }
 
 /* ------------------------------------------------------------- boxes that live */
@@ -449,7 +468,7 @@ bool rf_runs_write_fate(const struct rf_result *result, const char *box, struct 
 
 void rf_runs_read_fate(const char *answer, struct rf_result *result)
 {
-	static const char killed[] = "killed ";
+	static const char killed[] = "killed ", alarmed[] = " by the watcher:";
 	struct rf_err err;
 	char *why = NULL;
 	uint64_t cpu_ns;
@@ -460,6 +479,7 @@ void rf_runs_read_fate(const char *answer, struct rf_result *result)
 	cpu_ns = strtoull(answer + sizeof(killed) - 1, &why, 10);
 	if (result->usage.cpu_ns == UINT64_MAX || result->usage.cpu_ns < cpu_ns)
 		result->usage.cpu_ns = cpu_ns;
+	result->is_alarmed = strncmp(why, alarmed, sizeof(alarmed) - 1) == 0;
 	rf_fail_say(&err, -ECANCELED, "killed%.*s", (int)strcspn(why, "\n"), why);
 	rf_result_fail(result, RF_STATUS_KILLED, 128 + SIGKILL, &err);
 }

@@ -22,9 +22,10 @@
 #define RF_RUNS_GRADES "nrsh"
 
 struct rf_runs_facts {
-	const char *box;    /* its id */
-	const char *policy; /* its text, as rf_policy_format_told() has it; or NULL */
-	pid_t pid;          /* of who asked */
+	const char *box;       /* its id */
+	const char *policy;    /* its text, as rf_policy_format_told() has it; or NULL */
+	const char *workspace; /* its name, or NULL */
+	pid_t pid;             /* of who asked */
 };
 
 /*

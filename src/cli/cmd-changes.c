@@ -177,16 +177,20 @@ static int apply_it(const struct rf_worksite *site, struct rf_err *err)
 	RF_AUTO_BUF struct rf_buf out;
 	struct rf_workspace workspace;
 	struct rf_apply apply;
+	bool was_broken;
 	int code = rf_worksite_open(site, &workspace, err);
 
 	if (code < 0)
 		return code;
 	rf_buf_init(&out, RF_MAX_JSON);
+	was_broken = workspace.ledger.is_applying;
 	code = rf_apply_head(&workspace, &options, &apply, err);
 	(site->is_json ? format_apply : put_stays)(&apply, &out);
 	if (code == 0 && !site->is_json)
 		rf_cmd_remark("%zu changes applied to %s; `ringfort undo` takes them back",
 			      apply.made, workspace.ledger.base);
+	rf_worksite_tell_apply(&workspace, &apply, RF_AUDIT_APPLY, was_broken,
+			       code == 0 ? NULL : err);
 	rf_apply_done(&apply);
 	rf_workspace_close(&workspace);
 	return rf_cmd_print(&out) && code == 0 ? -EIO : code;

@@ -47,8 +47,15 @@ static int checkpoint(const struct rf_worksite *site, struct rf_err *err)
 		snprintf(point->name, sizeof(point->name), "%s", name ? name : made);
 		code = rf_workspace_save(&workspace, site->is_durable, err);
 	}
-	if (code == 0)
+	if (code == 0) {
 		rf_cmd_remark("checkpoint %s is @%u", point->name, point->id);
+		rf_worksite_tell(&(struct rf_move){ .kind = RF_AUDIT_CHECKPOINT,
+						    .workspace = workspace.ledger.name,
+						    .agent = point->agent,
+						    .point = point->id,
+						    .name = point->name },
+				 1);
+	}
 	rf_workspace_close(&workspace);
 	return code;
 }
@@ -64,6 +71,7 @@ static int take_back(const struct rf_worksite *site, struct rf_workspace *worksp
 {
 	const struct rf_apply_options options = { .on_conflict = site->on_conflict,
 						  .is_durable = site->is_durable };
+	bool was_broken = workspace->ledger.is_applying;
 	struct rf_apply apply;
 	int code = rf_apply_undo(workspace, &options, &apply, err);
 
@@ -71,6 +79,8 @@ static int take_back(const struct rf_worksite *site, struct rf_workspace *worksp
 		rf_cmd_remark("what was applied is taken back: %zu changes in %s; the workspace "
 			      "still has them",
 			      apply.made, workspace->ledger.base);
+	rf_worksite_tell_apply(workspace, &apply, RF_AUDIT_UNDO, was_broken,
+			       code == 0 ? NULL : err);
 	rf_apply_done(&apply);
 	return code;
 }
@@ -94,6 +104,11 @@ static int move_head(const struct rf_worksite *site, struct rf_workspace *worksp
 		return err->code;
 	rf_cmd_remark("workspace %s is at @%u again; `ringfort undo @%u` goes back",
 		      workspace->ledger.name, id, before);
+	rf_worksite_tell(&(struct rf_move){ .kind = RF_AUDIT_UNDO,
+					    .workspace = workspace->ledger.name,
+					    .point = id,
+					    .by = "hand" },
+			 1);
 	return 0;
 }
 

@@ -45,11 +45,15 @@ static void list_changes(const struct rf_delta *delta, struct rf_result *result)
 	for (size_t i = 0; i < delta->count; i++) {
 		const struct rf_change *change = &delta->changes[i];
 
+		result->workspace.added += change->kind == RF_CHANGE_ADDED;
+		result->workspace.deleted += change->kind == RF_CHANGE_DELETED;
 		if (i >= LISTED ||
 		    !rf_result_add_change(result, change->path, rf_change_name(change->kind),
 					  change->protects))
 			result->workspace.more++;
 	}
+	result->workspace.modified =
+		delta->count - result->workspace.added - result->workspace.deleted;
 }
 
 /* What ran, in a line. */
@@ -62,13 +66,41 @@ static void name_command(char *const *argv, char *text, size_t size)
 		len += (size_t)snprintf(text + len, size - len, "%s%s", len ? " " : "", *argv);
 }
 
+/* Makes it a point of the workspace, on which the workspace stands from now on, unless an alarm ended it. */
+static int keep(struct rf_request *request, const struct rf_delta *delta, struct rf_result *result,
+		struct rf_err *err)
+{
+	struct rf_visit *visit = request->visit;
+	const struct rf_ledger *ledger = &visit->kept.ledger;
+	char command[256];
+	const struct rf_visit_note note = {
+		.command = command,
+		.agent = request->plan->agent,
+		.status = rf_result_status(result->status),
+		.is_undone =
+			request->plan->alarms.rolls_back && (result->is_alarmed || result->canary),
+	};
+
+	name_command(request->plan->argv, command, sizeof(command));
+	if (rf_visit_keep(visit, delta, &note, err) < 0)
+		return err->code;
+	result->workspace.point = ledger->points[ledger->count - 1].id;
+	result->workspace.is_undone = note.is_undone;
+	if (note.is_undone)
+		rf_result_warn(result,
+			       "workspace %s is at @%u again, as before the run; what it did is "
+			       "@%u, for `ringfort diff -w %s @%u @%u`",
+			       ledger->name, ledger->head, result->workspace.point, ledger->name,
+			       ledger->head, result->workspace.point);
+	return 0;
+}
+
 void rf_in_workspace_end(struct rf_request *request, struct rf_result *result)
 {
 	struct rf_visit *visit = request->visit;
 	struct rf_delta delta = { 0 };
 	struct rf_err err = RF_ERR_INIT;
 	bool is_partial = false;
-	char command[256];
 	int code;
 
 	if (!visit || visit->held < 0)
@@ -85,13 +117,8 @@ void rf_in_workspace_end(struct rf_request *request, struct rf_result *result)
 		code = 0;
 		is_partial = true;
 	}
-	if (visit->kept.folder >= 0 && (delta.count > 0 || is_partial)) {
-		name_command(request->plan->argv, command, sizeof(command));
-		code = rf_visit_keep(visit, &delta, command, request->plan->agent,
-				     rf_result_status(result->status), &err);
-		if (code == 0)
-			result->workspace.point = visit->kept.ledger.head;
-	}
+	if (visit->kept.folder >= 0 && (delta.count > 0 || is_partial))
+		code = keep(request, &delta, result, &err);
 	if (code < 0 && !result->error.code) {
 		rf_fail_in(&err, "what the run changed is lost");
 		rf_result_fail(result, RF_STATUS_ERROR, RF_EXIT_FAILED, &err);

@@ -5,11 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/moves.h"
 #include "audit/runs.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "jail/record.h"
 #include "policy/policy.h"
+#include "workspace/visit.h"
 
 void rf_recorder_init(struct rf_recorder *recorder)
 {
@@ -56,6 +58,7 @@ static int on_start(void *data, const char *id, struct rf_err *err)
 {
 	struct rf_recorder *recorder = data;
 	const struct rf_plan *plan = recorder->request->plan;
+	const struct rf_visit *visit = recorder->request->visit;
 	struct rf_runs_facts facts = { .box = id, .pid = getpid() };
 	struct rf_err why = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf policy;
@@ -65,6 +68,8 @@ static int on_start(void *data, const char *id, struct rf_err *err)
 		return err->code;
 	if (!rf_teller_is_open(&recorder->teller))
 		return miss(recorder, &recorder->why, err);
+	if (visit && visit->kept.folder >= 0)
+		facts.workspace = visit->kept.ledger.name;
 	rf_policy_format_told(recorder->request->policy, &policy);
 	facts.policy = policy.has_failed ? NULL : policy.data;
 	if (rf_runs_planted(&recorder->teller, plan, id, &why) < 0 ||
@@ -163,8 +168,39 @@ static void end_record(struct rf_recorder *recorder, struct rf_result *result)
 		rf_result_warn(result, "the end of this run is not recorded: %s", err.msg);
 }
 
+/* Tells what became of the workspace that it ran in. */
+static void tell_point(struct rf_recorder *recorder, struct rf_result *result)
+{
+	struct rf_move move = {
+		.kind = RF_AUDIT_CHECKPOINT,
+		.workspace = result->workspace.name,
+		.agent = recorder->request->plan->agent,
+		.box = recorder->box,
+		.point = result->workspace.point,
+		.by = "launcher",
+		.added = result->workspace.added,
+		.modified = result->workspace.modified,
+		.deleted = result->workspace.deleted,
+	};
+	struct rf_err err = RF_ERR_INIT;
+
+	if (!recorder->box[0] || !result->workspace.point || !rf_teller_is_open(&recorder->teller))
+		return;
+	rf_moves_add(&recorder->teller, &move, &err);
+	if (result->workspace.is_undone) {
+		move.kind = RF_AUDIT_UNDO;
+		move.point = recorder->request->visit->kept.ledger.head;
+		move.reason = result->canary ? "it read a canary" : "an alarm ended it";
+		rf_moves_add(&recorder->teller, &move, &err);
+	}
+	if (rf_teller_send(&recorder->teller, NULL, &err) < 0)
+		rf_result_warn(result, "@%u of workspace %s is not recorded: %s",
+			       result->workspace.point, result->workspace.name, err.msg);
+}
+
 void rf_recorder_end(struct rf_recorder *recorder, struct rf_result *result)
 {
 	end_record(recorder, result);
+	tell_point(recorder, result);
 	tell_swept(recorder);
 }

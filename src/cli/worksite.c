@@ -110,6 +110,45 @@ int rf_worksite_directory(const char *directory, char *path, struct rf_err *err)
 	return code;
 }
 
+void rf_worksite_tell(const struct rf_move *moves, size_t count)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	if (rf_moves_tell(moves, count, &err) < 0)
+		rf_cmd_remark("that is done, and not recorded: %s", err.msg);
+}
+
+void rf_worksite_tell_apply(const struct rf_workspace *workspace, const struct rf_apply *apply,
+			    enum rf_audit_kind kind, bool was_broken, const struct rf_err *why)
+{
+	struct rf_move moves[] = {
+		{ .kind = kind,
+		  .workspace = workspace->ledger.name,
+		  .point = workspace->ledger.applied,
+		  .by = "hand",
+		  .verdict = why ? "refused" : "applied",
+		  .reason = why                     ? why->msg
+			    : kind == RF_AUDIT_UNDO ? "of what was applied"
+						    : NULL },
+		{ .kind = RF_AUDIT_RECOVERY,
+		  .workspace = workspace->ledger.name,
+		  .verdict = why                     ? "left"
+			     : kind == RF_AUDIT_UNDO ? "taken back"
+						     : "finished" },
+	};
+
+	for (size_t i = 0; !why && apply->stays && i < apply->delta.count; i++) {
+		enum rf_change_kind change = apply->delta.changes[i].kind;
+
+		if (apply->stays[i] != RF_APPLY_MADE)
+			continue;
+		moves[0].added += change == RF_CHANGE_ADDED;
+		moves[0].deleted += change == RF_CHANGE_DELETED;
+		moves[0].modified += change != RF_CHANGE_ADDED && change != RF_CHANGE_DELETED;
+	}
+	rf_worksite_tell(moves, was_broken ? 2 : 1);
+}
+
 /* ------------------------------------------------------------- the line */
 
 static int take_option(struct rf_worksite *site, const struct rf_option *option, const char *value)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "audit/moves.h"
 #include "base/err.h"
 #include "cli/command.h"
 #include "workspace/apply.h"
@@ -39,6 +40,13 @@ int rf_worksite_open(const struct rf_worksite *site, struct rf_workspace *worksp
 /* Finds a point by the name of a checkpoint or by `@ID`.  Point 0 is the directory itself. */
 int rf_worksite_point(const struct rf_ledger *ledger, const char *word, uint32_t *ret_id,
 		      struct rf_err *err);
+
+/* Tells the watcher, if one stands, what was done; says so where it can't be. */
+void rf_worksite_tell(const struct rf_move *moves, size_t count);
+
+/* The same of an apply, or of one that is taken back; `was_broken`: it had been interrupted; `why`: it failed. */
+void rf_worksite_tell_apply(const struct rf_workspace *workspace, const struct rf_apply *apply,
+			    enum rf_audit_kind kind, bool was_broken, const struct rf_err *why);
 
 /* Where `directory` is, absolute and normal; `path` has room for RF_FILES_PATH bytes. */
 int rf_worksite_directory(const char *directory, char *path, struct rf_err *err);

@@ -31,6 +31,7 @@ struct rf_alarms {
 	uint64_t figures[RF_ALARM_COUNT]; /* in a second; RF_LIMIT_NONE: never */
 	enum rf_reaction reactions[RF_ALARM_COUNT];
 	bool opens_breaker; /* its agent's, too */
+	bool rolls_back;    /* its workspace, to what it was before the run; the launcher's to do */
 };
 
 /* `key` is the last part of the policy's key; `for_run` what applies without it. */

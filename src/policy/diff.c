@@ -128,7 +128,7 @@ static int compare_scalar(struct rf_diff *diff, const struct rf_policy *a,
 	char *before = a->set & RF_KEY_BIT(key) ? scalar_of(a, key) : NULL;
 	char *after = b->set & RF_KEY_BIT(key) ? scalar_of(b, key) : NULL;
 	uint64_t x = rf_key_number(a, key), y = rf_key_number(b, key);
-	bool is_quota = rf_key_table[key].type == RF_KEY_TYPE_QUOTA;
+	bool has_rest = rf_key_has_rest(key);
 	enum rf_diff_way way = RF_DIFF_OTHER;
 
 	if ((!before && !after) || (before && after && strcmp(before, after) == 0)) {
@@ -136,7 +136,7 @@ static int compare_scalar(struct rf_diff *diff, const struct rf_policy *a,
 		free(after);
 		return 0;
 	}
-	if (((before && after) || is_quota) && rf_key_table[key].strict < RF_KEY_STRICT_NEITHER &&
+	if (((before && after) || has_rest) && rf_key_table[key].strict < RF_KEY_STRICT_NEITHER &&
 	    x != y)
 		way = rf_key_is_as_strict(key, y, x) ? RF_DIFF_STRICTER : RF_DIFF_LOOSER;
 	return add(diff, key, way, before, after, NULL);

@@ -225,6 +225,8 @@ static void text_alarms(const struct rf_plan *plan, struct rf_buf *out)
 	}
 	if (plan->alarms.opens_breaker)
 		rf_buf_printf(out, "  breaker    opens for %s\n", plan->agent);
+	if (plan->alarms.rolls_back)
+		rf_buf_puts(out, "  rollback   of its workspace, where it is killed for one\n");
 	rf_buf_printf(out, "  %s\n",
 		      plan->needs_watch ? "a watcher must stand to see them, or nothing runs"
 					: "seen where a watcher stands");
@@ -389,6 +391,7 @@ static void json_alarms(struct rf_json *json, const struct rf_plan *plan)
 		rf_json_string(json, name, rf_alarm_reaction(plan->alarms.reactions[i]));
 	}
 	rf_json_bool(json, "breaker", plan->alarms.opens_breaker);
+	rf_json_bool(json, "rollback", plan->alarms.rolls_back);
 	rf_json_close_object(json);
 }
 

@@ -155,6 +155,8 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 		"what is done about a write storm, besides being recorded"),
 	[RF_KEY_ALARM_BREAKER] = CHOICE("alarms.breaker", switches, MORE, NULL,
 		"whether an alarm opens the breaker of its agent"),
+	[RF_KEY_ALARM_ROLLBACK] = CHOICE("alarms.rollback", switches, MORE, NULL,
+		"whether a run that an alarm or a canary ended is taken back in its workspace"),
 
 	[RF_KEY_FINAL] = LISTS("final", KEYS,
 		"keys that later sources may only make stricter"),
@@ -257,6 +259,14 @@ const struct rf_limit_info *rf_key_figure(enum rf_key key)
 	default:
 		return NULL;
 	}
+}
+
+bool rf_key_has_rest(enum rf_key key)
+{
+	const struct rf_key_info *info = &rf_key_table[key];
+
+	return info->type == RF_KEY_TYPE_QUOTA ||
+	       (info->type == RF_KEY_TYPE_CHOICE && !info->defaults[0]);
 }
 
 uint64_t rf_key_number(const struct rf_policy *policy, enum rf_key key)

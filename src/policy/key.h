@@ -48,6 +48,7 @@ enum rf_key {
 	RF_KEY_ALARM = RF_KEY_QUOTA + RF_QUOTA_COUNT,    /* the first of RF_ALARM_COUNT keys */
 	RF_KEY_ON_ALARM = RF_KEY_ALARM + RF_ALARM_COUNT, /* the same: what is done then */
 	RF_KEY_ALARM_BREAKER = RF_KEY_ON_ALARM + RF_ALARM_COUNT,
+	RF_KEY_ALARM_ROLLBACK,
 	RF_KEY_FINAL,
 	RF_KEY_COUNT
 };
@@ -137,6 +138,12 @@ const char *rf_key_name(enum rf_key key);
 
 /* The figure behind a key whose value is one: its unit, range and help; or NULL. */
 const struct rf_limit_info *rf_key_figure(enum rf_key key);
+
+/*
+ * True if a policy that is silent about the key means something all the same: a figure of its table, or the first of its
+ * choices.  Of the others the defaults are written into the policy.
+ */
+bool rf_key_has_rest(enum rf_key key);
 
 /* What applies: the value, or the default of a figure that has one without being set. */
 uint64_t rf_key_number(const struct rf_policy *policy, enum rf_key key);

@@ -48,6 +48,7 @@ static int add_alarms(const struct rf_policy *policy, struct rf_plan *plan, stru
 			(enum rf_reaction)policy->values[RF_KEY_ON_ALARM + i].number;
 	}
 	plan->alarms.opens_breaker = policy->values[RF_KEY_ALARM_BREAKER].number == RF_SWITCH_ON;
+	plan->alarms.rolls_back = policy->values[RF_KEY_ALARM_ROLLBACK].number == RF_SWITCH_ON;
 	plan->needs_watch |= first >= 0;
 	if (first >= 0 && plan->recorded == RF_RECORDED_NOT) {
 		rf_fail_say(err, -EINVAL,

@@ -126,9 +126,9 @@ static bool keeps_final(const struct rf_policy *base, const struct rf_policy *ov
 	switch (rf_key_table[key].type) {
 	case RF_KEY_TYPE_CHOICE:
 	case RF_KEY_TYPE_LIMIT:
-		return is_set && rf_key_is_as_strict(key, b->number, a->number);
 	case RF_KEY_TYPE_QUOTA:
-		return rf_key_is_as_strict(key, b->number, rf_key_number(base, key));
+		return (is_set || rf_key_has_rest(key)) &&
+		       rf_key_is_as_strict(key, b->number, rf_key_number(base, key));
 	case RF_KEY_TYPE_AGENT:
 	case RF_KEY_TYPE_HOST:
 	case RF_KEY_TYPE_PATH:

@@ -181,6 +181,7 @@ static void put_workspace(struct rf_json *json, const struct rf_result *result)
 		rf_json_int(json, "point", result->workspace.point);
 	else
 		rf_json_null(json, "point");
+	rf_json_bool(json, "undone", result->workspace.is_undone);
 	rf_json_open_array(json, "changes");
 	for (size_t i = 0; i < result->workspace.change_count; i++) {
 		const struct rf_result_change *change = &result->workspace.changes[i];

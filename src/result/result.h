@@ -112,6 +112,8 @@ struct rf_result {
 		bool is_there;    /* it ran in one */
 		const char *name; /* or NULL: for this run alone */
 		uint32_t point;   /* that it made, or 0 */
+		bool is_undone;   /* and that was left at once: an alarm had ended the run */
+		uint64_t added, modified, deleted;
 		struct rf_result_change *changes;
 		size_t change_count;
 		uint64_t more; /* changes besides those listed */
@@ -122,6 +124,7 @@ struct rf_result {
 	size_t denial_count;
 	bool has_seen_denials; /* all of them that the kernel tells */
 	struct rf_err error;   /* code 0: none */
+	bool is_alarmed;       /* the watcher killed it because of what it saw */
 	const char *canary; /* that was read, by its path inside; borrowed from the plan; or NULL */
 	struct rf_arena *memory; /* owns the lists' strings */
 };

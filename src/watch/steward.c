@@ -504,6 +504,21 @@ static int answer_trip(struct rf_steward *steward, const char *const *words, str
 	return 1;
 }
 
+/* What a launcher saw opens the breaker of its agent, as what the watcher sees does. */
+static int answer_alarm(struct rf_steward *steward, const char *const *words, struct rf_buf *out,
+			struct rf_err *err)
+{
+	const struct rf_steward_now now = steward->now;
+
+	if (!rf_table_takes(words[0]))
+		return fail_word("an agent", words[0], err);
+	if (!is_reason(words[2]))
+		return rf_fail_say(err, -EINVAL, "a reason is one line of at most 120 bytes");
+	rf_steward_trip(steward, words[1], words[0], words[2], &now);
+	rf_buf_printf(out, "open: agent %s\n", words[0]);
+	return 1;
+}
+
 static int answer_metrics(struct rf_steward *steward, const char *const *words, struct rf_buf *out,
 			  struct rf_err *err)
 {
@@ -523,6 +538,7 @@ static const struct {
 		      struct rf_err *err);
 } answers[] = {
 	{ "admit",   NULL,    3, answer_admit },
+	{ "breaker", "alarm", 3, answer_alarm },
 	{ "breaker", "ls",    1, answer_list },
 	{ "breaker", "reset", 2, answer_reset },
 	{ "breaker", "trip",  4, answer_trip },

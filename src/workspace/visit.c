@@ -200,25 +200,27 @@ static int note_seen(const struct rf_visit *visit, const struct rf_delta *delta,
 	return code;
 }
 
-int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta, const char *command,
-		  const char *agent, const char *status, struct rf_err *err)
+int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta,
+		  const struct rf_visit_note *note, struct rf_err *err)
 {
 	struct rf_ledger *ledger = &visit->kept.ledger;
 	struct rf_point *point;
 
 	if (note_seen(visit, delta, err) < 0)
 		return err->code;
-	point = rf_ledger_add(ledger, visit->upper, command);
+	point = rf_ledger_add(ledger, visit->upper, note->command);
 	if (!point) {
 		rf_fail_say(err, -E2BIG, "workspace `%s` has too many points", ledger->name);
 		return rf_fail_hint(err, "`ringfort gc` drops those that nobody needs");
 	}
-	if (agent && rf_ledger_set_agent(point, agent) < 0)
+	if (note->agent && rf_ledger_set_agent(point, note->agent) < 0)
 		return rf_fail(err, -ENOMEM, "note the run");
-	snprintf(point->status, sizeof(point->status), "%s", status);
+	snprintf(point->status, sizeof(point->status), "%s", note->status);
 	point->changes = delta->count;
 	for (size_t i = 0; i < delta->count; i++)
 		point->bytes += delta->changes[i].after.size;
+	if (note->is_undone)
+		ledger->head = point->parent;
 	rf_pool_close(visit->pool, visit->upper);
 	if (rf_workspace_save(&visit->kept, false, err) < 0)
 		return err->code;

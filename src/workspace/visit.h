@@ -33,9 +33,15 @@ int rf_visit_begin(struct rf_visit *visit, struct rf_err *err);
 /* What the run changed.  To be freed in any case. */
 int rf_visit_changes(const struct rf_visit *visit, struct rf_delta *ret_delta, struct rf_err *err);
 
-/* Keeps the layer as a new point of the workspace: `command` ran, and ended as `status` says. */
-int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta, const char *command,
-		  const char *agent, const char *status, struct rf_err *err);
+/* What ran, for whom (or NULL), and how it ended.  An undone one is kept to be looked at, and the head stays. */
+struct rf_visit_note {
+	const char *command, *agent, *status;
+	bool is_undone;
+};
+
+/* Keeps the layer as a new point of the workspace. */
+int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta,
+		  const struct rf_visit_note *note, struct rf_err *err);
 
 /* Ends the visit.  A layer that was not kept is thrown away. */
 void rf_visit_close(struct rf_visit *visit);

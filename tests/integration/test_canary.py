@@ -119,3 +119,14 @@ def test_a_warden_is_passed_by(post):
     finally:
         warden.terminate()
         warden.communicate(timeout=20)
+
+
+def test_a_canary_opens_the_breaker_where_alarms_do(post):
+    post.stand()
+    with post.policy.open("a", encoding="utf-8") as policy:
+        policy.write("alarms: { breaker: on }\nagent: bot\n")
+    assert run(post, "cat", PLACE)["status"] == "killed"
+    refused = post.run("run", "--agent", "bot", "--", "true")
+    assert refused.returncode == 126 and "canary: a planted credential was read" in refused.stderr
+    change, = [one for one in post.events("--kind", "breaker.change") if one["to"] == "open"]
+    assert change["by"] == "watcher" and "canary" in change["reason"]

@@ -48,6 +48,7 @@ RF_TEST(every_difference_is_told_with_what_it_means)
 		{ "", "isolation: process", "isolation: auto → process (stricter)\nB is stricter than A.\n" },
 		{ "isolation: process", "", "isolation: process → auto (WEAKER)\nB is looser than A.\n" },
 		{ "", "breaker: {failures: 3}", "breaker.failures: not set → 3 (stricter)\nB is stricter than A.\n" },
+		{ "", "alarms: {rollback: on}", "alarms.rollback: not set → on (stricter)\nB is stricter than A.\n" },
 		{ "", "breaker: {failures: 9}", "breaker.failures: not set → 9 (looser)\nB is looser than A.\n" },
 		{ "budgets: {runs_per_day: 5}", "", "budgets.runs_per_day: 5 → not set (looser)\nB is looser than A.\n" },
 		{ "agent: a", "agent: b", "agent: a → b\nNeither is looser.\n" },

@@ -155,6 +155,8 @@ RF_TEST(a_final_key_can_only_get_stricter)
 		{ "final: [breaker]", "breaker: {failures: 4}", NULL }, /* stricter than the default */
 		{ "final: [breaker]", "breaker: {failures: 6}", "breaker.failures" },
 		{ "final: [breaker]", "breaker: {within: 1s}", "breaker.within" },
+		{ "final: [alarms]", "alarms: {on_forks: kill, rollback: on}", NULL },
+		{ "alarms: {rollback: on}\nfinal: [alarms]", "alarms: {rollback: off}", "alarms.rollback" },
 		{ "{budgets: {runs_per_day: 5}, final: [budgets]}", "budgets: {runs_per_day: none}", "budgets.runs_per_day" },
 		{ "final: [budgets]", "budgets: {cpu_per_day: 1s}", NULL },
 		{ "{hostname: a, final: [hostname]}", "hostname: a", NULL },

@@ -204,6 +204,10 @@ RF_TEST(by_hand_a_breaker_is_opened_closed_and_listed)
 	expect(ask(steward, 0, "breaker ls json"), "[]\n");
 	expect(ask(steward, 0, "breaker trip agent a - odd"), "open: agent a, until it is reset\n");
 	expect(ask(steward, 0, "breaker trip host h 90000 _"), "open: host h, for 1m30s\n");
+	expect(ask(steward, 0, "breaker alarm c 00ff odd"), "open: agent c\n");
+	RF_CHECK(strstr(noted, "[agent c] [closed] [open] [watcher] [odd"), "not by hand: %s",
+		 noted);
+	ask(steward, 0, "breaker reset agent c");
 	expect(ask(steward, 0, "admit b a " QUOTAS), "refused - by hand: odd\n");
 	expect(ask(steward, 0, "admit b z " QUOTAS), "admitted\n");
 	expect(ask(steward, 1500, "breaker ls text"),
@@ -213,6 +217,8 @@ RF_TEST(by_hand_a_breaker_is_opened_closed_and_listed)
 	       "by hand: odd\n"
 	       "open       host        h                          0       0        0  1m28s      "
 	       "by hand\n"
+	       "closed     agent       c                          0       0        0             "
+	       "\n"
 	       "closed     agent       z                          0       0        0             "
 	       "\n");
 	RF_CHECK(strstr(ask(steward, 1500, "breaker ls json"), "\"retry_ms\": 88500"), "json");

@@ -59,6 +59,8 @@ RF_TEST(yaml_and_json_are_read_and_written_in_one_form)
 		  "breaker: { failures: 5, rate: 50%, of: 10, within: 60s, open: 60s }",
 		  "breaker:\n  failures: 5\n  rate: 50%\n  of: 10\n  within: 1m\n  open: 1m\n"
 		  "budgets:\n  runs_per_day: 100\n  cpu_per_hour: 10m\n" },
+		{ "alarms: {forks: 200, writes: 500M, on_forks: kill, on_writes: freeze, breaker: on, rollback: on}",
+		  "alarms:\n  forks: 200\n  writes: 500M\n  on_forks: kill\n  on_writes: freeze\n  breaker: on\n  rollback: on\n" },
 		{ "breaker: {counts: failures, failures: none, open: none}",
 		  "breaker:\n  counts: failures\n  failures: none\n  open: none\n" },
 		{ "hostname: a-b\nworkdir: /x//y/", "hostname: a-b\nworkdir: /x/y\n" },
@@ -137,6 +139,7 @@ RF_TEST(every_error_says_where_and_what_to_do)
 		{ "breaker: {rate: 101%}", 1, 17, "breaker.rate: \"101%\" is out of range", "write a share such as 50%, from 1% to 100%, or none" },
 		{ "breaker: {of: none}", 1, 15, "breaker.of: \"none\" is not possible here", "write a number such as 64, from 1 to 1000" },
 		{ "breaker: {within: 60}", 1, 19, "breaker.within: \"60\" has no unit", "write 60s for 60 seconds" },
+		{ "alarms: {on_forks: stop}", 1, 20, "alarms.on_forks: \"stop\" is not one of the choices", "write one of: record, freeze, kill" },
 		{ "breaker: {counts: all}", 1, 19, "breaker.counts: \"all\" is not one of the choices", "write one of: limits, failures" },
 		{ "agent: a b", 1, 8, "agent: \"a b\" is not the name of an agent",
 		  "use 1 to 64 letters, digits and . _ - : @ +, a letter or digit first" },
