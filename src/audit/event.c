@@ -138,7 +138,8 @@ static const struct kind {
 	[RF_AUDIT_ALARM]          = { "alarm", F(ALARM_NAME) | F(REASON),
 				      F(SEVERITY) | F(WHAT) | F(RULE) | F(PID) | F(COUNT) | F(HEAD) | F(HEAD_SEQ) |
 				      F(CHAIN) | F(HOST) | F(PROGRAM) | F(CREDENTIAL) },
-	[RF_AUDIT_RECOVERY]       = { "recovery", F(WHAT), F(REASON) | F(COUNT) | F(VERDICT) | F(PID) | F(WORKSPACE) },
+	[RF_AUDIT_RECOVERY]       = { "recovery", F(WHAT),
+				      F(REASON) | F(COUNT) | F(VERDICT) | F(PID) | F(WORKSPACE) | F(PROGRAM) },
 	[RF_AUDIT_WATCH_STARTED]  = { "watch.started", F(PID) | F(VERSION), F(HEAD_SEQ) | F(REASON) },
 	[RF_AUDIT_WATCH_ENDED]    = { "watch.ended", F(PID), F(REASON) | F(COUNT) },
 	[RF_AUDIT_CHAIN_STARTED]  = { "chain.started", F(CHAIN), F(HEAD) | F(HEAD_SEQ) | F(REASON) | F(VERSION) },

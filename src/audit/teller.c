@@ -33,6 +33,14 @@ int rf_teller_open(struct rf_teller *teller, struct rf_err *err)
 				    err);
 }
 
+bool rf_teller_is_cut(const struct rf_teller *teller)
+{
+	struct pollfd line = { .fd = teller->fd };
+
+	return !rf_teller_is_open(teller) ||
+	       (poll(&line, 1, 0) > 0 && line.revents & (POLLHUP | POLLERR));
+}
+
 int rf_teller_write(struct rf_buf *out, const struct rf_audit_event *event, struct rf_err *err)
 {
 	size_t before = out->len;

@@ -37,6 +37,9 @@ static inline bool rf_teller_is_open(const struct rf_teller *teller)
 	return teller->fd >= 0;
 }
 
+/* True if it is not, or the watcher has ended meanwhile. */
+bool rf_teller_is_cut(const struct rf_teller *teller);
+
 /* Adds an event (borrows) to what is told next.  Nothing is sent yet. */
 int rf_teller_add(struct rf_teller *teller, const struct rf_audit_event *event, struct rf_err *err);
 

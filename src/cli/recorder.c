@@ -90,15 +90,22 @@ static int on_orders(void *data, struct rf_err *err)
 	return miss(recorder, &why, err);
 }
 
-/* What lives for longer is looked after. */
+/* What lives for longer is looked after, also by a watcher that comes after the one that was told of it. */
 static void on_settled(void *data, int pidfd, bool is_lesser)
 {
 	struct rf_recorder *recorder = data;
+	struct rf_teller *teller = &recorder->teller;
 	struct rf_err ignored = RF_ERR_INIT; /* it is recorded all the same */
 
-	if (recorder->box[0] && pidfd >= 0)
-		rf_runs_show(&recorder->teller, recorder->request->plan, recorder->box, pidfd,
-			     is_lesser, &ignored);
+	if (!recorder->box[0] || pidfd < 0)
+		return;
+	if (rf_teller_is_cut(teller)) {
+		recorder->is_shown = false;
+		rf_teller_open(teller, &ignored);
+	}
+	if (rf_teller_is_open(teller) && !recorder->is_shown)
+		recorder->is_shown = rf_runs_show(teller, recorder->request->plan, recorder->box,
+						  pidfd, is_lesser, &ignored) == 0;
 }
 
 /* Tells it, and does not wait: the box is taken down meanwhile. */

@@ -28,6 +28,7 @@
 
 #define SAMPLE_EVERY  (10 * MS)
 #define SETTLED_AFTER (20 * MS) /* shorter runs do without a janitor; the next start cleans up */
+#define SETTLED_AGAIN (2000 * MS)
 
 /* ------------------------------------------------------------- ends */
 
@@ -240,6 +241,13 @@ static void on_settled(void *data, int what)
 	(void)what;
 	if (life->has_exited)
 		return;
+	if (life->on_settled)
+		rf_event_again(life->settled_timer, rf_loop_now() + SETTLED_AGAIN);
+	if (life->is_settled) {
+		life->on_settled(life->data);
+		return;
+	}
+	life->is_settled = true;
 	oom = rf_cgroup_watch_oom(&life->box.cgroup);
 	if (oom >= 0)
 		rf_loop_watch(life->loop, oom, RF_LOOP_READ, on_oom, life, &life->oom_event, &err);

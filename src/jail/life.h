@@ -44,7 +44,8 @@ struct rf_life {
 	struct rf_result *result;              /* borrowed */
 	struct rf_loop *loop;                  /* borrowed */
 	void (*on_exit)(void *data);           /* everything inside is dead */
-	void (*on_settled)(void *data);        /* it has lived for a while; or NULL */
+	void (*on_settled)(
+		void *data); /* it has lived for a while, and every few seconds more; or NULL */
 	void *data;
 	struct rf_box box;
 	struct rf_ear ear; /* hears what the kernel refuses */
@@ -56,7 +57,7 @@ struct rf_life {
 	struct rf_sample peak;
 	struct rusage rusage;
 	uint64_t began_ns;
-	bool has_exited, has_counted, has_told;
+	bool is_settled, has_exited, has_counted, has_told;
 };
 
 void rf_life_init(struct rf_life *life, const struct rf_plan *plan,

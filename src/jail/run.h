@@ -31,7 +31,7 @@ struct rf_run_options {
 	 */
 	int (*on_start)(void *data, const char *id, struct rf_err *err);
 	int (*on_orders)(void *data, struct rf_err *err);
-	/* Called once the box has lived for a while, with a pidfd of its pid 1.  May be NULL. */
+	/* Called once the box has lived for a while, and every few seconds more, with a pidfd of its pid 1.  May be NULL. */
 	void (*on_settled)(void *data, int pidfd, bool is_lesser);
 	/* Called when it is over, while the box is still being taken down.  May be NULL. */
 	void (*on_end)(void *data, struct rf_result *result);

@@ -36,7 +36,8 @@ struct rf_scribe {
 	struct rf_event *event, *timer;
 	struct rf_scribe_note *notes, **last; /* in the order in which they are answered */
 	size_t count;
-	uint64_t id; /* of the last message */
+	uint64_t id;  /* of the last message */
+	uint64_t era; /* how often it was connected */
 	struct rf_buf in;
 	uint64_t again_ms;
 	bool is_late; /* an answer is overdue */
@@ -139,6 +140,7 @@ static int reconnect(struct rf_scribe *scribe, struct rf_err *err)
 	if (rf_client_connect_to(RF_TELLER_SOCKET, "watcher", 0, &scribe->fd, &pid, err) < 0)
 		return err->code;
 	scribe->again_ms = AGAIN_MS;
+	scribe->era++;
 	if (rf_loop_watch(scribe->loop, scribe->fd, RF_LOOP_READ, on_message, scribe,
 			  &scribe->event, err) < 0) {
 		rf_fd_done(&scribe->fd);
@@ -152,6 +154,11 @@ int rf_scribe_reach(struct rf_scribe *scribe, struct rf_err *err)
 	if (scribe->is_late)
 		return rf_fail_say(err, -ETIMEDOUT, "the watcher does not answer");
 	return reconnect(scribe, err);
+}
+
+uint64_t rf_scribe_era(const struct rf_scribe *scribe)
+{
+	return scribe->fd >= 0 ? scribe->era : 0;
 }
 
 /* Sends what is to be sent, as much as there is room for.  A connection that broke is told by the loop. */

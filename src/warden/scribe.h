@@ -35,6 +35,9 @@ void rf_scribe_free(struct rf_scribe *scribe);
 /* Connects, if need be.  -ENOENT, -ECONNREFUSED: no watcher stands; -ETIMEDOUT: the last question is still open. */
 int rf_scribe_reach(struct rf_scribe *scribe, struct rf_err *err);
 
+/* Which connection it is: another one is to another watcher, perhaps.  0: there is none. */
+uint64_t rf_scribe_era(const struct rf_scribe *scribe);
+
 /*
  * Sends a TELL or an ASK with that body (takes what is in it).  `fn` is called once, from the loop, never from
  * here; NULL: nobody waits.  `ret_note` (or NULL) is good until then.  Fails only when memory or room is gone.

@@ -244,19 +244,22 @@ static int on_ready(void *data, struct rf_work *work, const struct rf_work_order
 	return go_unasked(work, &why, err) < 0 ? err->code : tell_start(client, err);
 }
 
-/* What lives for longer is looked after by the watcher. */
+/* What lives for longer is looked after by the watcher, also by one that comes after who was told of it. */
 static void on_settled(void *data)
 {
 	const struct client *client = data;
-	const struct rf_work *work = client->work;
+	struct rf_scribe *scribe = warden_of(client)->scribe;
+	struct rf_work *work = client->work;
 	struct rf_err ignored = RF_ERR_INIT; /* it is recorded all the same */
 	RF_AUTO_BUF struct rf_buf sight;
 
 	rf_buf_init(&sight, RF_TELLER_MOST);
-	if (!work || !work->is_told || work->life.box.pidfd < 0)
+	if (!work || !work->is_told || work->life.box.pidfd < 0 ||
+	    rf_scribe_reach(scribe, &ignored) < 0 || work->shown_to == rf_scribe_era(scribe))
 		return;
+	work->shown_to = rf_scribe_era(scribe);
 	rf_runs_write_sight(work->plan, work->life.box.id, work->life.box.is_lesser, &sight);
-	rf_scribe_show(warden_of(client)->scribe, &sight, work->life.box.pidfd, &ignored);
+	rf_scribe_show(scribe, &sight, work->life.box.pidfd, &ignored);
 }
 
 /* Nobody waits for it: it is kept until a watcher has it. */

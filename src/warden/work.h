@@ -37,6 +37,7 @@ struct rf_work {
 	char *caller_path;
 	bool is_heard;
 	bool is_ready_made; /* its box came from the yard */
+	uint64_t shown_to;  /* the watcher that was shown it: see rf_scribe_era(); 0: none */
 	bool is_told;       /* a watcher may know of it, and is to hear of its end */
 	bool is_late;       /* a watcher did not answer in time, and may yet do what it was asked */
 	bool has_parts;     /* of the yard's, that its box is built from */

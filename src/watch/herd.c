@@ -347,6 +347,25 @@ bool rf_herd_stop(const struct rf_herd *herd)
 	return running == 0;
 }
 
+bool rf_herd_is_stopped(const struct rf_herd *herd)
+{
+	pid_t *pids;
+	size_t count, stopped = 0;
+
+	if (herd->groups[RF_HERD_UNIFIED] >= 0 && is_group_frozen(herd))
+		return true;
+	pids = calloc(RF_HERD_MOST, sizeof(*pids));
+	count = pids ? rf_herd_list(herd, pids) : 0;
+	for (size_t i = 0; i < count; i++) {
+		char state;
+		pid_t parent;
+
+		stopped += look(pids[i], &state, &parent) && strchr("TtZX", state);
+	}
+	free(pids);
+	return count > 0 && stopped == count;
+}
+
 static void signal_all(const struct rf_herd *herd, int number)
 {
 	pid_t *pids = calloc(RF_HERD_MOST, sizeof(*pids));

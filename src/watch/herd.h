@@ -57,6 +57,9 @@ size_t rf_herd_list(const struct rf_herd *herd, pid_t *pids);
  */
 bool rf_herd_stop(const struct rf_herd *herd);
 
+/* True if none of them runs. */
+bool rf_herd_is_stopped(const struct rf_herd *herd);
+
 /* Lets all of them go on. */
 void rf_herd_continue(const struct rf_herd *herd);
 

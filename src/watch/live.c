@@ -15,6 +15,7 @@
 #include "policy/near.h"
 #include "watch/gauge.h"
 #include "watch/herd.h"
+#include "watch/muster.h"
 #include "watch/roster.h"
 #include "watch/table.h"
 
@@ -54,6 +55,7 @@ struct box {
 	uint64_t limits[RF_LIMIT_COUNT];
 	struct rf_alarms alarms;
 	bool is_sounded[RF_ALARM_COUNT];
+	bool is_adopted;                /* begun under another watcher */
 	struct moment history[HISTORY]; /* the newest first */
 	size_t moments;
 	char fate[REASON + 64]; /* who killed it and why, or "" */
@@ -108,6 +110,7 @@ static void add(struct rf_live *live, const struct rf_audit_event *event)
 				 (unsigned char)event->values[RF_AUDIT_POLICY].text[i]);
 	box->user = rf_audit_event_get(event, RF_AUDIT_USER);
 	box->launcher = (pid_t)rf_audit_event_get(event, RF_AUDIT_PID);
+	box->is_adopted = event->kind == RF_AUDIT_RECOVERY;
 	box->started_ns = event->time_ns;
 	box->began_ns = rf_loop_now();
 	box->older = live->newest;
@@ -142,9 +145,20 @@ static void deny(struct rf_live *live, const struct rf_audit_event *event)
 	rf_audit_event_copy(event, RF_AUDIT_WHAT, first->what, sizeof(first->what));
 }
 
+/* Begun under another watcher: its launcher comes and shows it. */
+static bool is_adopted(const struct rf_audit_event *event)
+{
+	char verdict[33];
+
+	if (event->kind != RF_AUDIT_RECOVERY)
+		return false;
+	rf_audit_event_copy(event, RF_AUDIT_VERDICT, verdict, sizeof(verdict));
+	return strcmp(verdict, RF_MUSTER_ADOPTED) == 0;
+}
+
 void rf_live_event(struct rf_live *live, const struct rf_audit_event *event)
 {
-	if (event->kind == RF_AUDIT_RUN_STARTED)
+	if (event->kind == RF_AUDIT_RUN_STARTED || is_adopted(event))
 		add(live, event);
 	else if (event->kind == RF_AUDIT_RUN_ENDED)
 		end(live, event);
@@ -167,7 +181,8 @@ int rf_live_show(struct rf_live *live, pid_t launcher, const struct rf_sight *si
 	box->launcher = launcher;
 	memcpy(box->limits, sight->limits, sizeof(box->limits));
 	box->alarms = sight->alarms;
-	box->state = RUNNING;
+	/* Whoever stopped it was another watcher, and nothing that was stopped goes on because of a restart. */
+	box->state = box->is_adopted && rf_herd_is_stopped(&box->herd) ? FROZEN : RUNNING;
 	return 0;
 }
 
@@ -276,8 +291,8 @@ static uint64_t lately(const struct box *box, enum rf_alarm alarm)
 {
 	static const struct moment nothing;
 	const struct moment *now = &box->history[0];
-	/* At the first look all of it came within a few moments. */
-	const struct moment *then = box->moments == 1 ? &nothing : before(box);
+	/* At the first look all of it came within a few moments, unless others have looked before. */
+	const struct moment *then = box->moments == 1 && !box->is_adopted ? &nothing : before(box);
 
 	return alarm == RF_ALARM_FORKS ? now->begun - then->begun + now->refused - then->refused
 				       : now->written - then->written;

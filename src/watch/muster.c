@@ -73,6 +73,7 @@ static void begin(struct rf_muster *muster, const struct rf_audit_event *event, 
 
 	rf_audit_event_copy(event, RF_AUDIT_BOX, what.box, sizeof(what.box));
 	rf_audit_event_copy(event, RF_AUDIT_AGENT, what.agent, sizeof(what.agent));
+	rf_audit_event_copy(event, RF_AUDIT_PROGRAM, what.program, sizeof(what.program));
 	run = find(muster, what.box);
 	if (run) { /* told again, on another connection perhaps */
 		run->teller = teller;
@@ -113,10 +114,21 @@ void rf_muster_hear(struct rf_muster *muster, const struct rf_audit_event *event
 	}
 }
 
-bool rf_muster_has(const struct rf_muster *muster, const char *box, const void *teller)
+/* From here on its connection says whether it lives. */
+static void come_back(struct run *run, const void *teller)
 {
-	const struct run *run = find(muster, box);
+	rf_event_cancel(run->event);
+	run->event = NULL;
+	rf_fd_done(&run->pidfd);
+	run->teller = teller;
+}
 
+bool rf_muster_has(struct rf_muster *muster, const char *box, const void *teller, pid_t pid)
+{
+	struct run *run = find(muster, box);
+
+	if (run && !run->teller && run->pidfd >= 0 && run->what.pid == pid)
+		come_back(run, teller);
 	return run && run->teller == teller;
 }
 

@@ -21,7 +21,7 @@
 	"adopted" /* the verdict of a `recovery`: a run that goes on under another watcher */
 
 struct rf_muster_run {
-	char box[33], agent[65];
+	char box[33], agent[65], program[65];
 	pid_t pid;         /* of its launcher */
 	uint64_t since_ns; /* since 1970: when it was told of */
 };
@@ -38,8 +38,11 @@ void rf_muster_free(struct rf_muster *muster);
 void rf_muster_hear(struct rf_muster *muster, const struct rf_audit_event *event,
 		    const void *teller);
 
-/* True if `teller` told of that box, and not of its end. */
-bool rf_muster_has(const struct rf_muster *muster, const char *box, const void *teller);
+/*
+ * True if `teller`, which is the process `pid`, told of that box, and not of its end.  One that told another watcher so has
+ * come back with it.
+ */
+bool rf_muster_has(struct rf_muster *muster, const char *box, const void *teller, pid_t pid);
 
 /* The connection of `teller` has ended, which was the process `pid`: as long as that lives, they may go on. */
 void rf_muster_leave(struct rf_muster *muster, const void *teller, pid_t pid);

@@ -144,6 +144,7 @@ static void note_recovery(struct rf_watcher *watcher, const struct rf_muster_run
 	rf_audit_event_init(&event, RF_AUDIT_RECOVERY);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, run->box);
 	rf_audit_event_text(&event, RF_AUDIT_AGENT, run->agent);
+	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, run->program);
 	rf_audit_event_number(&event, RF_AUDIT_PID, (uint64_t)run->pid);
 	rf_audit_event_text(&event, RF_AUDIT_WHAT, what);
 	rf_audit_event_text(&event, RF_AUDIT_VERDICT, done);
@@ -354,7 +355,7 @@ static int serve_live(struct client *client, struct rf_wire_message *message, st
 
 	if (rf_sight_unpack(message->body, message->len, &sight, err) < 0)
 		return err->code;
-	if (!rf_muster_has(watcher_of(client)->muster, sight.box, client))
+	if (!rf_muster_has(watcher_of(client)->muster, sight.box, client, client->visitor.pid))
 		return rf_fail_say(err, -ENOENT, "LIVE: nobody here told of box %s", sight.box);
 	if (guest && guest->on_sight &&
 	    guest->on_sight(guest->data, watcher_of(client), client->visitor.pid, &sight,

@@ -305,3 +305,54 @@ def test_a_watcher_that_stands_anew_knows_how_it_ended(post):
         assert run.result()["status"] == "timeout"
     assert eventually(lambda: post.events("--kind", "run.ended"))
     assert boxes(post) == []
+
+
+# --- another watcher ---
+
+@pytest.mark.parametrize("way", ["launcher", "warden"])
+def test_the_next_watcher_is_shown_what_lives(post, way):
+    warden = post.start("warden") if way == "warden" else None
+    try:
+        if warden:
+            assert eventually(lambda: post.run("warden", "--status").returncode == 0, 20)
+        words = ["--agent", "bot", "--memory", "64M", "--time", "60s", "--", "sh", "-c", "sleep 50"]
+        with Running(post, *words) as still, Running(post, *words) as running:
+            one, two = seen(post, 2)
+            assert post.run("freeze", one["id"]).returncode == 0
+            post.watcher.kill()
+            post.watcher.wait(20)
+            post.stand()
+            known = {box["id"]: box for box in seen(post, 2)}
+            assert {key: (box["state"], box["agent"], box["program"]) for key, box in known.items()} == \
+                {one["id"]: ("frozen", "bot", "sh"), two["id"]: ("running", "bot", "sh")}
+            assert known[one["id"]]["limits"]["memory"] == 64 << 20
+            assert post.run("thaw", one["id"]).returncode == 0
+            for box in (one, two):
+                assert post.run("kill", box["id"]).returncode == 0
+            for run in (still, running):
+                result = run.result()
+                assert result["status"] == "killed" and "by hand" in result["error"]["message"]
+        assert eventually(lambda: len(post.events("--kind", "run.ended")) == 2)
+        assert all(one["verdict"] == "killed" for one in post.events("--kind", "run.ended"))
+        assert post.verify()["good"]
+    finally:
+        if warden:
+            warden.terminate()
+            warden.communicate(timeout=20)
+
+
+def test_what_was_done_before_raises_no_alarm_with_the_next_watcher(post):
+    policy = post.top / "policy.yaml"
+    policy.write_text("alarms: {writes: 20M, on_writes: kill}\n")
+    policy.chmod(0o644)
+    script = "for i in 1 2 3; do dd if=/dev/zero of=/dev/null bs=1M count=15 2>/dev/null; sleep 1.2; done; sleep 8; echo done"
+    with Running(post, "--policy", policy, "--", "sh", "-c", script) as run:
+        assert eventually(lambda: (boxes(post) or [{"used": None}])[0]["used"])
+        time.sleep(4)
+        post.watcher.kill()
+        post.watcher.wait(20)
+        post.stand()
+        seen(post)
+        time.sleep(1)
+        result = run.result()
+        assert (result["status"], result["stdout"]) == ("ok", "done\n") and post.events("--kind", "alarm") == []

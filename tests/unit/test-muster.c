@@ -112,6 +112,23 @@ RF_TEST(a_process_that_began_after_the_run_has_only_its_launchers_number)
 	done(muster, loop);
 }
 
+RF_TEST(who_told_another_watcher_comes_back_and_nobody_else)
+{
+	struct rf_loop *loop;
+	struct rf_muster *muster = new_muster(&loop);
+	int ours = 0, other = 0;
+
+	hear(muster, RF_AUDIT_RUN_STARTED, "a", getpid(), now(), NULL);
+	RF_CHECK(!rf_muster_has(muster, "a", &ours, getpid()), "it is not held yet");
+	rf_muster_take_over(muster, on_kept);
+	RF_CHECK(!rf_muster_has(muster, "a", &other, getppid()), "another process");
+	RF_CHECK(rf_muster_has(muster, "a", &ours, getpid()), "its launcher");
+	RF_CHECK(!rf_muster_has(muster, "a", &other, getpid()), "and no other connection of it");
+	rf_muster_leave(muster, &ours, getpid());
+	RF_CHECK(lost[0] == '\0' && rf_muster_has(muster, "a", &other, getpid()), "and again");
+	done(muster, loop);
+}
+
 static void on_time(void *data, int what)
 {
 	(void)what;
@@ -134,8 +151,8 @@ RF_TEST(who_hangs_up_and_lives_is_waited_for)
 	hear(muster, RF_AUDIT_RUN_STARTED, "a", pid, now(), &ours);
 	hear(muster, RF_AUDIT_RUN_STARTED, "b", pid, now(), &ours);
 	hear(muster, RF_AUDIT_RUN_STARTED, "c", pid, now(), &other);
-	RF_CHECK(rf_muster_has(muster, "a", &ours) && !rf_muster_has(muster, "a", &other) &&
-			 !rf_muster_has(muster, "x", &ours),
+	RF_CHECK(rf_muster_has(muster, "a", &ours, 0) && !rf_muster_has(muster, "a", &other, 0) &&
+			 !rf_muster_has(muster, "x", &ours, 0),
 		 "whose they are");
 	rf_muster_leave(muster, &ours, pid);
 	RF_CHECK(lost[0] == '\0', "it lives, and lost: %s", lost);
