@@ -1,4 +1,4 @@
-/* ringfort diff, apply: what has changed in a workspace, and what becomes of it. */
+/* ringfort apply: what has changed in a workspace is written to its directory. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,117 +11,6 @@
 #include "cli/cmd.h"
 #include "cli/worksite.h"
 #include "workspace/delta.h"
-
-/* What lies between two points: from the directory to the head, unless the line says otherwise. */
-static int find_changes(const struct rf_worksite *site, const struct rf_workspace *workspace,
-			struct rf_delta *ret_delta, struct rf_err *err)
-{
-	struct rf_stack before = { 0 }, after = { 0 };
-	uint32_t from = 0, to = workspace->ledger.head;
-	int code = 0;
-
-	*ret_delta = (struct rf_delta){ 0 };
-	if (site->count > 0)
-		code = rf_worksite_point(&workspace->ledger, site->words[0], &from, err);
-	if (code == 0 && site->count > 1)
-		code = rf_worksite_point(&workspace->ledger, site->words[1], &to, err);
-	if (code == 0)
-		code = rf_workspace_open_stack(workspace, from, &before, err);
-	if (code == 0)
-		code = rf_workspace_open_stack(workspace, to, &after, err);
-	if (code == 0)
-		code = rf_delta_find(&before, &after, ret_delta, err);
-	rf_stack_done(&before);
-	rf_stack_done(&after);
-	return code;
-}
-
-static void put_changes(const struct rf_delta *delta, bool are_protected, struct rf_buf *out)
-{
-	const struct rf_style style = rf_style_of(STDOUT_FILENO);
-
-	for (size_t i = 0; i < delta->count; i++) {
-		const struct rf_change *change = &delta->changes[i];
-
-		if (!change->protects != !are_protected)
-			continue;
-		rf_style_put(style, are_protected ? RF_STYLE_WARNING : RF_STYLE_NAME,
-			     rf_change_name(change->kind), 9, out);
-		rf_style_put(style, RF_STYLE_PLAIN, change->path, 0, out);
-		if (change->protects)
-			rf_buf_printf(out, "  (%s)", change->protects);
-		rf_buf_puts(out, "\n");
-	}
-}
-
-static void put_all_changes(const struct rf_delta *delta, struct rf_buf *out)
-{
-	size_t protects = 0;
-
-	put_changes(delta, false, out);
-	for (size_t i = 0; i < delta->count; i++)
-		protects += delta->changes[i].protects != NULL;
-	if (protects)
-		rf_buf_printf(out, "%sthese act later, on whoever uses the directory:\n",
-			      protects < delta->count ? "\n" : "");
-	put_changes(delta, true, out);
-}
-
-static void put_side(struct rf_json *json, const char *name, const struct rf_change_side *side)
-{
-	char mode[8];
-
-	if (!side->mode) {
-		rf_json_null(json, name);
-		return;
-	}
-	snprintf(mode, sizeof(mode), "%06o", side->mode);
-	rf_json_open_object(json, name);
-	rf_json_string(json, "mode", mode);
-	rf_json_int(json, "size", (int64_t)side->size);
-	rf_json_close_object(json);
-}
-
-static void format_changes(const struct rf_delta *delta, struct rf_buf *out)
-{
-	struct rf_json json;
-
-	rf_json_init(&json, out, true);
-	rf_json_open_array(&json, NULL);
-	for (size_t i = 0; i < delta->count; i++) {
-		const struct rf_change *change = &delta->changes[i];
-
-		rf_json_open_object(&json, NULL);
-		rf_json_string(&json, "path", change->path);
-		rf_json_string(&json, "change", rf_change_name(change->kind));
-		rf_json_string(&json, "protected", change->protects);
-		put_side(&json, "before", &change->before);
-		put_side(&json, "after", &change->after);
-		rf_json_close_object(&json);
-	}
-	rf_json_close_array(&json);
-	rf_buf_puts(out, "\n");
-}
-
-static int compare(const struct rf_worksite *site, struct rf_err *err)
-{
-	RF_AUTO_BUF struct rf_buf out;
-	struct rf_workspace workspace;
-	struct rf_delta delta;
-	int code = rf_worksite_open(site, &workspace, err);
-
-	if (code < 0)
-		return code;
-	rf_buf_init(&out, RF_MAX_JSON);
-	code = find_changes(site, &workspace, &delta, err);
-	if (code == 0)
-		(site->is_json ? format_changes : put_all_changes)(&delta, &out);
-	rf_delta_done(&delta);
-	rf_workspace_close(&workspace);
-	return code == 0 && rf_cmd_print(&out) ? -EIO : code;
-}
-
-/* ------------------------------------------------------------- apply */
 
 /* The changes that stand in the way, or were left. */
 static void put_stays(const struct rf_apply *apply, struct rf_buf *out)
@@ -194,11 +83,6 @@ static int apply_it(const struct rf_worksite *site, struct rf_err *err)
 	rf_apply_done(&apply);
 	rf_workspace_close(&workspace);
 	return rf_cmd_print(&out) && code == 0 ? -EIO : code;
-}
-
-int rf_cmd_diff(int argc, char **argv)
-{
-	return rf_worksite_run(RF_CMD_DIFF, 2, compare, argc, argv);
 }
 
 int rf_cmd_apply(int argc, char **argv)

@@ -87,7 +87,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"diff", rf_cmd_diff, "what has changed in a workspace", "[OPTIONS] [FROM [TO]]",
 		"Compares two points: @0, the directory, with where the workspace is, unless others are\n"
 		"named.  What acts later on whoever uses the directory (git hooks, settings of editors\n"
-		"and agents, pipelines) is listed apart.",
+		"and agents, pipelines, files made executable) is listed apart.",
 		rf_example_changes, "0 printed, 1 there is no such workspace or point, 125 Ringfort failed",
 	},
 	[RF_CMD_APPLY] = {

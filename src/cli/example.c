@@ -64,6 +64,8 @@ const struct rf_cmd_example rf_example_log[] = {
 const struct rf_cmd_example rf_example_changes[] = {
 	{ "ringfort diff", "what differs from the directory" },
 	{ "ringfort diff before-refactoring", "what has changed since" },
+	{ "ringfort diff --stat", "and how much" },
+	{ "ringfort diff --patch > agent.patch", "for `git apply` or `patch -p1`" },
 	{ "ringfort diff @2 @5 --json", NULL },
 	{ NULL, NULL },
 };

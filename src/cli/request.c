@@ -203,6 +203,8 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_ONLY:
 	case RF_OPTION_OURS:
 	case RF_OPTION_THEIRS:
+	case RF_OPTION_STAT:
+	case RF_OPTION_PATCH:
 	case RF_OPTION_SERVICE: /* of `help` alone */
 		return 0;
 	case RF_OPTION_HELP:

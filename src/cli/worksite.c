@@ -151,12 +151,39 @@ void rf_worksite_tell_apply(const struct rf_workspace *workspace, const struct r
 
 /* ------------------------------------------------------------- the line */
 
-static int take_option(struct rf_worksite *site, const struct rf_option *option, const char *value)
+static int take_form(struct rf_worksite *site, enum rf_worksite_form form, struct rf_err *err)
+{
+	if (site->form != RF_WORKSITE_LIST && site->form != form) {
+		rf_fail_say(err, -EINVAL, "it can be shown in one way at a time");
+		return rf_fail_hint(err, "one of --stat, --patch and --json");
+	}
+	site->form = form;
+	site->is_json = form == RF_WORKSITE_JSON;
+	return 0;
+}
+
+static int take_only(struct rf_worksite *site, const char *path, struct rf_err *err)
+{
+	while (strncmp(path, "./", 2) == 0 && path[2])
+		path += 2;
+	if (site->only_count == RF_WORKSITE_WORDS) {
+		rf_fail_say(err, -E2BIG, "more than %d --only", RF_WORKSITE_WORDS);
+		return rf_fail_hint(err, "apply some of them first, then the others");
+	}
+	site->only[site->only_count++] = path;
+	return 0;
+}
+
+static int take_option(struct rf_worksite *site, const struct rf_option *option, const char *value,
+		       struct rf_err *err)
 {
 	switch (option->id) {
 	case RF_OPTION_JSON:
-		site->is_json = true;
-		return 0;
+		return take_form(site, RF_WORKSITE_JSON, err);
+	case RF_OPTION_STAT:
+		return take_form(site, RF_WORKSITE_STAT, err);
+	case RF_OPTION_PATCH:
+		return take_form(site, RF_WORKSITE_PATCH, err);
 	case RF_OPTION_WORKSPACE:
 		site->workspace = value;
 		return 0;
@@ -170,11 +197,7 @@ static int take_option(struct rf_worksite *site, const struct rf_option *option,
 		site->on_conflict = RF_APPLY_THEIRS;
 		return 0;
 	case RF_OPTION_ONLY:
-		while (strncmp(value, "./", 2) == 0 && value[2])
-			value += 2;
-		if (site->only_count < RF_WORKSITE_WORDS)
-			site->only[site->only_count++] = value;
-		return 0;
+		return take_only(site, value, err);
 	case RF_OPTION_SYNC:
 		site->is_durable = true;
 		return 0;
@@ -194,7 +217,7 @@ static int read_line(enum rf_cmd_id id, int words, int argc, char **argv, struct
 
 	while (at < argc) {
 		got = rf_option_next(id, argc, argv, &at, &option, &value, err);
-		if (got < 0 || (got > 0 && take_option(site, option, value) < 0))
+		if (got < 0 || (got > 0 && take_option(site, option, value, err) < 0))
 			return err->code;
 		if (got == 0 && at < argc && site->count == words) {
 			rf_fail_say(err, -EINVAL, "%s has no argument `%.60s`",

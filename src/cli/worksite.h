@@ -14,11 +14,20 @@
 #include "workspace/apply.h"
 #include "workspace/workspace.h"
 
-#define RF_WORKSITE_WORDS 64
+#define RF_WORKSITE_WORDS 1024
+
+/* How something is shown. */
+enum rf_worksite_form {
+	RF_WORKSITE_LIST,
+	RF_WORKSITE_STAT,
+	RF_WORKSITE_PATCH,
+	RF_WORKSITE_JSON,
+};
 
 /* What the line says. */
 struct rf_worksite {
 	bool wants_help, is_json, is_durable;
+	enum rf_worksite_form form; /* JSON as well where is_json */
 	enum rf_apply_conflict on_conflict;
 	const char *workspace;                /* -w, or NULL */
 	const char *name;                     /* --name, or NULL */

@@ -326,8 +326,8 @@ static int keep_old(struct work *w, int inverse, const struct rf_change *change)
 	if (code < 0)
 		return code;
 	to = rf_copy_open_parent(inverse, change->path, &name);
-	if (to == -ENOENT || to == -ENOTDIR)
-		return 0; /* beneath a folder that is new itself */
+	if (to == -ENOENT || to == -ENOTDIR || to == -ELOOP)
+		return 0; /* beneath a folder that is new itself, perhaps where a link was */
 	if (to < 0)
 		return to;
 	code = from < 0 ? -ENOENT : rf_copy(from, name, to, name);
@@ -432,6 +432,10 @@ static int put(struct work *w, const struct rf_change *change)
 		return from < 0 ? from : to;
 	if (change->kind == RF_CHANGE_MODE)
 		return set_mode(to, name, change->after.mode);
+	if (change->kind == RF_CHANGE_ATTRIBUTES && is_folder) {
+		code = rf_copy_attributes(from, name, to, name);
+		return code < 0 ? code : set_mode(to, name, change->after.mode);
+	}
 	temporary(name, temp, sizeof(temp));
 	rf_clear(to, temp);
 	code = rf_copy(from, name, to, temp);

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "workspace/attributes.h"
 
 #define NOTES     "user.overlay." /* overlayfs's own attributes */
 #define LIST_MAX  (64 * 1024)     /* what xattr(7) allows, for names and for a value */
@@ -189,6 +190,23 @@ static int copy_link(int from, const char *name, int to, const char *as, const s
 		fchownat(to, as, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW);
 	utimensat(to, as, times, AT_SYMLINK_NOFOLLOW);
 	return 0;
+}
+
+int rf_copy_attributes(int from, const char *name, int to, const char *as)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	RF_AUTO_FD int in = openat(from, name, flags);
+	RF_AUTO_FD int out = in < 0 ? -1 : openat(to, as, flags);
+	struct rf_attributes attributes;
+	int code;
+
+	if (in < 0 || out < 0)
+		return -errno;
+	code = rf_attributes_read(in, &attributes);
+	if (code == 0)
+		code = rf_attributes_write(out, &attributes);
+	rf_attributes_done(&attributes);
+	return code;
 }
 
 int rf_copy(int from, const char *name, int to, const char *as)

@@ -20,4 +20,7 @@ int rf_copy_open_parent(int top, const char *path, const char **ret_name);
  */
 int rf_copy(int from, const char *name, int to, const char *as);
 
+/* Gives the folder `as` of `to` the extended attributes that `name` of `from` has, and no others. */
+int rf_copy_attributes(int from, const char *name, int to, const char *as);
+
 #endif

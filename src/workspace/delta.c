@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protected.h"
+#include "workspace/attributes.h"
 
 #define OPAQUE      "user.overlay.opaque"
 #define CHANGES_MAX ((size_t)4 << 20)
@@ -66,9 +67,9 @@ struct names {
 const char *rf_change_name(enum rf_change_kind kind)
 {
 	static const char *const names[] = {
-		[RF_CHANGE_ADDED] = "added",     [RF_CHANGE_DELETED] = "deleted",
-		[RF_CHANGE_CONTENT] = "changed", [RF_CHANGE_MODE] = "mode",
-		[RF_CHANGE_TYPE] = "type",
+		[RF_CHANGE_ADDED] = "added",           [RF_CHANGE_DELETED] = "deleted",
+		[RF_CHANGE_CONTENT] = "changed",       [RF_CHANGE_MODE] = "mode",
+		[RF_CHANGE_ATTRIBUTES] = "attributes", [RF_CHANGE_TYPE] = "type",
 	};
 
 	return names[kind];
@@ -119,8 +120,15 @@ static struct rf_change_side side_of(const struct entry *entry)
 								   : (uint64_t)entry->st.st_size };
 }
 
+static bool can_be_run(const struct entry *entry)
+{
+	return entry->is_there && S_ISREG(entry->st.st_mode) &&
+	       entry->st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH);
+}
+
 /* What is there afterwards and acts; what is gone does not. */
-static const char *acts_later(const char *path, const struct entry *after)
+static const char *acts_later(const char *path, const struct entry *before,
+			      const struct entry *after)
 {
 	const char *slash = strrchr(path, '/'), *what;
 
@@ -129,7 +137,9 @@ static const char *acts_later(const char *path, const struct entry *after)
 	if (strcmp(slash ? slash + 1 : path, ".git") == 0)
 		return "link to a git repository"; /* whose settings name programs */
 	what = rf_protected_what(path);
-	return !what && S_ISLNK(after->st.st_mode) ? rf_protected_beneath(path) : what;
+	if (!what && S_ISLNK(after->st.st_mode))
+		what = rf_protected_beneath(path);
+	return !what && can_be_run(after) && !can_be_run(before) ? "executable" : what;
 }
 
 static int add(struct walk *w, const struct folder *in, const char *path, enum rf_change_kind kind,
@@ -154,7 +164,8 @@ static int add(struct walk *w, const struct folder *in, const char *path, enum r
 				      .kind = kind,
 				      .before = side_of(&entries[BEFORE]),
 				      .after = side_of(&entries[AFTER]),
-				      .protects = acts_later(path, &entries[AFTER]) };
+				      .protects =
+					      acts_later(path, &entries[BEFORE], &entries[AFTER]) };
 	if (!change->path)
 		return fail_memory(w);
 	if (entries[BEFORE].is_there)
@@ -384,6 +395,16 @@ static int same_content(int one, int two, const char *name, mode_t type)
 	return same_bytes(a, b);
 }
 
+/* The attributes of a file or folder of this name in two folders; what can't be opened shows none. */
+static bool same_attributes(int one, int two, const char *name)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	RF_AUTO_FD int a = openat(one, name, flags);
+	RF_AUTO_FD int b = a < 0 ? -1 : openat(two, name, flags);
+
+	return a < 0 || b < 0 || rf_attributes_match(a, b);
+}
+
 /* As one side shows it. */
 static int find(const struct view *view, const char *name, struct entry *ret_entry)
 {
@@ -411,7 +432,8 @@ static int compare(struct walk *w, const struct folder *in, const char *path, co
 		   const struct entry *entries, int *ret_kind)
 {
 	const struct stat *before = &entries[BEFORE].st, *after = &entries[AFTER].st;
-	int same = 1;
+	int one = in->views[BEFORE].dirs[entries[BEFORE].at],
+	    two = in->views[AFTER].dirs[entries[AFTER].at], same = 1;
 
 	*ret_kind = -1;
 	if (before->st_dev == after->st_dev && before->st_ino == after->st_ino)
@@ -419,13 +441,14 @@ static int compare(struct walk *w, const struct folder *in, const char *path, co
 	if (!S_ISDIR(after->st_mode))
 		same = before->st_size != after->st_size
 			       ? 0
-			       : same_content(in->views[BEFORE].dirs[entries[BEFORE].at],
-					      in->views[AFTER].dirs[entries[AFTER].at], name,
-					      after->st_mode);
+			       : same_content(one, two, name, after->st_mode);
 	if (same < 0)
 		return fail_at(w, same, path);
 	if (!same)
 		*ret_kind = RF_CHANGE_CONTENT;
+	else if ((S_ISREG(after->st_mode) || S_ISDIR(after->st_mode)) &&
+		 !same_attributes(one, two, name))
+		*ret_kind = RF_CHANGE_ATTRIBUTES;
 	else if (((before->st_mode ^ after->st_mode) & 07777) && !S_ISLNK(after->st_mode))
 		*ret_kind = RF_CHANGE_MODE;
 	return 0;

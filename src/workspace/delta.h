@@ -19,9 +19,10 @@
 enum rf_change_kind {
 	RF_CHANGE_ADDED,
 	RF_CHANGE_DELETED,
-	RF_CHANGE_CONTENT, /* of a file, or where a link leads */
-	RF_CHANGE_MODE,    /* and nothing else */
-	RF_CHANGE_TYPE,    /* a file where a folder was, and so on */
+	RF_CHANGE_CONTENT,    /* of a file, or where a link leads */
+	RF_CHANGE_MODE,       /* and nothing else */
+	RF_CHANGE_ATTRIBUTES, /* extended ones, perhaps with the mode; see attributes.h */
+	RF_CHANGE_TYPE,       /* a file where a folder was, and so on */
 };
 
 /* One side of a change; `mode` is 0 where nothing is. */
@@ -34,8 +35,9 @@ struct rf_change {
 	char *path; /* from the tree's top, without a slash in front */
 	enum rf_change_kind kind;
 	struct rf_change_side before, after;
-	size_t old, new;      /* which layer of each stack has it, where one has */
-	const char *protects; /* what it is that acts later on the host ("git hook"), or NULL */
+	size_t old, new; /* which layer of each stack has it, where one has */
+	const char *
+		protects; /* what it is that acts later on the host ("git hook"), or NULL; "executable": made so */
 };
 
 struct rf_delta {

@@ -98,12 +98,18 @@ def made(post, tree, *scripts):
         assert done.returncode == 0, done.stderr
 
 
+def all_named(post):
+    """Words that name each change that acts later, and everything else."""
+    rows = json.loads(post.run("diff", "-w", "fix", "--json").stdout)
+    return [word for path in [".", *(row["path"] for row in rows if row["protected"])] for word in ("--only", path)]
+
+
 def test_what_is_applied_is_there_and_can_be_taken_back(post, tree):
     before = picture(tree)
     made(post, tree, "echo new > src/new.c; rm README; chmod 755 script; ln -s main.c src/link; mkdir d",
          "echo more >> src/new.c; rm -r d; echo file > d")
     wanted = inside(post)
-    done = post.run("apply", "-w", "fix")
+    done = post.run("apply", "-w", "fix", *all_named(post))
     assert done.returncode == 0, done.stderr
     assert picture(tree) == wanted
     assert json.loads(post.run("diff", "-w", "fix", "--json").stdout) == []
@@ -358,10 +364,21 @@ def test_links_on_the_host_are_not_followed(post, tree, who):
 
 def test_setuid_and_pipes_do_not_get_out(post, tree):
     made(post, tree, "mkfifo pipe; cp /bin/true tool; chmod 755 tool; chmod u+s tool 2>/dev/null; echo x > plain")
-    done = post.run("apply", "-w", "fix", "--json")
+    done = post.run("apply", "-w", "fix", "--json", *all_named(post))
     became = {row["path"]: row["became"] for row in json.loads(done.stdout)}
     assert done.returncode == 0 and became["pipe"] == "no file" and not (tree / "pipe").exists()
     assert (tree / "tool").stat().st_mode & 0o7777 == 0o755
+
+
+def test_a_folder_in_the_place_of_a_link_is_applied_and_taken_back(post, tree):
+    (tree / "place").symlink_to("src")
+    before = picture(tree)
+    made(post, tree, "rm place; mkdir place; echo new > place/file")
+    done = post.run("apply", "-w", "fix")
+    assert done.returncode == 0, done.stderr
+    assert (tree / "place/file").read_text() == "new\n" and not (tree / "src/file").exists()
+    assert post.run("undo", "-w", "fix").returncode == 0
+    assert picture(tree) == before
 
 
 def test_random_histories_are_found_and_applied_exactly(post, tree):
@@ -373,10 +390,11 @@ def test_random_histories_are_found_and_applied_exactly(post, tree):
         done = post.run("exec", "fix", "--", "python3", "-c", RANDOM, str(seed + step), "25")
         assert done.returncode == 0, done.stderr
         points.append(inside(post))
-        found = {row["path"] for row in json.loads(post.run("diff", "-w", "fix", "--json").stdout)}
+        rows = json.loads(post.run("diff", "-w", "fix", "--json").stdout)
+        found = {row[name] for row in rows for name in ("path", "from") if name in row}
         wanted = {path for path in {*points[0], *points[-1]} if points[0].get(path) != points[-1].get(path)}
         assert found == wanted, f"RF_SEED={seed}"
-    done = post.run("apply", "-w", "fix")
+    done = post.run("apply", "-w", "fix", *all_named(post))
     assert done.returncode == 0, f"RF_SEED={seed}: {done.stdout} {done.stderr}"
     assert picture(tree) == points[-1], f"RF_SEED={seed}"
     assert post.run("undo", "-w", "fix").returncode == 0
