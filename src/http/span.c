@@ -1,0 +1,76 @@
+/* A run of bytes in somebody else's buffer: see span.h. */
+#include "http/span.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "http/octet.h"
+
+bool rf_span_is(struct rf_span span, struct rf_span other)
+{
+	return span.len == other.len && (span.len == 0 || memcmp(span.at, other.at, span.len) == 0);
+}
+
+bool rf_span_is_like(struct rf_span span, struct rf_span other)
+{
+	if (span.len != other.len)
+		return false;
+	for (size_t i = 0; i < span.len; i++)
+		if (rf_octet_lower(span.at[i]) != rf_octet_lower(other.at[i]))
+			return false;
+	return true;
+}
+
+static bool is_blank(char octet)
+{
+	return octet == ' ' || octet == '\t';
+}
+
+struct rf_span rf_span_trim(struct rf_span span)
+{
+	while (span.len > 0 && is_blank(span.at[0])) {
+		span.at++;
+		span.len--;
+	}
+	while (span.len > 0 && is_blank(span.at[span.len - 1]))
+		span.len--;
+	return span;
+}
+
+size_t rf_span_find(struct rf_span span, char octet)
+{
+	const char *found = span.len > 0 ? memchr(span.at, octet, span.len) : NULL;
+
+	return found ? (size_t)(found - span.at) : span.len;
+}
+
+struct rf_span rf_span_part(struct rf_span span, size_t from, size_t len)
+{
+	if (from > span.len)
+		from = span.len;
+	if (len > span.len - from)
+		len = span.len - from;
+	return (struct rf_span){ from ? span.at + from : span.at, len };
+}
+
+int rf_span_number(struct rf_span span, unsigned long long max, unsigned long long *ret_number)
+{
+	unsigned long long number = 0;
+
+	if (span.len == 0 || (span.at[0] == '0' && span.len > 1))
+		return -EINVAL;
+	for (size_t i = 0; i < span.len; i++)
+		if (!rf_octet_is(span.at[i], RF_OCTET_DIGIT))
+			return -EINVAL;
+	for (size_t i = 0; i < span.len; i++) {
+		unsigned digit = (unsigned)(span.at[i] - '0');
+
+		if (number > (ULLONG_MAX - digit) / 10)
+			return -ERANGE;
+		number = number * 10 + digit;
+	}
+	if (number > max)
+		return -ERANGE;
+	*ret_number = number;
+	return 0;
+}
