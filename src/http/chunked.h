@@ -3,7 +3,7 @@
  *
  * Every octet has its place in one state machine, so pieces of any size come to the same.  Sizes are plain
  * hexadecimal numbers that fit; extensions are read as strictly as they are written in RFC 9112, 7.1.1, bounded, and dropped.  The trailer
- * behind the last chunk is lines (lines.h), and not read here.
+ * behind the last chunk is lines (head-block.h), and not read here.
  */
 #ifndef RF_HTTP_CHUNKED_H
 #define RF_HTTP_CHUNKED_H

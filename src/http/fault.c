@@ -30,6 +30,12 @@ static const struct {
 	[RF_FAULT_SCHEME]            = { 400, "a URL whose scheme is neither http nor https" },
 	[RF_FAULT_USERINFO]          = { 400, "a user or password in front of a host" },
 
+	[RF_FAULT_PATH_PERCENT]      = { 400, "a percent sign in a path that two hexadecimal digits do not follow" },
+	[RF_FAULT_PATH_CONTROL]      = { 400, "a control character in a path, percent-coded or not" },
+	[RF_FAULT_PATH_UTF8]         = { 400, "a path that is no UTF-8 when it is decoded" },
+	[RF_FAULT_PATH_DOTS]         = { 400, "a path that leads above the root, or has a dot segment with a parameter" },
+	[RF_FAULT_PATH_LONG]         = { 414, "the path is too long" },
+
 	[RF_FAULT_HOST_EMPTY]        = { 400, "an empty host" },
 	[RF_FAULT_HOST_OCTET]        = { 400, "a host is made of letters, digits, hyphens and dots; other scripts as xn-- labels" },
 	[RF_FAULT_HOST_LABEL]        = { 400, "a host with a label that is empty, longer than 63, or has a hyphen at an end" },
@@ -42,6 +48,8 @@ static const struct {
 	[RF_FAULT_NAME]              = { 400, "a character that no field's name may contain, or no name" },
 	[RF_FAULT_NAME_SPACE]        = { 400, "white space between a field's name and its colon" },
 	[RF_FAULT_NAME_ALIKE]        = { 400, "a field's name that is like one of HTTP's own but for an underscore" },
+	[RF_FAULT_NAME_OWN]          = { 400, "a field that says where a message ends, or whom it is for, among others" },
+	[RF_FAULT_VALUE]             = { 400, "a control character in a field's value, or white space at its ends" },
 	[RF_FAULT_NO_COLON]          = { 400, "a field without a colon" },
 	[RF_FAULT_HOST_MISSING]      = { 400, "HTTP/1.1 needs a Host field" },
 	[RF_FAULT_HOST_TWICE]        = { 400, "more than one Host field" },

@@ -15,7 +15,7 @@ static const struct rf_span own_names[] = {
 	RF_SPAN_INIT("transfer-encoding"),
 };
 
-static bool is_alike(struct rf_span name, struct rf_span own)
+static bool is_own(struct rf_span name, struct rf_span own)
 {
 	if (name.len != own.len)
 		return false;
@@ -28,21 +28,25 @@ static bool is_alike(struct rf_span name, struct rf_span own)
 	return true;
 }
 
+bool rf_field_is_alike(struct rf_span name)
+{
+	if (rf_span_find(name, '_') == name.len)
+		return false;
+	for (size_t i = 0; i < RF_LEN(own_names); i++)
+		if (is_own(name, own_names[i]))
+			return true;
+	return false;
+}
+
 static enum rf_fault check_name(struct rf_span name)
 {
-	bool has_underscore = false;
 
 	if (name.len == 0)
 		return RF_FAULT_NAME;
-	for (size_t i = 0; i < name.len; i++) {
+	for (size_t i = 0; i < name.len; i++)
 		if (!rf_octet_is(name.at[i], RF_OCTET_TOKEN))
 			return RF_FAULT_NAME;
-		has_underscore |= name.at[i] == '_';
-	}
-	for (size_t i = 0; has_underscore && i < RF_LEN(own_names); i++)
-		if (is_alike(name, own_names[i]))
-			return RF_FAULT_NAME_ALIKE;
-	return RF_FAULT_NONE;
+	return rf_field_is_alike(name) ? RF_FAULT_NAME_ALIKE : RF_FAULT_NONE;
 }
 
 enum rf_fault rf_field_parse(struct rf_span line, struct rf_field *ret_field)

@@ -23,6 +23,9 @@ struct rf_fields {
 /* Takes a line, which holds no control character but the tab, apart. */
 enum rf_fault rf_field_parse(struct rf_span line, struct rf_field *ret_field);
 
+/* True for a name that is like one of those that decide where a message ends, but for an underscore. */
+bool rf_field_is_alike(struct rf_span name);
+
 /* The first field of that name, in any case; NULL if there is none. */
 const struct rf_field *rf_field_find(struct rf_fields fields, struct rf_span name);
 

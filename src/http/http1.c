@@ -41,7 +41,7 @@ static void begin(struct rf_http1 *http)
 	if (http->state == BAD)
 		return;
 	http->state = IN_HEAD;
-	http->lines = (struct rf_lines){ 0 };
+	http->lines = (struct rf_head_block){ 0 };
 	http->trailer = (struct rf_fields){ 0 };
 	http->data = (struct rf_span){ 0 };
 }
@@ -77,7 +77,7 @@ static enum rf_http1_event take_fields(struct rf_http1 *http, struct rf_span blo
 	enum rf_fault fault;
 	size_t count = 0;
 
-	for (; rf_lines_next(&block, &text); line++) {
+	for (; rf_head_block_next(&block, &text); line++) {
 		if (count == http->room)
 			return fail(http, RF_FAULT_FIELD_COUNT, line);
 		fault = rf_field_parse(text, &http->fields[count++]);
@@ -113,7 +113,7 @@ static enum rf_http1_event parse_head(struct rf_http1 *http, struct rf_span bloc
 	struct rf_span line;
 	enum rf_fault fault;
 
-	if (!rf_lines_next(&block, &line))
+	if (!rf_head_block_next(&block, &line))
 		return fail(http, RF_FAULT_START_EMPTY, 1);
 	fault = http->is_response ? rf_start_line_response(line, &head->start)
 				  : rf_start_line_request(line, &head->start);
@@ -130,12 +130,12 @@ static enum rf_http1_event parse_head(struct rf_http1 *http, struct rf_span bloc
 
 static enum rf_http1_event in_head(struct rf_http1 *http, struct rf_span bytes, size_t *ret_used)
 {
-	switch (rf_lines_look(&http->lines, &http->limits->head, bytes)) {
-	case RF_LINES_MORE:
+	switch (rf_head_block_look(&http->lines, &http->limits->head, bytes)) {
+	case RF_HEAD_BLOCK_MORE:
 		return RF_HTTP1_MORE;
-	case RF_LINES_BAD:
+	case RF_HEAD_BLOCK_BAD:
 		return fail(http, http->lines.fault, http->lines.line + 1);
-	case RF_LINES_WHOLE:
+	case RF_HEAD_BLOCK_WHOLE:
 		break;
 	}
 	*ret_used = http->lines.seen;
@@ -144,15 +144,15 @@ static enum rf_http1_event in_head(struct rf_http1 *http, struct rf_span bytes, 
 
 static enum rf_http1_event in_trailer(struct rf_http1 *http, struct rf_span bytes, size_t *ret_used)
 {
-	switch (rf_lines_look(&http->lines, &http->limits->trailer, bytes)) {
-	case RF_LINES_MORE:
+	switch (rf_head_block_look(&http->lines, &http->limits->trailer, bytes)) {
+	case RF_HEAD_BLOCK_MORE:
 		return RF_HTTP1_MORE;
-	case RF_LINES_BAD:
+	case RF_HEAD_BLOCK_BAD:
 		return fail(http,
 			    rf_fault_status(http->lines.fault) == 400 ? http->lines.fault
 								      : RF_FAULT_TRAILER_LONG,
 			    http->lines.line + 1);
-	case RF_LINES_WHOLE:
+	case RF_HEAD_BLOCK_WHOLE:
 		break;
 	}
 	if (take_fields(http, rf_span_part(bytes, 0, http->lines.seen), 1, &http->trailer) ==
@@ -195,7 +195,7 @@ static enum rf_http1_event in_chunks(struct rf_http1 *http, struct rf_span bytes
 	case RF_CHUNKED_DATA:
 		return RF_HTTP1_DATA;
 	case RF_CHUNKED_LAST:
-		http->lines = (struct rf_lines){ 0 };
+		http->lines = (struct rf_head_block){ 0 };
 		http->state = IN_TRAILER;
 		return RF_HTTP1_MORE; /* of a kind: rf_http1_next() goes on */
 	case RF_CHUNKED_BAD:

@@ -20,11 +20,11 @@
 #include "base/err.h"
 #include "http/chunked.h"
 #include "http/framing.h"
-#include "http/lines.h"
+#include "http/head-block.h"
 
 struct rf_http1_limits {
-	struct rf_lines_limits head;
-	struct rf_lines_limits trailer;
+	struct rf_head_block_limits head;
+	struct rf_head_block_limits trailer;
 	struct rf_chunked_limits body; /* body_bytes holds for every kind of body */
 };
 
@@ -61,7 +61,7 @@ struct rf_http1 {
 	const struct rf_http1_limits *limits;
 	struct rf_field *fields;
 	size_t room;
-	struct rf_lines lines;
+	struct rf_head_block lines;
 	struct rf_chunked chunked;
 	uint64_t left;  /* of a body with a length */
 	uint64_t total; /* of a body up to the end of the connection */

@@ -1,9 +1,9 @@
-/* The end of a head, or of a trailer: see lines.h. */
-#include "http/lines.h"
+/* The end of a head, or of a trailer: see head-block.h. */
+#include "http/head-block.h"
 
 #include "http/octet.h"
 
-enum rf_lines_state {
+enum rf_head_block_state {
 	AT_START, /* of a line: CR begins the empty one, anything else a line with something in it */
 	INSIDE,   /* a line: up to its CR */
 	AT_LF,    /* behind that CR: LF, then AT_START */
@@ -42,14 +42,14 @@ static size_t skip_text(const char *bytes, size_t at, size_t end)
 	return end;
 }
 
-static int fail(struct rf_lines *lines, enum rf_fault fault)
+static int fail(struct rf_head_block *lines, enum rf_fault fault)
 {
 	lines->fault = fault;
 	return BAD;
 }
 
 /* What ended the text of a line: text itself only where the line is full. */
-static int judge_end(struct rf_lines *lines, char octet)
+static int judge_end(struct rf_head_block *lines, char octet)
 {
 	if (octet == '\r')
 		return AT_LF;
@@ -61,13 +61,13 @@ static int judge_end(struct rf_lines *lines, char octet)
 }
 
 /* Takes one step: the text of a line, or one octet.  There is at least one before `end`. */
-static int step(struct rf_lines *lines, const struct rf_lines_limits *limits, const char *bytes,
-		size_t end)
+static int step(struct rf_head_block *lines, const struct rf_head_block_limits *limits,
+		const char *bytes, size_t end)
 {
 	size_t room = lines->line ? limits->line_bytes : limits->first_bytes;
 	size_t full = lines->line_from + room;
 
-	switch ((enum rf_lines_state)lines->state) {
+	switch ((enum rf_head_block_state)lines->state) {
 	case AT_START:
 		if (bytes[lines->seen] != '\r')
 			return INSIDE;
@@ -96,8 +96,9 @@ static int step(struct rf_lines *lines, const struct rf_lines_limits *limits, co
 	return lines->state;
 }
 
-enum rf_lines_answer rf_lines_look(struct rf_lines *lines, const struct rf_lines_limits *limits,
-				   struct rf_span bytes)
+enum rf_head_block_answer rf_head_block_look(struct rf_head_block *lines,
+					     const struct rf_head_block_limits *limits,
+					     struct rf_span bytes)
 {
 	size_t end = bytes.len < limits->all_bytes ? bytes.len : limits->all_bytes;
 
@@ -106,11 +107,11 @@ enum rf_lines_answer rf_lines_look(struct rf_lines *lines, const struct rf_lines
 	if (lines->state != WHOLE && lines->state != BAD && end == limits->all_bytes)
 		lines->state = fail(lines, RF_FAULT_HEAD_LONG);
 	if (lines->state == BAD)
-		return RF_LINES_BAD;
-	return lines->state == WHOLE ? RF_LINES_WHOLE : RF_LINES_MORE;
+		return RF_HEAD_BLOCK_BAD;
+	return lines->state == WHOLE ? RF_HEAD_BLOCK_WHOLE : RF_HEAD_BLOCK_MORE;
 }
 
-bool rf_lines_next(struct rf_span *block, struct rf_span *ret_line)
+bool rf_head_block_next(struct rf_span *block, struct rf_span *ret_line)
 {
 	size_t len = rf_span_find(*block, '\r'); /* there is one: none stands alone */
 	struct rf_span line = rf_span_part(*block, 0, len);
