@@ -20,13 +20,18 @@ static int reopen(int fd, int flags)
 	return fresh < 0 ? -errno : fresh;
 }
 
-/* The same as openat2 would do, for kernels and filters without it. */
-static int walk(int dir, const char *path, int flags)
+/*
+ * The same as openat2 would do, for kernels and filters without it.  A mount it knows by its device; one of the same
+ * file system it does not notice.
+ */
+static int walk(int dir, const char *path, int flags, bool stays_within)
 {
 	RF_AUTO_FD int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char name[256];
-	struct stat st;
+	struct stat st, top;
 
+	if (at < 0 || fstat(at, &top) < 0)
+		return -errno;
 	while (at >= 0) {
 		size_t len = strcspn(path, "/");
 		const char *rest = path + len + strspn(path + len, "/");
@@ -44,6 +49,8 @@ static int walk(int dir, const char *path, int flags)
 			return -errno;
 		if (S_ISLNK(st.st_mode))
 			return -ELOOP;
+		if (stays_within && st.st_dev != top.st_dev)
+			return -EXDEV;
 		if (path[len] == '/' && !S_ISDIR(st.st_mode))
 			return -ENOTDIR;
 		if (is_last && flags & O_PATH)
@@ -64,11 +71,12 @@ static bool has_dots(const char *path)
 	return false;
 }
 
-int rf_path_open_beneath(int dir, const char *path, int flags)
+static int open_it(int dir, const char *path, int flags, bool stays_within)
 {
 	struct rf_kernel_open_how how = {
 		.flags = (uint64_t)((flags & ~O_NOFOLLOW) | O_CLOEXEC),
-		.resolve = RF_RESOLVE_BENEATH | RF_RESOLVE_NO_SYMLINKS | RF_RESOLVE_NO_MAGICLINKS,
+		.resolve = RF_RESOLVE_BENEATH | RF_RESOLVE_NO_SYMLINKS | RF_RESOLVE_NO_MAGICLINKS |
+			   (stays_within ? RF_RESOLVE_NO_XDEV : 0),
 	};
 	int fd;
 
@@ -79,8 +87,18 @@ int rf_path_open_beneath(int dir, const char *path, int flags)
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOSYS || errno == EPERM)
-		return walk(dir, *path ? path : ".", flags & ~O_NOFOLLOW);
+		return walk(dir, *path ? path : ".", flags & ~O_NOFOLLOW, stays_within);
 	return -errno;
+}
+
+int rf_path_open_beneath(int dir, const char *path, int flags)
+{
+	return open_it(dir, path, flags, false);
+}
+
+int rf_path_open_within(int dir, const char *path, int flags)
+{
+	return open_it(dir, path, flags, true);
 }
 
 int rf_path_is_beneath(const char *path, const char *top)

@@ -11,6 +11,9 @@
  */
 int rf_path_open_beneath(int dir, const char *path, int flags);
 
+/* The same, and what is mounted beneath `dir` is an error, too (EXDEV). */
+int rf_path_open_within(int dir, const char *path, int flags);
+
 /* True if `path` equals `top` or lies beneath it; both absolute and normal. */
 int rf_path_is_beneath(const char *path, const char *top);
 

@@ -116,13 +116,14 @@ static int undo(const struct rf_worksite *site, struct rf_err *err)
 {
 	struct rf_workspace workspace;
 	const struct rf_ledger *ledger = &workspace.ledger;
+	const struct rf_apply_note *apply;
 	bool has_applied;
 	int code = rf_worksite_open(site, &workspace, err);
 
 	if (code < 0)
 		return code;
-	has_applied =
-		ledger->is_applying || (ledger->inverse[0] && ledger->applied == ledger->head);
+	apply = rf_ledger_last_apply(ledger);
+	has_applied = ledger->is_applying || (apply && apply->point == ledger->head);
 	code = has_applied && site->count == 0 ? take_back(site, &workspace, err)
 					       : move_head(site, &workspace, err);
 	rf_workspace_close(&workspace);

@@ -124,7 +124,7 @@ void rf_worksite_tell_apply(const struct rf_workspace *workspace, const struct r
 	struct rf_move moves[] = {
 		{ .kind = kind,
 		  .workspace = workspace->ledger.name,
-		  .point = workspace->ledger.applied,
+		  .point = apply->point,
 		  .by = "hand",
 		  .verdict = why ? "refused" : "applied",
 		  .reason = why                     ? why->msg
@@ -162,14 +162,10 @@ static int take_form(struct rf_worksite *site, enum rf_worksite_form form, struc
 	return 0;
 }
 
-static int take_only(struct rf_worksite *site, const char *path, struct rf_err *err)
+static int take_only(struct rf_worksite *site, const char *path)
 {
 	while (strncmp(path, "./", 2) == 0 && path[2])
 		path += 2;
-	if (site->only_count == RF_WORKSITE_WORDS) {
-		rf_fail_say(err, -E2BIG, "more than %d --only", RF_WORKSITE_WORDS);
-		return rf_fail_hint(err, "apply some of them first, then the others");
-	}
 	site->only[site->only_count++] = path;
 	return 0;
 }
@@ -197,7 +193,7 @@ static int take_option(struct rf_worksite *site, const struct rf_option *option,
 		site->on_conflict = RF_APPLY_THEIRS;
 		return 0;
 	case RF_OPTION_ONLY:
-		return take_only(site, value, err);
+		return take_only(site, value);
 	case RF_OPTION_SYNC:
 		site->is_durable = true;
 		return 0;
@@ -233,16 +229,20 @@ static int read_line(enum rf_cmd_id id, int words, int argc, char **argv, struct
 int rf_worksite_run(enum rf_cmd_id id, int words, rf_worksite_fn *fn, int argc, char **argv)
 {
 	struct rf_err err = RF_ERR_INIT;
-	struct rf_worksite site = { 0 };
+	struct rf_worksite site = { .only = calloc((size_t)argc + 1, sizeof(*site.only)) };
+	int code;
 
-	if (read_line(id, words, argc, argv, &site, &err) == 0) {
-		if (site.wants_help) {
-			rf_command_help(id, stdout);
-			return 0;
-		}
-		if (fn(&site, &err) == 0)
-			return 0;
-	}
+	if (!site.only)
+		code = rf_fail(&err, -ENOMEM, "read the line");
+	else
+		code = read_line(id, words, argc, argv, &site, &err);
+	if (code == 0 && site.wants_help)
+		rf_command_help(id, stdout);
+	else if (code == 0)
+		code = fn(&site, &err);
+	free(site.only);
+	if (code == 0)
+		return 0;
 	if (err.code) /* else it is told */
 		rf_cmd_complain(NULL, &err);
 	return err.code == -ENOENT ? EXIT_NONE : RF_EXIT_FAILED;

@@ -33,7 +33,7 @@ struct rf_worksite {
 	const char *name;                     /* --name, or NULL */
 	const char *words[RF_WORKSITE_WORDS]; /* what is no option */
 	int count;
-	const char *only[RF_WORKSITE_WORDS + 1]; /* --only, NULL-ended */
+	const char **only; /* --only, as often as it was said, NULL-ended */
 	int only_count;
 };
 

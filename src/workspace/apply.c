@@ -3,18 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "workspace/clear.h"
 #include "workspace/copy.h"
+#include "workspace/inverse.h"
+#include "workspace/recall.h"
+
+#define TEMPORARY_BYTES 16
+#define TEMPORARY       (sizeof(".ringfort-") + 2 * TEMPORARY_BYTES)
 
 /* An apply under way. */
 struct work {
@@ -22,10 +24,11 @@ struct work {
 	const struct rf_apply_options *options;
 	struct rf_apply *apply;
 	struct rf_stack before, after; /* the directory, and what it is to become */
-	struct rf_seen_list seen;
+	struct rf_seen_list seen;      /* what the workspace knows of the directory */
+	struct rf_seen_list applied;   /* of that, what its applies wrote */
 	struct rf_seen *found; /* what the directory had at each change when it was decided */
 	bool is_back;          /* an apply is taken back */
-	int base, pool;
+	int held, base, pool;  /* the directory, locked; the same; all layers */
 	struct rf_err *err;
 };
 
@@ -46,12 +49,12 @@ static bool is_named(const char *const *only, const char *path)
 	return false;
 }
 
-/* A folder on the way to what is meant has to be there for it. */
+/* A folder on the way to what is meant has to be there for it; what else became of it is not meant. */
 static bool is_above_named(const char *const *only, const struct rf_change *change)
 {
 	size_t len = strlen(change->path);
 
-	if (!S_ISDIR(change->after.mode))
+	if (!S_ISDIR(change->after.mode) || S_ISDIR(change->before.mode))
 		return false;
 	for (; *only; only++)
 		if (strncmp(*only, change->path, len) == 0 && (*only)[len] == '/')
@@ -65,21 +68,6 @@ static bool is_exactly_named(const char *const *only, const char *path)
 		if (strcmp(*only, path) == 0)
 			return true;
 	return false;
-}
-
-/* Which file is there, and when it was last changed. */
-static void glance(int base, const char *path, struct rf_seen *ret_seen)
-{
-	const char *name;
-	RF_AUTO_FD int dir = rf_copy_open_parent(base, path, &name);
-	struct stat st;
-
-	*ret_seen = (struct rf_seen){ 0 };
-	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	ret_seen->mode = st.st_mode;
-	ret_seen->ino = st.st_ino;
-	ret_seen->ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
 }
 
 /* Whether the directory has at `path` what the workspace saw there. */
@@ -103,6 +91,23 @@ static bool can_read(struct work *w, const struct rf_change *change)
 	return dir >= 0 && faccessat(dir, name, R_OK, AT_EACCESS) == 0;
 }
 
+/* What can be written to the directory: files, folders and links, and of its own also pipes. */
+static bool can_write(const struct work *w, const struct rf_change *change)
+{
+	mode_t mode = change->after.mode;
+
+	return !mode || S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode) ||
+	       (S_ISFIFO(mode) && change->new >= w->after.runs);
+}
+
+/* What can be put back once it is overwritten; who listens on a socket would not know of another one. */
+static bool can_keep(const struct rf_change *change)
+{
+	mode_t mode = change->before.mode;
+
+	return !mode || S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode) || S_ISFIFO(mode);
+}
+
 static int decide_one(struct work *w, const struct rf_change *change, enum rf_apply_stay *ret_stay)
 {
 	const char *const *only = w->options->only;
@@ -113,12 +118,8 @@ static int decide_one(struct work *w, const struct rf_change *change, enum rf_ap
 		*ret_stay = RF_APPLY_NOT_MEANT;
 		return 0;
 	}
-	if (change->after.mode && !S_ISREG(change->after.mode) && !S_ISDIR(change->after.mode) &&
-	    !S_ISLNK(change->after.mode)) {
-		*ret_stay = RF_APPLY_NO_FILE;
-		return 0;
-	}
-	if (S_ISREG(change->after.mode) && !can_read(w, change)) {
+	if (!can_write(w, change) || !can_keep(change) ||
+	    (S_ISREG(change->after.mode) && !can_read(w, change))) {
 		*ret_stay = RF_APPLY_NO_FILE;
 		return 0;
 	}
@@ -134,29 +135,6 @@ static int decide_one(struct work *w, const struct rf_change *change, enum rf_ap
 	return 0;
 }
 
-/* True if an apply kept what was at `path`: by itself, or by a folder above that was not there. */
-static int is_kept(int inverse, const char *path)
-{
-	char at[PATH_MAX];
-
-	if (strlen(path) >= sizeof(at))
-		return -ENAMETOOLONG;
-	memcpy(at, path, strlen(path) + 1);
-	for (;;) {
-		struct rf_seen old;
-		char *slash = strrchr(at, '/');
-		int code = rf_seen_look(inverse, at, &old);
-
-		if (code < 0)
-			return code;
-		if (old.mode)
-			return strcmp(at, path) == 0 || S_ISCHR(old.mode);
-		if (!slash)
-			return 0;
-		*slash = '\0';
-	}
-}
-
 /*
  * A change of an apply that was broken off was decided then.  It may have been made or not; something else in the
  * directory is somebody's work since.
@@ -167,7 +145,7 @@ static int decide_again(struct work *w, int inverse, const struct rf_change *cha
 	struct rf_seen now, old = { 0 }, new = { 0 };
 	bool is_there = change->after.mode &&
 			change->new == w->after.count - 1; /* in the directory itself */
-	int kept = is_there ? 0 : is_kept(inverse, change->path),
+	int kept = is_there ? 0 : rf_inverse_has(inverse, change->path),
 	    code = rf_seen_look(w->base, change->path, &now);
 
 	*ret_stay = kept > 0 ? RF_APPLY_MADE : RF_APPLY_NOT_MEANT;
@@ -256,7 +234,7 @@ static int look_at_all(struct work *w)
 		return rf_fail(w->err, -ENOMEM, "decide what to apply");
 	for (size_t i = 0; i < w->apply->delta.count; i++)
 		if (w->apply->stays[i] == RF_APPLY_MADE)
-			glance(w->base, w->apply->delta.changes[i].path, &w->found[i]);
+			rf_seen_glance(w->base, w->apply->delta.changes[i].path, &w->found[i]);
 	return 0;
 }
 
@@ -283,100 +261,35 @@ static int decide(struct work *w, int inverse)
 	return count(w);
 }
 
-/* ------------------------------------------------------------- the inverse */
-
-/* Makes the folders above `path` in the inverse, as the directory has them. */
-static int make_way(struct work *w, int inverse, const char *path)
-{
-	char folder[PATH_MAX];
-
-	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		const char *name;
-		RF_AUTO_FD int from = -1;
-		RF_AUTO_FD int to = -1;
-		struct stat st;
-		int code;
-
-		if ((size_t)(slash - path) >= sizeof(folder))
-			return -ENAMETOOLONG;
-		memcpy(folder, path, (size_t)(slash - path));
-		folder[slash - path] = '\0';
-		from = rf_copy_open_parent(w->base, folder, &name);
-		to = rf_copy_open_parent(inverse, folder, &name);
-		if (from < 0 || to < 0)
-			return from == -ENOENT || from == -ENOTDIR ? 0 : from < 0 ? from : to;
-		if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
-			return 0;
-		code = rf_copy(from, name, to, name);
-		if (code == -ENOENT)
-			return 0; /* the folder itself is new, and a whiteout stands for it */
-		if (code < 0 && code != -EEXIST)
-			return code;
-	}
-	return 0;
-}
-
-static int keep_old(struct work *w, int inverse, const struct rf_change *change)
-{
-	const char *name;
-	RF_AUTO_FD int from = rf_copy_open_parent(w->base, change->path, &name);
-	RF_AUTO_FD int to = -1;
-	int code = make_way(w, inverse, change->path);
-
-	if (code < 0)
-		return code;
-	to = rf_copy_open_parent(inverse, change->path, &name);
-	if (to == -ENOENT || to == -ENOTDIR || to == -ELOOP)
-		return 0; /* beneath a folder that is new itself, perhaps where a link was */
-	if (to < 0)
-		return to;
-	code = from < 0 ? -ENOENT : rf_copy(from, name, to, name);
-	if (code == -ENOENT && mknodat(to, name, S_IFCHR | 0600, makedev(0, 0)) < 0)
-		return -errno;
-	return code == -ENOENT || code == -EEXIST ? 0 : code;
-}
-
-/* Keeps what the changes will overwrite, in a layer that is held by the result, or a negative errno. */
-static int make_inverse(struct work *w, char id[RF_LAYER_ID])
-{
-	RF_AUTO_FD int held = -1;
-	RF_AUTO_FD int inverse = -1;
-	struct rf_err ignored;
-	struct stat st;
-	int code = 0;
-
-	if (rf_pool_name(id) < 0 || fstat(w->base, &st) < 0)
-		return rf_fail(w->err, -EIO, "name a layer");
-	held = rf_pool_make(w->pool, id, &st, w->err);
-	inverse = held < 0 ? -1 : rf_pool_open_layer(w->pool, id);
-	if (held < 0 || inverse < 0)
-		return w->err->code ? w->err->code : rf_fail(w->err, inverse, "open a layer");
-	for (size_t i = 0; i < w->apply->delta.count && code == 0; i++) {
-		const struct rf_change *change = &w->apply->delta.changes[i];
-
-		if (w->apply->stays[i] == RF_APPLY_MADE)
-			code = keep_old(w, inverse, change);
-		if (code < 0)
-			rf_fail(w->err, code, "keep %.100s", change->path);
-	}
-	if (code == 0 && w->options->is_durable && syncfs(inverse) < 0)
-		code = rf_fail(w->err, -errno, "keep what will be overwritten");
-	if (code == 0)
-		return rf_fd_take(&held);
-	rf_pool_remove(w->pool, id, &ignored);
-	return code;
-}
-
 /* ------------------------------------------------------------- making the changes */
 
-/* A name of ours in the folder of `name`, the same whenever that is written. */
-static void temporary(const char *name, char *temp, size_t size)
+/*
+ * A name of ours beside `path`, for a copy that is not yet in its place.  Nobody else can guess it, since it follows
+ * from the name of the inverse; whoever was killed finds it again by that.
+ */
+static void temporary(const struct work *w, const char *path, char temp[TEMPORARY])
 {
-	uint64_t hash = UINT64_C(14695981039346656037);
+	const struct rf_apply_note *note = rf_ledger_last_apply(&w->workspace->ledger);
+	uint8_t hash[RF_SHA256_BYTES];
+	struct rf_sha256 sha;
+	int len = snprintf(temp, TEMPORARY, ".ringfort-");
 
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
-	snprintf(temp, size, ".ringfort-%016" PRIx64, hash);
+	rf_sha256_init(&sha);
+	rf_sha256_add(&sha, note->inverse, sizeof(note->inverse));
+	rf_sha256_add(&sha, path, strlen(path));
+	rf_sha256_end(&sha, hash);
+	for (size_t i = 0; i < TEMPORARY_BYTES; i++)
+		len += snprintf(temp + len, TEMPORARY - (size_t)len, "%02x", hash[i]);
+}
+
+/* Takes a copy of ours away; a folder of ours is empty, and one with something in it is not ours. */
+static int drop_temporary(int dir, const char *temp)
+{
+	if (unlinkat(dir, temp, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+	return unlinkat(dir, temp, AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 static int take_away(struct work *w, const struct rf_change *change)
@@ -402,7 +315,7 @@ static int set_mode(int dir, const char *name, mode_t mode)
 	char link[32];
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
-	return file < 0 || chmod(link, mode & 0777) < 0 ? -errno : 0;
+	return file < 0 || chmod(link, mode) < 0 ? -errno : 0;
 }
 
 /* True if somebody changed what is there since it was decided. */
@@ -411,10 +324,18 @@ static bool has_changed(struct work *w, const struct rf_change *change)
 	const struct rf_seen *then = &w->found[change - w->apply->delta.changes];
 	struct rf_seen now;
 
-	glance(w->base, change->path, &now);
+	if (rf_seen_glance(w->base, change->path, &now) < 0)
+		return true;
 	if (S_ISDIR(then->mode) || S_ISDIR(now.mode))
 		return false; /* what is in it is looked at name by name */
 	return now.mode && (now.ino != then->ino || now.ctime_ns != then->ctime_ns);
+}
+
+/* The mode that is to be set: all of it where it is the directory's own, else what may get out. */
+static mode_t mode_for(const struct work *w, const struct rf_change *change)
+{
+	return change->new < w->after.runs ? rf_copy_mode(change->after.mode)
+					   : change->after.mode & 07777;
 }
 
 /* Copied beside it and moved there: at every moment the old one is there, or the new one. */
@@ -425,29 +346,28 @@ static int put(struct work *w, const struct rf_change *change)
 		rf_copy_open_parent(w->after.layers[change->new], change->path, &name);
 	RF_AUTO_FD int to = rf_copy_open_parent(w->base, change->path, &name);
 	bool is_folder = S_ISDIR(change->after.mode);
-	char temp[48];
+	char temp[TEMPORARY];
 	int code;
 
 	if (from < 0 || to < 0)
 		return from < 0 ? from : to;
 	if (change->kind == RF_CHANGE_MODE)
-		return set_mode(to, name, change->after.mode);
+		return set_mode(to, name, mode_for(w, change));
 	if (change->kind == RF_CHANGE_ATTRIBUTES && is_folder) {
 		code = rf_copy_attributes(from, name, to, name);
-		return code < 0 ? code : set_mode(to, name, change->after.mode);
+		return code < 0 ? code : set_mode(to, name, mode_for(w, change));
 	}
-	temporary(name, temp, sizeof(temp));
-	rf_clear(to, temp);
-	code = rf_copy(from, name, to, temp);
+	temporary(w, change->path, temp);
+	code = (change->new < w->after.runs ? rf_copy : rf_copy_exactly)(from, name, to, temp);
 	if (code == 0 && is_folder)
-		code = set_mode(to, temp, change->after.mode | 0700); /* its own comes last */
+		code = set_mode(to, temp, mode_for(w, change) | 0700); /* its own comes last */
 	if (code == 0 && has_changed(w, change)) {
-		rf_clear(to, temp);
+		drop_temporary(to, temp);
 		return -ESTALE;
 	}
 	if (code == 0 && renameat(to, temp, to, name) < 0) {
 		code = -errno;
-		unlinkat(to, temp, is_folder ? AT_REMOVEDIR : 0);
+		drop_temporary(to, temp);
 		if (is_folder && (code == -EEXIST || code == -ENOTEMPTY))
 			code = 0; /* it is there, with something in it */
 	}
@@ -461,14 +381,14 @@ static int clean_up(struct work *w)
 		const char *name;
 		RF_AUTO_FD int dir =
 			rf_copy_open_parent(w->base, w->apply->delta.changes[i].path, &name);
-		char temp[48];
+		char temp[TEMPORARY];
 		int code;
 
 		if (dir < 0 || w->apply->stays[i] == RF_APPLY_NOT_MEANT)
 			continue;
-		temporary(name, temp, sizeof(temp));
-		code = rf_clear(dir, temp);
-		if (code < 0 && code != -ENOENT)
+		temporary(w, w->apply->delta.changes[i].path, temp);
+		code = drop_temporary(dir, temp);
+		if (code < 0)
 			return rf_fail(w->err, code, "remove what was copied");
 	}
 	return 0;
@@ -505,7 +425,7 @@ static int set_folder_modes(struct work *w)
 		    change->kind == RF_CHANGE_MODE)
 			continue;
 		dir = rf_copy_open_parent(w->base, change->path, &name);
-		code = dir < 0 ? dir : set_mode(dir, name, change->after.mode);
+		code = dir < 0 ? dir : set_mode(dir, name, mode_for(w, change));
 		if (code < 0)
 			return rf_fail(w->err, code, "set the mode of %.100s", change->path);
 	}
@@ -553,6 +473,20 @@ static int make_changes(struct work *w)
 	return code;
 }
 
+/* Notes what the directory has at a change from here on, for all that began before the apply. */
+static int note(struct work *w, const struct rf_change *change, int layer, struct rf_seen *now)
+{
+	int code = layer < 0 ? 0 : rf_seen_look(layer, change->path, now);
+
+	if (S_ISCHR(now->mode))
+		now->mode = 0; /* a whiteout: nothing is there */
+	now->ino = 0;          /* by its content alone */
+	now->ctime_ns = 0;
+	now->since = rf_ledger_last_apply(&w->workspace->ledger)->since;
+	now->path = change->path;
+	return code < 0 ? code : rf_seen_set(&w->applied, now);
+}
+
 /* What was written is what the workspace knows of the directory; what somebody wrote since is not. */
 static int note_seen(struct work *w)
 {
@@ -562,32 +496,47 @@ static int note_seen(struct work *w)
 		const struct rf_change *change = &w->apply->delta.changes[i];
 		struct rf_seen now = { 0 };
 
-		if (w->apply->stays[i] != RF_APPLY_MADE)
-			continue;
-		if (change->after.mode)
-			code = rf_seen_look(w->after.layers[change->new], change->path, &now);
-		now.ino = 0; /* by its content alone */
-		now.ctime_ns = 0;
-		now.path = w->apply->delta.changes[i].path;
-		if (code == 0)
-			code = rf_seen_set(&w->seen, &now);
+		if (w->apply->stays[i] == RF_APPLY_MADE)
+			code = note(w, change,
+				    change->after.mode ? w->after.layers[change->new] : -1, &now);
 	}
 	if (code < 0)
 		return rf_fail(w->err, code, "note what was written");
-	return rf_workspace_save_seen(w->workspace, &w->seen, w->err);
+	return rf_recall_save_applied(w->workspace, &w->applied, w->err);
 }
 
 /* ------------------------------------------------------------- forward and back */
+
+/* Of several workspaces over one directory, one writes to it at a time. */
+static int hold_base(struct work *w)
+{
+	int code = rf_workspace_wait(w->base);
+
+	if (code == -EWOULDBLOCK) {
+		rf_fail_say(w->err, -EBUSY, "somebody else writes to %.150s",
+			    w->workspace->ledger.base);
+		return rf_fail_hint(w->err,
+				    "another workspace over it is being applied, or a program "
+				    "holds a lock on it: wait for that, or end it");
+	}
+	return code < 0 ? rf_fail(w->err, code, "lock %.150s", w->workspace->ledger.base) : 0;
+}
 
 static int open_work(struct work *w)
 {
 	char path[4096];
 
 	w->pool = rf_pool_open(true, path, sizeof(path), w->err);
-	if (w->pool < 0 || rf_workspace_open_stack(w->workspace, 0, &w->before, w->err) < 0)
+	if (w->pool < 0)
 		return w->err->code;
-	w->base = w->before.layers[w->before.count - 1];
-	return rf_workspace_load_seen(w->workspace, &w->seen, w->err);
+	w->held = rf_workspace_open_base(w->workspace, w->err);
+	if (w->held < 0)
+		return w->err->code;
+	w->base = w->held;
+	if (hold_base(w) < 0 || rf_workspace_open_stack(w->workspace, 0, &w->before, w->err) < 0 ||
+	    rf_recall(w->workspace, w->pool, w->workspace->ledger.head, &w->seen, w->err) < 0)
+		return w->err->code;
+	return rf_recall_load_applied(w->workspace, &w->applied, w->err);
 }
 
 static int finish(struct work *w)
@@ -605,25 +554,30 @@ static int finish(struct work *w)
 	return 0;
 }
 
+/* What the directory was before the last apply: the inverse, over the directory. */
+static int open_inverse(struct work *w, struct rf_stack *stack)
+{
+	const struct rf_apply_note *apply = rf_ledger_last_apply(&w->workspace->ledger);
+	int base;
+
+	rf_stack_done(stack);
+	if (rf_stack_add_named(stack, w->pool, apply->inverse, w->err) < 0)
+		return w->err->code;
+	base = rf_fd_copy(w->base, 3);
+	return base < 0 ? rf_fail(w->err, -errno, "open the directory")
+			: rf_stack_add(stack, base, RF_STACK_BASE, w->err);
+}
+
 /*
  * Finds the changes of an apply that was broken off, as they were when it began: from what it kept, over the directory,
  * to what it applied.
  */
 static int decide_broken(struct work *w)
 {
-	const struct rf_ledger *ledger = &w->workspace->ledger;
-	int base = rf_fd_copy(w->base, 3);
+	const struct rf_apply_note *apply = rf_ledger_last_apply(&w->workspace->ledger);
 
-	rf_stack_done(&w->before);
-	if (base < 0)
-		return rf_fail(w->err, -errno, "open the directory");
-	w->base = base; /* the stack's from here on */
-	if (rf_stack_add_named(&w->before, w->pool, ledger->inverse, w->err) < 0) {
-		close(base);
-		return w->err->code;
-	}
-	if (rf_stack_add(&w->before, base, RF_STACK_BASE, w->err) < 0 ||
-	    rf_workspace_open_stack(w->workspace, ledger->applied, &w->after, w->err) < 0 ||
+	if (open_inverse(w, &w->before) < 0 ||
+	    rf_workspace_open_stack(w->workspace, apply->point, &w->after, w->err) < 0 ||
 	    decide(w, w->before.layers[0]) < 0)
 		return w->err->code;
 	return clean_up(w);
@@ -647,30 +601,17 @@ static int go(struct work *w)
 		return w->err->code;
 	if (w->apply->made == 0)
 		return 0;
-	held = make_inverse(w, id);
+	held = rf_inverse_make(w->pool, w->base, w->apply, w->options->is_durable, id, w->err);
 	if (held < 0)
 		return held;
-	memcpy(ledger->inverse, id, sizeof(ledger->inverse));
-	ledger->applied = ledger->head;
+	if (!rf_ledger_add_apply(ledger, id)) {
+		rf_fail_say(w->err, -E2BIG, "workspace `%s` has too many applies", ledger->name);
+		return rf_fail_hint(w->err, "`ringfort gc` drops those that nobody needs");
+	}
 	ledger->is_applying = true;
 	if (rf_workspace_save(w->workspace, w->options->is_durable, w->err) < 0)
 		return w->err->code;
 	return finish(w);
-}
-
-/* From the directory to what the apply kept, over the directory. */
-static int open_way_back(struct work *w)
-{
-	int base = rf_fd_copy(w->base, 3);
-
-	rf_stack_done(&w->after);
-	if (base < 0)
-		return rf_fail(w->err, -errno, "open the directory");
-	if (rf_stack_add_named(&w->after, w->pool, w->workspace->ledger.inverse, w->err) < 0) {
-		close(base);
-		return w->err->code;
-	}
-	return rf_stack_add(&w->after, base, RF_STACK_BASE, w->err);
 }
 
 /* What was there before the apply is what the workspace will know of the directory. */
@@ -679,18 +620,10 @@ static int note_old(struct work *w)
 	int code = 0;
 
 	for (size_t i = 0; i < w->apply->delta.count && code == 0; i++) {
-		struct rf_seen old;
+		struct rf_seen old = { 0 };
 
-		if (w->apply->stays[i] != RF_APPLY_MADE)
-			continue;
-		code = rf_seen_look(w->before.layers[0], w->apply->delta.changes[i].path, &old);
-		if (S_ISCHR(old.mode))
-			old.mode = 0;
-		old.ino = 0; /* by its content alone */
-		old.ctime_ns = 0;
-		old.path = w->apply->delta.changes[i].path;
-		if (code == 0)
-			code = rf_seen_set(&w->seen, &old);
+		if (w->apply->stays[i] == RF_APPLY_MADE)
+			code = note(w, &w->apply->delta.changes[i], w->before.layers[0], &old);
 	}
 	return code < 0 ? rf_fail(w->err, code, "note what was there before") : 0;
 }
@@ -700,14 +633,13 @@ static int go_back_broken(struct work *w)
 {
 	struct rf_apply *apply = w->apply;
 
-	if (decide_broken(w) < 0 || note_old(w) < 0 || open_way_back(w) < 0)
+	if (decide_broken(w) < 0 || note_old(w) < 0 || open_inverse(w, &w->after) < 0)
 		return w->err->code;
 	rf_apply_done(apply);
 	*apply = (struct rf_apply){ 0 };
 	rf_stack_done(&w->before);
 	if (rf_workspace_open_stack(w->workspace, 0, &w->before, w->err) < 0)
 		return w->err->code;
-	w->base = w->before.layers[0];
 	if (rf_delta_find(&w->before, &w->after, &apply->delta, w->err) < 0)
 		return w->err->code;
 	apply->stays = calloc(apply->delta.count + 1, sizeof(*apply->stays));
@@ -723,7 +655,7 @@ static int go_back(struct work *w)
 	int code;
 
 	w->is_back = true;
-	if (!ledger->inverse[0]) {
+	if (!rf_ledger_last_apply(ledger)) {
 		rf_fail_say(w->err, -ENOENT,
 			    "workspace `%s` has nothing applied that could be taken back",
 			    ledger->name);
@@ -732,7 +664,7 @@ static int go_back(struct work *w)
 	if (ledger->is_applying)
 		code = go_back_broken(w);
 	else
-		code = open_way_back(w) < 0 ? w->err->code : decide(w, -1);
+		code = open_inverse(w, &w->after) < 0 ? w->err->code : decide(w, -1);
 	if (code < 0)
 		return w->err->code;
 	ledger->is_applying = true; /* whoever is killed from here on can go on, or back */
@@ -747,7 +679,7 @@ static int go_back(struct work *w)
 		return rf_fail_hint(w->err,
 				    "`ringfort undo --theirs` overwrites what it has there");
 	}
-	ledger->inverse[0] = '\0';
+	rf_ledger_drop_apply(ledger);
 	ledger->is_applying = false;
 	return rf_workspace_save(w->workspace, w->options->is_durable, w->err);
 }
@@ -759,16 +691,23 @@ static int run(int (*how)(struct work *w), struct rf_workspace *workspace,
 	struct work w = { .workspace = workspace,
 			  .options = options,
 			  .apply = ret_apply,
+			  .held = -1,
 			  .pool = -1,
 			  .err = err };
+	const struct rf_apply_note *last = rf_ledger_last_apply(&workspace->ledger);
+	bool is_last = last && (how == go_back || workspace->ledger.is_applying);
+	uint32_t point = is_last ? last->point : workspace->ledger.head;
 	int code;
 
 	*ret_apply = (struct rf_apply){ 0 };
 	code = open_work(&w) < 0 ? err->code : how(&w);
+	ret_apply->point = point;
 	rf_stack_done(&w.before);
 	rf_stack_done(&w.after);
 	rf_seen_done(&w.seen);
+	rf_seen_done(&w.applied);
 	free(w.found);
+	rf_fd_done(&w.held);
 	rf_fd_done(&w.pool);
 	return code;
 }

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "workspace/delta.h"
@@ -43,6 +44,7 @@ struct rf_apply {
 	struct rf_delta delta;
 	enum rf_apply_stay *stays; /* for each change */
 	size_t made, conflicts, protects;
+	uint32_t point; /* that was applied, or taken back */
 };
 
 /*

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@
 #define LIST_MAX  (64 * 1024)     /* what xattr(7) allows, for names and for a value */
 #define PIECE     ((size_t)1 << 20)
 #define PERMITTED 0777
+#define ALL_BITS  07777
+/* Who makes something in such a folder gives it the folder's group: what a box can't set, but take over. */
+#define HANDED_DOWN (S_ISGID | S_ISVTX)
 
 int rf_copy_open_parent(int top, const char *path, const char **ret_name)
 {
@@ -27,12 +31,17 @@ int rf_copy_open_parent(int top, const char *path, const char **ret_name)
 
 	*ret_name = slash ? slash + 1 : path;
 	if (!slash)
-		return rf_path_open_beneath(top, ".", O_RDONLY | O_DIRECTORY);
+		return rf_path_open_within(top, ".", O_RDONLY | O_DIRECTORY);
 	if ((size_t)(slash - path) >= sizeof(folder))
 		return -ENAMETOOLONG;
 	memcpy(folder, path, (size_t)(slash - path));
 	folder[slash - path] = '\0';
-	return rf_path_open_beneath(top, folder, O_RDONLY | O_DIRECTORY);
+	return rf_path_open_within(top, folder, O_RDONLY | O_DIRECTORY);
+}
+
+mode_t rf_copy_mode(mode_t mode)
+{
+	return mode & (S_ISDIR(mode) ? PERMITTED | HANDED_DOWN : PERMITTED);
 }
 
 static int copy_range(int from, int to, off_t at, off_t end)
@@ -104,7 +113,7 @@ static int copy_attributes(int from, int to)
 }
 
 /* With a list, the mode's group bits are the most that any name on it has, and not the group's own. */
-static int copy_lists(int from, int to, const struct stat *st)
+static int copy_lists(int from, int to, mode_t mode)
 {
 	static const char *const lists[] = { "system.posix_acl_access",
 					     "system.posix_acl_default" };
@@ -115,28 +124,29 @@ static int copy_lists(int from, int to, const struct stat *st)
 		ssize_t size = fgetxattr(from, lists[i], value, LIST_MAX);
 
 		if (size > 0 && fsetxattr(to, lists[i], value, (size_t)size, 0) < 0 && i == 0)
-			code = fchmod(to, st->st_mode & PERMITTED & ~(mode_t)S_IRWXG) < 0 ? -errno
-											  : 0;
+			code = fchmod(to, mode & ~(mode_t)S_IRWXG) < 0 ? -errno : 0;
 	}
 	free(value);
 	return code;
 }
 
-static int finish(int from, int to, const struct stat *st)
+static int finish(int from, int to, const struct stat *st, bool is_exact)
 {
+	const mode_t mode = is_exact ? st->st_mode & ALL_BITS : rf_copy_mode(st->st_mode);
 	const struct timespec times[2] = { st->st_atim, st->st_mtim };
 	int code;
 
 	copy_attributes(from, to);
 	if (geteuid() == 0 && fchown(to, st->st_uid, st->st_gid) < 0)
 		return -errno;
-	if (fchmod(to, st->st_mode & PERMITTED) < 0)
+	if (fchmod(to, mode) < 0)
 		return -errno;
-	code = copy_lists(from, to, st);
+	code = copy_lists(from, to, mode);
 	return code == 0 && futimens(to, times) < 0 ? -errno : code;
 }
 
-static int copy_file(int from, const char *name, int to, const char *as, const struct stat *seen)
+static int copy_file(int from, const char *name, int to, const char *as, const struct stat *seen,
+		     bool is_exact)
 {
 	RF_AUTO_FD int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	RF_AUTO_FD int out = -1;
@@ -152,13 +162,13 @@ static int copy_file(int from, const char *name, int to, const char *as, const s
 		return -errno;
 	code = copy_content(in, out, st.st_size);
 	if (code == 0)
-		code = finish(in, out, &st);
+		code = finish(in, out, &st, is_exact);
 	if (code < 0)
 		unlinkat(to, as, 0);
 	return code;
 }
 
-static int copy_folder(int from, const char *name, int to, const char *as)
+static int copy_folder(int from, const char *name, int to, const char *as, bool is_exact)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	RF_AUTO_FD int in = openat(from, name, flags);
@@ -169,7 +179,7 @@ static int copy_folder(int from, const char *name, int to, const char *as)
 	if (in < 0 || fstat(in, &st) < 0 || mkdirat(to, as, 0700) < 0)
 		return -errno;
 	out = openat(to, as, flags);
-	code = out < 0 ? -errno : finish(in, out, &st);
+	code = out < 0 ? -errno : finish(in, out, &st, is_exact);
 	if (code < 0)
 		unlinkat(to, as, AT_REMOVEDIR);
 	return code;
@@ -209,7 +219,28 @@ int rf_copy_attributes(int from, const char *name, int to, const char *as)
 	return code;
 }
 
-int rf_copy(int from, const char *name, int to, const char *as)
+/* A pipe in a file system is a name and a mode; what is in it belongs to those who have it open. */
+static int copy_pipe(int to, const char *as, const struct stat *st)
+{
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+	char link[32];
+	RF_AUTO_FD int there = -1;
+
+	if (mknodat(to, as, S_IFIFO | 0600, 0) < 0)
+		return -errno;
+	there = openat(to, as, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", there);
+	if (geteuid() == 0)
+		fchownat(to, as, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW);
+	if (there < 0 || chmod(link, st->st_mode & ALL_BITS) < 0) {
+		unlinkat(to, as, 0);
+		return -errno;
+	}
+	utimensat(to, as, times, AT_SYMLINK_NOFOLLOW);
+	return 0;
+}
+
+static int copy(int from, const char *name, int to, const char *as, bool is_exact)
 {
 	struct stat st;
 
@@ -217,12 +248,24 @@ int rf_copy(int from, const char *name, int to, const char *as)
 		return -errno;
 	switch (st.st_mode & S_IFMT) {
 	case S_IFREG:
-		return copy_file(from, name, to, as, &st);
+		return copy_file(from, name, to, as, &st, is_exact);
 	case S_IFDIR:
-		return copy_folder(from, name, to, as);
+		return copy_folder(from, name, to, as, is_exact);
 	case S_IFLNK:
 		return copy_link(from, name, to, as, &st);
+	case S_IFIFO:
+		return is_exact ? copy_pipe(to, as, &st) : -EOPNOTSUPP;
 	default:
-		return -EOPNOTSUPP; /* a pipe, a socket or a device has no place in a directory */
+		return -EOPNOTSUPP; /* a socket or a device has no place in a directory */
 	}
+}
+
+int rf_copy(int from, const char *name, int to, const char *as)
+{
+	return copy(from, name, to, as, false);
+}
+
+int rf_copy_exactly(int from, const char *name, int to, const char *as)
+{
+	return copy(from, name, to, as, true);
 }

@@ -17,10 +17,10 @@
 #include "base/path.h"
 #include "policy/protected.h"
 #include "workspace/attributes.h"
+#include "workspace/content.h"
 
 #define OPAQUE      "user.overlay.opaque"
 #define CHANGES_MAX ((size_t)4 << 20)
-#define COMPARED    ((size_t)64 << 10) /* bytes at a time */
 
 /* The layers of a stack that show a folder, from the top down. */
 struct view {
@@ -350,23 +350,6 @@ static int queue_both(struct walk *w, const struct folder *in, const char *path,
 
 /* ------------------------------------------------------------- one name */
 
-/* 1 if both hold the same bytes, 0 if not, or a negative errno. */
-static int same_bytes(int one, int two)
-{
-	static char a[COMPARED], b[COMPARED];
-
-	for (;;) {
-		ssize_t n = rf_fd_read(one, a, sizeof(a)), m = rf_fd_read(two, b, sizeof(b));
-
-		if (n < 0 || m < 0)
-			return (int)(n < 0 ? n : m);
-		if (n != m || memcmp(a, b, (size_t)n) != 0)
-			return 0;
-		if (n == 0)
-			return 1;
-	}
-}
-
 static int same_link(int one, int two, const char *name)
 {
 	char a[PATH_MAX], b[PATH_MAX];
@@ -377,7 +360,7 @@ static int same_link(int one, int two, const char *name)
 	return n == m && memcmp(a, b, (size_t)n) == 0;
 }
 
-/* The same, of a name in two folders whose types and sizes are equal. */
+/* 1 if a name in two folders has the same content, 0 if not, or a negative errno.  Types and sizes are equal. */
 static int same_content(int one, int two, const char *name, mode_t type)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -392,7 +375,7 @@ static int same_content(int one, int two, const char *name, mode_t type)
 	b = a < 0 ? -1 : openat(two, name, flags);
 	if (a < 0 || b < 0)
 		return errno == EACCES ? 0 : -errno; /* what can't be read may have changed */
-	return same_bytes(a, b);
+	return rf_content_is_same(a, b);
 }
 
 /* The attributes of a file or folder of this name in two folders; what can't be opened shows none. */

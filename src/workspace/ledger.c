@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/jsonread.h"
 
-#define FORMAT      1
+#define FORMAT      2
 #define COMMAND_MAX 200
 
 bool rf_ledger_is_name(const char *text)
@@ -46,6 +46,16 @@ static void format_point(struct rf_json *json, const struct rf_point *point)
 	rf_json_close_object(json);
 }
 
+static void format_apply(struct rf_json *json, const struct rf_apply_note *apply)
+{
+	rf_json_open_object(json, NULL);
+	rf_json_string(json, "inverse", apply->inverse);
+	rf_json_int(json, "point", apply->point);
+	rf_json_int(json, "since", apply->since);
+	rf_json_int(json, "own", apply->is_own);
+	rf_json_close_object(json);
+}
+
 void rf_ledger_format(const struct rf_ledger *ledger, struct rf_buf *out)
 {
 	struct rf_json json;
@@ -60,9 +70,11 @@ void rf_ledger_format(const struct rf_ledger *ledger, struct rf_buf *out)
 	rf_json_int(&json, "time", ledger->time);
 	rf_json_int(&json, "head", ledger->head);
 	rf_json_int(&json, "next", ledger->next);
-	rf_json_string(&json, "inverse", ledger->inverse);
-	rf_json_int(&json, "applied", ledger->applied);
 	rf_json_int(&json, "applying", ledger->is_applying);
+	rf_json_open_array(&json, "applies");
+	for (size_t i = 0; i < ledger->apply_count; i++)
+		format_apply(&json, &ledger->applies[i]);
+	rf_json_close_array(&json);
 	rf_json_open_array(&json, "points");
 	for (size_t i = 0; i < ledger->count; i++)
 		format_point(&json, &ledger->points[i]);
@@ -128,7 +140,9 @@ static char *read_string(struct reader *r, const char *name)
 static int check_point(const struct rf_ledger *ledger, const struct rf_point *point,
 		       struct rf_err *err)
 {
-	if (point->id == 0 || point->id >= ledger->next || rf_ledger_point(ledger, point->id))
+	uint32_t last = ledger->count ? ledger->points[ledger->count - 1].id : 0;
+
+	if (point->id <= last || point->id >= ledger->next)
 		return rf_fail_say(err, -EINVAL, "a point's id is %u", point->id);
 	if (point->parent != 0 && !rf_ledger_point(ledger, point->parent))
 		return rf_fail_say(err, -EINVAL, "point %u comes before its parent", point->id);
@@ -182,6 +196,50 @@ static int read_points(struct reader *r, struct rf_ledger *ledger)
 	return 0;
 }
 
+static int read_apply(struct rf_ledger *ledger, const struct rf_jsonread_value *value,
+		      struct rf_err *err)
+{
+	struct rf_apply_note *apply = &ledger->applies[ledger->apply_count];
+	const struct rf_apply_note *before = ledger->apply_count ? apply - 1 : NULL;
+	struct reader r = { value, err };
+
+	if (value->type != RF_JSONREAD_OBJECT)
+		return rf_fail_say(err, -EINVAL, "an apply is %s", rf_jsonread_kind(value));
+	*apply = (struct rf_apply_note){
+		.point = (uint32_t)read_number(&r, "point", UINT32_MAX),
+		.since = (uint32_t)read_number(&r, "since", ledger->next),
+		.is_own = read_number(&r, "own", 1),
+	};
+	read_text(&r, "inverse", apply->inverse, sizeof(apply->inverse));
+	if (err->code)
+		return err->code;
+	if (!rf_pool_is_id(apply->inverse))
+		return rf_fail_say(err, -EINVAL, "the inverse of an apply is no layer");
+	if (before && before->since > apply->since)
+		return rf_fail_say(err, -EINVAL, "an apply comes before an earlier one");
+	ledger->apply_count++;
+	return 0;
+}
+
+static int read_applies(struct reader *r, struct rf_ledger *ledger)
+{
+	const struct rf_jsonread_value *applies = member(r, "applies", RF_JSONREAD_ARRAY);
+
+	if (!applies)
+		return r->err->code;
+	if (applies->count > RF_LEDGER_APPLIES)
+		return rf_fail_say(r->err, -E2BIG, "more than %d applies", RF_LEDGER_APPLIES);
+	ledger->applies = calloc(applies->count + 1, sizeof(*ledger->applies));
+	if (!ledger->applies)
+		return rf_fail(r->err, -ENOMEM, "read the applies");
+	for (const struct rf_jsonread_value *a = applies->first; a; a = a->next)
+		if (read_apply(ledger, a, r->err) < 0)
+			return r->err->code;
+	if (ledger->is_applying && !rf_ledger_last_apply(ledger))
+		return rf_fail_say(r->err, -EINVAL, "an apply is under way, and there is none");
+	return 0;
+}
+
 static int read_all(const struct rf_jsonread_value *root, struct rf_ledger *ledger,
 		    struct rf_err *err)
 {
@@ -198,16 +256,12 @@ static int read_all(const struct rf_jsonread_value *root, struct rf_ledger *ledg
 	ledger->time = (int64_t)read_number(&r, "time", INT64_MAX);
 	ledger->head = (uint32_t)read_number(&r, "head", UINT32_MAX);
 	ledger->next = (uint32_t)read_number(&r, "next", UINT32_MAX);
-	read_text(&r, "inverse", ledger->inverse, sizeof(ledger->inverse));
-	ledger->applied = (uint32_t)read_number(&r, "applied", UINT32_MAX);
 	ledger->is_applying = read_number(&r, "applying", 1);
 	if (err->code)
 		return err->code;
-	if (ledger->inverse[0] && !rf_pool_is_id(ledger->inverse))
-		return rf_fail_say(err, -EINVAL, "its inverse is no layer");
 	if (!rf_ledger_is_name(ledger->name) || ledger->base[0] != '/')
 		return rf_fail_say(err, -EINVAL, "its name or its base is none");
-	if (read_points(&r, ledger) < 0)
+	if (read_applies(&r, ledger) < 0 || read_points(&r, ledger) < 0)
 		return err->code;
 	if (ledger->head != 0 && !rf_ledger_point(ledger, ledger->head))
 		return rf_fail_say(err, -EINVAL, "its head is a point that it does not have");
@@ -241,15 +295,25 @@ void rf_ledger_done(struct rf_ledger *ledger)
 	for (size_t i = 0; i < ledger->count; i++)
 		point_done(&ledger->points[i]);
 	free(ledger->points);
+	free(ledger->applies);
 	free(ledger->base);
 	*ledger = (struct rf_ledger){ 0 };
 }
 
 struct rf_point *rf_ledger_point(const struct rf_ledger *ledger, uint32_t id)
 {
-	for (size_t i = 0; i < ledger->count; i++)
-		if (ledger->points[i].id == id)
-			return &ledger->points[i];
+	size_t low = 0, high = ledger->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ledger->points[middle].id == id)
+			return &ledger->points[middle];
+		if (ledger->points[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
 	return NULL;
 }
 
@@ -288,6 +352,68 @@ int rf_ledger_set_agent(struct rf_point *point, const char *agent)
 	point->agent = copy;
 	return 0;
 }
+
+uint32_t rf_ledger_root(const struct rf_ledger *ledger, uint32_t id)
+{
+	const struct rf_point *point = rf_ledger_point(ledger, id);
+
+	while (point && point->parent)
+		point = rf_ledger_point(ledger, point->parent);
+	return point ? point->id : 0;
+}
+
+const char **rf_ledger_layers(const struct rf_ledger *ledger, uint32_t id, size_t *ret_runs)
+{
+	const char **layers = calloc(ledger->count + ledger->apply_count + 1, sizeof(*layers));
+	uint32_t root = rf_ledger_root(ledger, id);
+	size_t count = 0;
+
+	if (!layers)
+		return NULL;
+	for (const struct rf_point *p = rf_ledger_point(ledger, id); p;
+	     p = rf_ledger_point(ledger, p->parent))
+		layers[count++] = p->layer;
+	*ret_runs = count;
+	for (size_t i = 0; root && i < ledger->apply_count; i++)
+		if (ledger->applies[i].since > root)
+			layers[count++] = ledger->applies[i].inverse;
+	return layers;
+}
+
+/* ------------------------------------------------------------- applies */
+
+struct rf_apply_note *rf_ledger_last_apply(const struct rf_ledger *ledger)
+{
+	struct rf_apply_note *last =
+		ledger->apply_count ? &ledger->applies[ledger->apply_count - 1] : NULL;
+
+	return last && last->is_own ? last : NULL;
+}
+
+struct rf_apply_note *rf_ledger_add_apply(struct rf_ledger *ledger, const char *inverse)
+{
+	struct rf_apply_note *applies;
+
+	if (ledger->apply_count == RF_LEDGER_APPLIES)
+		return NULL;
+	applies = realloc(ledger->applies, (ledger->apply_count + 1) * sizeof(*applies));
+	if (!applies)
+		return NULL;
+	ledger->applies = applies;
+	applies += ledger->apply_count++;
+	*applies = (struct rf_apply_note){ .point = ledger->head,
+					   .since = ledger->next,
+					   .is_own = true };
+	snprintf(applies->inverse, sizeof(applies->inverse), "%s", inverse);
+	return applies;
+}
+
+void rf_ledger_drop_apply(struct rf_ledger *ledger)
+{
+	ledger->apply_count -= ledger->apply_count > 0;
+}
+
+/* ------------------------------------------------------------- fewer points */
 
 void rf_ledger_prune(struct rf_ledger *ledger, const bool *keeps)
 {

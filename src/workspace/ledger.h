@@ -18,8 +18,9 @@
 #include "base/err.h"
 #include "workspace/pool.h"
 
-#define RF_LEDGER_POINTS 4096 /* at most */
-#define RF_LEDGER_NAME   64   /* bytes of a workspace's or a checkpoint's name, with its end */
+#define RF_LEDGER_POINTS  4096 /* at most */
+#define RF_LEDGER_APPLIES 256  /* at most */
+#define RF_LEDGER_NAME    64   /* bytes of a workspace's or a checkpoint's name, with its end */
 
 struct rf_point {
 	uint32_t id, parent;
@@ -32,16 +33,27 @@ struct rf_point {
 	uint64_t changes, bytes;   /* how many files, and how much they hold */
 };
 
+/*
+ * An apply: the directory is another one since.  Its inverse is a layer that has what it overwrote, so that over the
+ * directory it is what the directory was; it lies beneath all that began before.
+ */
+struct rf_apply_note {
+	char inverse[RF_LAYER_ID];
+	uint32_t point; /* that was applied */
+	uint32_t since; /* the id of the point to come, when it was */
+	bool is_own;    /* and not that of the workspace that this one is a fork of */
+};
+
 struct rf_ledger {
 	char name[RF_LEDGER_NAME];
-	char *base;                /* absolute */
-	uint64_t dev, ino;         /* of the base, when the workspace was made */
-	int64_t time;              /* when that was */
-	uint32_t head, next;       /* the point to begin at, and the id of the point to come */
-	char inverse[RF_LAYER_ID]; /* a layer that takes the last apply back, or "" */
-	uint32_t applied;          /* the point that was applied then */
-	bool is_applying;          /* and that has not come to its end */
-	struct rf_point *points;   /* parents before children */
+	char *base;                    /* absolute */
+	uint64_t dev, ino;             /* of the base, when the workspace was made */
+	int64_t time;                  /* when that was */
+	uint32_t head, next;           /* the point to begin at, and the id of the point to come */
+	struct rf_apply_note *applies; /* and not taken back; the last one last */
+	size_t apply_count;
+	bool is_applying;        /* the last one has not come to its end */
+	struct rf_point *points; /* by their ids, and so parents before children */
 	size_t count;
 };
 
@@ -59,6 +71,25 @@ struct rf_point *rf_ledger_point(const struct rf_ledger *ledger, uint32_t id);
 struct rf_point *rf_ledger_add(struct rf_ledger *ledger, const char *layer, const char *command);
 
 int rf_ledger_set_agent(struct rf_point *point, const char *agent);
+
+/* The last apply, if it is the workspace's own to take back, or NULL. */
+struct rf_apply_note *rf_ledger_last_apply(const struct rf_ledger *ledger);
+
+/* Notes that the head is being applied.  Gives the note (borrowed), or NULL without memory or room. */
+struct rf_apply_note *rf_ledger_add_apply(struct rf_ledger *ledger, const char *inverse);
+
+/* Forgets the last apply: it is taken back. */
+void rf_ledger_drop_apply(struct rf_ledger *ledger);
+
+/* Of the points beneath this one, the one that stands on the directory: its id, or 0. */
+uint32_t rf_ledger_root(const struct rf_ledger *ledger, uint32_t id);
+
+/*
+ * The layers that a point is made of, from the top down: those of runs first, then the inverses of what was applied
+ * since the first of those runs.  Gives an array (to be freed, its names borrowed) that ends in NULL, and how many of
+ * them are of runs.  NULL without memory.
+ */
+const char **rf_ledger_layers(const struct rf_ledger *ledger, uint32_t id, size_t *ret_runs);
 
 /* Drops the points for which `keeps` is false. */
 void rf_ledger_prune(struct rf_ledger *ledger, const bool *keeps);

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/statedir.h"
 #include "workspace/clear.h"
+#include "workspace/copy.h"
 
 #define FOLDER     "layers"
 #define ALL        "all"
@@ -77,6 +78,7 @@ int rf_pool_name(char ret_id[RF_LAYER_ID])
 /* A folder that looks as the top of the tree does, and that overlayfs can write its notes to. */
 static int make_up(int layer, const struct stat *top, struct rf_err *err)
 {
+	mode_t kept = rf_copy_mode(top->st_mode);
 	RF_AUTO_FD int up = -1;
 
 	if (mkdirat(layer, "up", 0700) < 0 || mkdirat(layer, "work", 0700) < 0)
@@ -88,7 +90,10 @@ static int make_up(int layer, const struct stat *top, struct rf_err *err)
 	    (fchown(up, top->st_uid, top->st_gid) < 0 ||
 	     fchownat(layer, "work", top->st_uid, top->st_gid, AT_SYMLINK_NOFOLLOW) < 0))
 		return rf_fail(err, -errno, "give a layer its owner");
-	if (fchmod(up, top->st_mode & 0777) < 0)
+	/* A folder that hands its group down does so for what is made in the layer. */
+	if (geteuid() != 0 && fchown(up, (uid_t)-1, top->st_gid) < 0)
+		kept &= ~(mode_t)S_ISGID;
+	if (fchmod(up, kept) < 0)
 		return rf_fail(err, -errno, "give a layer its mode");
 	if (fsetxattr(up, MARK, "n", 1, 0) < 0 || fremovexattr(up, MARK) < 0) {
 		rf_fail(err, -errno, "mark a layer");

@@ -1,4 +1,4 @@
-/* What a workspace saw of its directory: see seen.h. */
+/* What was seen of a workspace's directory: see seen.h. */
 #include "workspace/seen.h"
 
 #include <errno.h>
@@ -12,27 +12,19 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "workspace/content.h"
 #include "workspace/copy.h"
 
-#define SEEN_MAX ((size_t)4 << 20)
-#define PIECE    ((size_t)256 << 10)
+#define SEEN_MAX ((size_t)4 << 20)   /* paths */
+#define TEXT_MAX ((size_t)512 << 20) /* bytes */
 
 /* ------------------------------------------------------------- looking */
 
 static int hash_file(int dir, const char *name, uint8_t hash[RF_SHA256_BYTES])
 {
-	static char piece[PIECE];
 	RF_AUTO_FD int file = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct rf_sha256 sha;
-	ssize_t n;
 
-	if (file < 0)
-		return -errno;
-	rf_sha256_init(&sha);
-	while ((n = rf_fd_read(file, piece, sizeof(piece))) > 0)
-		rf_sha256_add(&sha, piece, (size_t)n);
-	rf_sha256_end(&sha, hash);
-	return (int)n;
+	return file < 0 ? -errno : rf_content_hash(file, hash);
 }
 
 static int hash_link(int dir, const char *name, uint8_t hash[RF_SHA256_BYTES])
@@ -49,10 +41,9 @@ static int hash_link(int dir, const char *name, uint8_t hash[RF_SHA256_BYTES])
 	return 0;
 }
 
-int rf_seen_look(int base, const char *path, struct rf_seen *ret_seen)
+/* Looks at `name` in a folder. */
+static int glance(int dir, const char *name, struct rf_seen *ret_seen)
 {
-	const char *name;
-	RF_AUTO_FD int dir = rf_copy_open_parent(base, path, &name);
 	struct stat st;
 
 	*ret_seen = (struct rf_seen){ 0 };
@@ -65,13 +56,29 @@ int rf_seen_look(int base, const char *path, struct rf_seen *ret_seen)
 	ret_seen->mode = st.st_mode;
 	ret_seen->ino = st.st_ino;
 	ret_seen->ctime_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
-	if (S_ISREG(st.st_mode)) {
-		int code = hash_file(dir, name, ret_seen->hash);
+	return 0;
+}
 
+int rf_seen_glance(int base, const char *path, struct rf_seen *ret_seen)
+{
+	const char *name;
+	RF_AUTO_FD int dir = rf_copy_open_parent(base, path, &name);
+
+	return glance(dir, name, ret_seen);
+}
+
+int rf_seen_look(int base, const char *path, struct rf_seen *ret_seen)
+{
+	const char *name;
+	RF_AUTO_FD int dir = rf_copy_open_parent(base, path, &name);
+	int code = glance(dir, name, ret_seen);
+
+	if (code == 0 && S_ISREG(ret_seen->mode)) {
+		code = hash_file(dir, name, ret_seen->hash);
 		ret_seen->is_unsure = code == -EACCES; /* nobody can tell what is in it */
 		return code == -EACCES ? 0 : code;
 	}
-	return S_ISLNK(st.st_mode) ? hash_link(dir, name, ret_seen->hash) : 0;
+	return code == 0 && S_ISLNK(ret_seen->mode) ? hash_link(dir, name, ret_seen->hash) : code;
 }
 
 bool rf_seen_is_same(const struct rf_seen *a, const struct rf_seen *b)
@@ -88,32 +95,22 @@ bool rf_seen_is_same(const struct rf_seen *a, const struct rf_seen *b)
 
 /* ------------------------------------------------------------- the list */
 
-/* Where a path is, or where it belongs. */
-static size_t place_of(const struct rf_seen_list *list, const char *path, bool *ret_is_there)
+struct rf_seen *rf_seen_find(const struct rf_seen_list *list, const char *path)
 {
 	size_t low = 0, high = list->count;
 
-	*ret_is_there = false;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		int order = strcmp(list->items[middle].path, path);
 
 		if (order == 0)
-			*ret_is_there = true;
+			return &list->items[middle];
 		if (order < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low;
-}
-
-struct rf_seen *rf_seen_find(const struct rf_seen_list *list, const char *path)
-{
-	bool is_there;
-	size_t at = place_of(list, path, &is_there);
-
-	return is_there ? &list->items[at] : NULL;
+	return NULL;
 }
 
 static int widen(struct rf_seen_list *list)
@@ -130,25 +127,49 @@ static int widen(struct rf_seen_list *list)
 
 int rf_seen_set(struct rf_seen_list *list, const struct rf_seen *seen)
 {
-	bool is_there;
-	size_t at = place_of(list, seen->path, &is_there);
-	char *path;
-	int code;
+	int code = list->count == list->room ? widen(list) : 0;
+	char *path = code == 0 ? strdup(seen->path) : NULL;
 
-	if (is_there) {
-		path = list->items[at].path;
-	} else {
-		code = list->count == list->room ? widen(list) : 0;
-		path = code == 0 ? strdup(seen->path) : NULL;
-		if (!path)
-			return code < 0 ? code : -ENOMEM;
-		memmove(&list->items[at + 1], &list->items[at],
-			(list->count - at) * sizeof(*list->items));
-		list->count++;
-	}
-	list->items[at] = *seen;
-	list->items[at].path = path;
+	if (!path)
+		return code < 0 ? code : -ENOMEM;
+	if (list->count > 0 && strcmp(list->items[list->count - 1].path, path) >= 0)
+		list->is_unsettled = true;
+	list->items[list->count] = *seen;
+	list->items[list->count].path = path;
+	list->items[list->count].order = list->count;
+	list->count++;
 	return 0;
+}
+
+static int by_path_then_order(const void *a, const void *b)
+{
+	const struct rf_seen *one = a, *two = b;
+	int order = strcmp(one->path, two->path);
+
+	return order ? order : one->order < two->order ? -1 : 1;
+}
+
+void rf_seen_settle(struct rf_seen_list *list)
+{
+	size_t kept = 0;
+
+	if (!list->is_unsettled)
+		return;
+	qsort(list->items, list->count, sizeof(*list->items), by_path_then_order);
+	for (size_t i = 0; i < list->count; i++) {
+		bool is_last = i + 1 == list->count ||
+			       strcmp(list->items[i].path, list->items[i + 1].path) != 0;
+
+		if (!is_last) {
+			free(list->items[i].path);
+			continue;
+		}
+		list->items[kept] = list->items[i];
+		list->items[kept].order = kept;
+		kept++;
+	}
+	list->count = kept;
+	list->is_unsettled = false;
 }
 
 void rf_seen_done(struct rf_seen_list *list)
@@ -176,8 +197,9 @@ void rf_seen_format(const struct rf_seen_list *list, struct rf_buf *out)
 	for (size_t i = 0; i < list->count; i++) {
 		const struct rf_seen *seen = &list->items[i];
 
-		rf_buf_printf(out, "%c %o %" PRIu64 " %" PRId64 " ", seen->is_unsure ? '?' : '=',
-			      seen->mode, seen->ino, seen->ctime_ns);
+		rf_buf_printf(out, "%c %" PRIu32 " %o %" PRIu64 " %" PRId64 " ",
+			      seen->is_unsure ? '?' : '=', seen->since, seen->mode, seen->ino,
+			      seen->ctime_ns);
 		for (size_t k = 0; k < sizeof(seen->hash); k++)
 			rf_buf_printf(out, "%02x", seen->hash[k]);
 		rf_buf_puts(out, " ");
@@ -243,8 +265,8 @@ static int read_line(char *line, struct rf_seen_list *list)
 	char sign, hash[2 * RF_SHA256_BYTES + 1];
 	int at = 0;
 
-	if (sscanf(line, "%c %o %" SCNu64 " %" SCNd64 " %64s %n", &sign, &seen.mode, &seen.ino,
-		   &seen.ctime_ns, hash, &at) != 5 ||
+	if (sscanf(line, "%c %" SCNu32 " %o %" SCNu64 " %" SCNd64 " %64s %n", &sign, &seen.since,
+		   &seen.mode, &seen.ino, &seen.ctime_ns, hash, &at) != 6 ||
 	    at == 0 || (sign != '=' && sign != '?') || strlen(hash) != 2 * RF_SHA256_BYTES ||
 	    !read_bytes(hash, seen.hash, sizeof(seen.hash)) || !read_path(line + at))
 		return -EINVAL;
@@ -277,5 +299,48 @@ int rf_seen_parse(const char *text, size_t len, struct rf_seen_list *ret_list, s
 		code = read_line(line, ret_list);
 	}
 	free(copy);
+	rf_seen_settle(ret_list);
 	return code < 0 ? rf_fail(err, code, "line %d of what was seen", number) : 0;
+}
+
+/* ------------------------------------------------------------- files */
+
+int rf_seen_load(int folder, const char *name, struct rf_seen_list *ret_list, struct rf_err *err)
+{
+	RF_AUTO_FD int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	char *text;
+	ssize_t len;
+	int code;
+
+	*ret_list = (struct rf_seen_list){ 0 };
+	if (file < 0 && errno == ENOENT)
+		return 0;
+	if (file < 0 || fstat(file, &st) < 0)
+		return rf_fail(err, -errno, "read what was seen");
+	text = (size_t)st.st_size <= TEXT_MAX ? malloc((size_t)st.st_size + 1) : NULL;
+	len = text ? rf_fd_read(file, text, (size_t)st.st_size) : -ENOMEM;
+	code = len < 0 ? rf_fail(err, (int)len, "read what was seen")
+		       : rf_seen_parse(text, (size_t)len, ret_list, err);
+	free(text);
+	return code;
+}
+
+int rf_seen_save(int folder, const char *name, struct rf_seen_list *list, struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf text;
+	RF_AUTO_FD int file = -1;
+	char fresh[NAME_MAX + 1];
+	int code;
+
+	rf_buf_init(&text, TEXT_MAX);
+	rf_seen_settle(list);
+	rf_seen_format(list, &text);
+	if (text.has_failed || snprintf(fresh, sizeof(fresh), "%s.new", name) >= (int)sizeof(fresh))
+		return rf_fail(err, -E2BIG, "note what was seen");
+	file = openat(folder, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	code = file < 0 ? -errno : rf_fd_write(file, text.data ? text.data : "", text.len);
+	if (code == 0 && renameat(folder, fresh, folder, name) < 0)
+		code = -errno;
+	return code < 0 ? rf_fail(err, code, "note what was seen") : 0;
 }

@@ -18,6 +18,7 @@ struct rf_stack {
 	int *layers; /* descriptors of folders */
 	uint64_t *ids;
 	size_t count;
+	size_t runs; /* how many of them boxes wrote; the others have what was in the directory */
 };
 
 /* Puts a layer (takes) beneath the others. */

@@ -33,13 +33,15 @@ struct sweep {
 
 void rf_sweep_mark(const struct rf_ledger *ledger, bool *keeps)
 {
+	const struct rf_apply_note *apply = rf_ledger_last_apply(ledger);
+
 	memset(keeps, 0, ledger->count * sizeof(*keeps));
 	/* Children come behind their parents, so one way back through them is enough. */
 	for (size_t i = ledger->count; i-- > 0;) {
 		const struct rf_point *point = &ledger->points[i];
 
 		if (point->id == ledger->head || point->name[0] ||
-		    (ledger->inverse[0] && point->id == ledger->applied))
+		    (apply && point->id == apply->point))
 			keeps[i] = true;
 		if (!keeps[i] || point->parent == 0)
 			continue;
@@ -103,8 +105,8 @@ static int look_at(void *data, const char *name)
 		*s->err = RF_ERR_INIT;
 		return 0;
 	}
-	if (code == 0)
-		use(s, ledger.inverse);
+	for (size_t i = 0; code == 0 && i < ledger.apply_count; i++)
+		use(s, ledger.applies[i].inverse);
 	for (size_t i = 0; code == 0 && i < ledger.count; i++)
 		use(s, ledger.points[i].layer);
 	rf_ledger_done(&ledger);

@@ -13,14 +13,20 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "workspace/recall.h"
+#include "workspace/submount.h"
 
 static int open_tree_of(const char *base, struct rf_err *err)
 {
 	RF_AUTO_FD int root = rf_fd_open("/", O_PATH | O_DIRECTORY);
 	int tree = root < 0 ? -errno : rf_path_open_beneath(root, base, O_RDONLY | O_DIRECTORY);
 
-	if (tree >= 0)
+	if (tree >= 0 && rf_submount_refuse(tree, base, err) == 0)
 		return tree;
+	if (tree >= 0) {
+		close(tree);
+		return rf_fail_in(err, "--workspace: %s", base);
+	}
 	rf_fail(err, tree, "--workspace: %s", base);
 	if (tree == -ELOOP)
 		return rf_fail_hint(err,
@@ -37,15 +43,10 @@ static int open_tree_of(const char *base, struct rf_err *err)
 static int list_lowers(struct rf_visit *visit, struct rf_err *err)
 {
 	const struct rf_ledger *ledger = &visit->kept.ledger;
-	size_t count = 0;
+	size_t runs;
 
-	visit->lowers = calloc(ledger->count + 1, sizeof(*visit->lowers));
-	if (!visit->lowers)
-		return rf_fail(err, -ENOMEM, "list the layers");
-	for (const struct rf_point *p = rf_ledger_point(ledger, ledger->head); p;
-	     p = rf_ledger_point(ledger, p->parent))
-		visit->lowers[count++] = p->layer;
-	return 0;
+	visit->lowers = rf_ledger_layers(ledger, ledger->head, &runs);
+	return visit->lowers ? 0 : rf_fail(err, -ENOMEM, "list the layers");
 }
 
 static int prepare(const char *name, const char *base, struct rf_visit *visit, struct rf_err *err)
@@ -162,40 +163,46 @@ static bool hides(int layer, const char *path)
 }
 
 /* True if an earlier run hid it, so that this one did not see what the directory has there now. */
-static bool is_hidden(const struct rf_visit *visit, const char *path)
+static bool is_hidden(const struct rf_stack *lowers, const char *path)
 {
-	for (const char *const *lower = visit->lowers; *lower; lower++) {
-		RF_AUTO_FD int layer = rf_pool_open_layer(visit->pool, *lower);
-
-		if (layer < 0 || hides(layer, path))
+	for (size_t i = 0; i + 1 < lowers->count; i++)
+		if (hides(lowers->layers[i], path))
 			return true;
-	}
 	return false;
 }
 
-/* What the directory has under the changed names, where no earlier run changed them. */
+/* What the directory has under a changed name; where an earlier run hid that, this one can't tell. */
+static int see(const struct rf_visit *visit, const struct rf_stack *lowers, char *path,
+	       struct rf_seen *ret_seen)
+{
+	bool hidden = is_hidden(lowers, path);
+	int code = hidden ? rf_seen_glance(visit->tree, path, ret_seen)
+			  : rf_seen_look(visit->tree, path, ret_seen);
+
+	ret_seen->is_unsure |= ret_seen->mode && (hidden || ret_seen->ctime_ns >= visit->began_ns);
+	ret_seen->path = path;
+	return code;
+}
+
+/* Notes beside the layer what the directory has under the names that the run changed. */
 static int note_seen(const struct rf_visit *visit, const struct rf_delta *delta, struct rf_err *err)
 {
-	struct rf_seen_list list;
-	int code = rf_workspace_load_seen(&visit->kept, &list, err);
+	struct rf_seen_list list = { 0 };
+	struct rf_stack lowers = { 0 };
+	int code = add_lowers(visit, &lowers, err);
 
 	for (size_t i = 0; i < delta->count && code == 0; i++) {
-		const char *path = delta->changes[i].path;
 		struct rf_seen now;
 
-		if (rf_seen_find(&list, path))
-			continue;
-		code = rf_seen_look(visit->tree, path, &now);
-		now.path = delta->changes[i].path;
-		now.is_unsure |=
-			now.mode && (now.ctime_ns >= visit->began_ns || is_hidden(visit, path));
+		code = see(visit, &lowers, delta->changes[i].path, &now);
 		if (code == 0)
 			code = rf_seen_set(&list, &now);
 		if (code < 0)
-			rf_fail(err, code, "look at %.100s", path);
+			rf_fail(err, code, "look at %.100s", delta->changes[i].path);
 	}
 	if (code == 0)
-		code = rf_workspace_save_seen(&visit->kept, &list, err);
+		code = rf_recall_save_layer(visit->pool, visit->upper, &list, err);
+	rf_stack_done(&lowers);
 	rf_seen_done(&list);
 	return code;
 }

@@ -18,14 +18,17 @@
 #include "base/path.h"
 #include "base/statedir.h"
 #include "workspace/clear.h"
+#include "workspace/recall.h"
+#include "workspace/submount.h"
 
-#define FOLDER   "workspaces"
-#define LEDGER   "ledger.json"
-#define NEW      "new"
-#define SEEN     "seen"
-#define SEEN_MAX ((off_t)1 << 30)
-#define WAIT_MS  5000 /* for whoever works on it */
-#define PATIENCE 20   /* milliseconds between two looks */
+#define FOLDER "workspaces"
+#define LEDGER "ledger.json"
+#define NEW    "new"
+#define MAKING                                                                                     \
+	".new-" /* a workspace that is not whole yet; a name with a dot in front is nobody's */
+#define GONE     ".gone-" /* one that was removed */
+#define WAIT_MS  5000     /* for whoever works on it */
+#define PATIENCE 20       /* milliseconds between two looks */
 
 /* ------------------------------------------------------------- folders */
 
@@ -57,6 +60,11 @@ static int wait_for_lock(int folder, int wait_ms)
 		nanosleep(&pause, NULL);
 	}
 	return 0;
+}
+
+int rf_workspace_wait(int folder)
+{
+	return wait_for_lock(folder, WAIT_MS);
 }
 
 static int open_locked(int all, const char *name, int wait_ms, struct rf_err *err)
@@ -108,72 +116,32 @@ static int load(int folder, const char *name, struct rf_ledger *ret_ledger, stru
 	return code < 0 ? rf_fail_in(err, "workspace %s", name) : 0;
 }
 
-/* Replaces a file of the workspace's folder as a whole. */
-static int replace(const struct rf_workspace *workspace, const char *name,
-		   const struct rf_buf *text, bool is_durable)
+/* Replaces the ledger in the folder of a workspace as a whole. */
+static int save(int folder, const struct rf_ledger *ledger, bool is_durable, struct rf_err *err)
 {
-	RF_AUTO_FD int file = openat(workspace->folder, NEW,
-				     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int code = file < 0 ? -errno : rf_fd_write(file, text->data ? text->data : "", text->len);
+	RF_AUTO_BUF struct rf_buf text;
+	RF_AUTO_FD int file = -1;
+	int code;
 
+	rf_buf_init(&text, RF_MAX_JSON_READ);
+	rf_ledger_format(ledger, &text);
+	if (text.has_failed)
+		return rf_fail_say(err, -E2BIG, "the ledger of workspace %s is too long",
+				   ledger->name);
+	file = openat(folder, NEW, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	code = file < 0 ? -errno : rf_fd_write(file, text.data, text.len);
 	if (code == 0 && is_durable && fsync(file) < 0)
 		code = -errno;
-	if (code == 0 && renameat(workspace->folder, NEW, workspace->folder, name) < 0)
+	if (code == 0 && renameat(folder, NEW, folder, LEDGER) < 0)
 		code = -errno;
-	if (code == 0 && is_durable && fsync(workspace->folder) < 0)
+	if (code == 0 && is_durable && fsync(folder) < 0)
 		code = -errno;
-	return code;
+	return code < 0 ? rf_fail(err, code, "write the ledger of workspace %s", ledger->name) : 0;
 }
 
 int rf_workspace_save(const struct rf_workspace *workspace, bool is_durable, struct rf_err *err)
 {
-	RF_AUTO_BUF struct rf_buf text;
-	int code;
-
-	rf_buf_init(&text, RF_MAX_JSON_READ);
-	rf_ledger_format(&workspace->ledger, &text);
-	if (text.has_failed)
-		return rf_fail_say(err, -E2BIG, "the ledger of workspace %s is too long",
-				   workspace->ledger.name);
-	code = replace(workspace, LEDGER, &text, is_durable);
-	return code < 0 ? rf_fail(err, code, "write the ledger of workspace %s",
-				  workspace->ledger.name)
-			: 0;
-}
-
-int rf_workspace_load_seen(const struct rf_workspace *workspace, struct rf_seen_list *ret_list,
-			   struct rf_err *err)
-{
-	RF_AUTO_FD int file = openat(workspace->folder, SEEN, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	char *text;
-	struct stat st;
-	ssize_t len;
-	int code;
-
-	*ret_list = (struct rf_seen_list){ 0 };
-	if (file < 0 && errno == ENOENT)
-		return 0;
-	if (file < 0 || fstat(file, &st) < 0)
-		return rf_fail(err, -errno, "read what workspace %s saw", workspace->ledger.name);
-	text = st.st_size <= SEEN_MAX ? malloc((size_t)st.st_size + 1) : NULL;
-	len = text ? rf_fd_read(file, text, (size_t)st.st_size) : -ENOMEM;
-	code = len < 0 ? rf_fail(err, (int)len, "read it")
-		       : rf_seen_parse(text, (size_t)len, ret_list, err);
-	free(text);
-	return code < 0 ? rf_fail_in(err, "what workspace %s saw", workspace->ledger.name) : 0;
-}
-
-int rf_workspace_save_seen(const struct rf_workspace *workspace, const struct rf_seen_list *list,
-			   struct rf_err *err)
-{
-	RF_AUTO_BUF struct rf_buf text;
-	int code;
-
-	rf_buf_init(&text, SEEN_MAX);
-	rf_seen_format(list, &text);
-	code = text.has_failed ? -E2BIG : replace(workspace, SEEN, &text, false);
-	return code < 0 ? rf_fail(err, code, "note what workspace %s saw", workspace->ledger.name)
-			: 0;
+	return save(workspace->folder, &workspace->ledger, is_durable, err);
 }
 
 /* ------------------------------------------------------------- open and closed */
@@ -228,6 +196,13 @@ int rf_workspace_peek(const char *name, struct rf_ledger *ret_ledger, struct rf_
 			  : load(folder, name, ret_ledger, err);
 }
 
+static int fail_applying(const struct rf_ledger *ledger, struct rf_err *err)
+{
+	rf_fail_say(err, -EBUSY, "an apply of workspace `%s` was interrupted", ledger->name);
+	return rf_fail_hint(err, "`ringfort apply -w %s` goes on, `ringfort undo -w %s` goes back",
+			    ledger->name, ledger->name);
+}
+
 static int note_base(struct rf_ledger *ledger, const char *base, struct rf_err *err)
 {
 	RF_AUTO_FD int dir = rf_fd_open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -237,12 +212,49 @@ static int note_base(struct rf_ledger *ledger, const char *base, struct rf_err *
 		rf_fail(err, -errno, "open %s", base);
 		return rf_fail_hint(err, "a workspace lies over a directory that is there");
 	}
+	if (rf_submount_refuse(dir, base, err) < 0)
+		return rf_fail_in(err, "%s can't be a workspace", base);
 	if (!rf_json_is_utf8(base, strlen(base)))
 		return rf_fail_say(err, -EINVAL, "the path of the directory is not UTF-8");
 	ledger->base = strdup(base);
 	ledger->dev = st.st_dev;
 	ledger->ino = st.st_ino;
 	return ledger->base ? 0 : rf_fail(err, -ENOMEM, "make a workspace");
+}
+
+/*
+ * Puts the folder of a new workspace together out of sight, and shows it in one step: whoever is killed on the way
+ * leaves no workspace that is not whole.  `origin`: whose fork it is, or NULL.  The name of the ledger is its own.
+ */
+static int found(int all, const struct rf_ledger *ledger, const struct rf_workspace *origin,
+		 struct rf_err *err)
+{
+	char hidden[sizeof(MAKING) + RF_LAYER_ID], id[RF_LAYER_ID];
+	RF_AUTO_FD int folder = -1;
+	int code;
+
+	if (rf_pool_name(id) < 0)
+		return rf_fail(err, -EIO, "name a workspace");
+	snprintf(hidden, sizeof(hidden), MAKING "%s", id);
+	/* So that nobody sweeps away what is not whole. */
+	if (flock(all, LOCK_SH) < 0 || mkdirat(all, hidden, 0700) < 0)
+		return rf_fail(err, -errno, "make workspace %s", ledger->name);
+	folder = openat(all, hidden, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	code = folder < 0 ? rf_fail(err, -errno, "make workspace %s", ledger->name)
+			  : save(folder, ledger, false, err);
+	if (code == 0 && origin)
+		code = rf_recall_share(origin, folder, err);
+	if (code == 0 && renameat(all, hidden, all, ledger->name) < 0) {
+		code = rf_fail(err, errno == ENOTEMPTY ? -EEXIST : -errno, "make workspace %s",
+			       ledger->name);
+		if (code == -EEXIST)
+			rf_fail_hint(err, "`ringfort rm %s` removes it; or choose another name",
+				     ledger->name);
+	}
+	if (code < 0)
+		rf_clear(all, hidden);
+	flock(all, LOCK_UN);
+	return code;
 }
 
 int rf_workspace_make(const char *name, const char *base, struct rf_workspace *ret_workspace,
@@ -258,55 +270,39 @@ int rf_workspace_make(const char *name, const char *base, struct rf_workspace *r
 	ledger->time = time(NULL);
 	ledger->next = 1;
 	all = open_all(true, err);
-	if (all < 0 || note_base(ledger, base, err) < 0)
-		goto failed;
-	if (mkdirat(all, name, 0700) < 0) {
-		rf_fail(err, -errno, "make workspace %s", name);
-		if (err->code == -EEXIST)
-			rf_fail_hint(err, "`ringfort rm %s` removes it; or choose another name",
-				     name);
-		goto failed;
-	}
-	ret_workspace->folder = open_locked(all, name, WAIT_MS, err);
-	if (ret_workspace->folder >= 0 && rf_workspace_save(ret_workspace, false, err) == 0)
-		return 0;
-	rf_clear(all, name);
-failed:
+	if (all >= 0 && note_base(ledger, base, err) == 0 && found(all, ledger, NULL, err) == 0)
+		ret_workspace->folder = open_locked(all, name, WAIT_MS, err);
+	if (ret_workspace->folder >= 0)
+		return 0; /* err says why not, otherwise */
 	rf_workspace_close(ret_workspace);
 	return err->code;
 }
 
 int rf_workspace_fork(const struct rf_workspace *workspace, const char *name, struct rf_err *err)
 {
-	struct rf_workspace other;
-	struct rf_ledger ledger;
-	struct rf_seen_list seen;
-	char own[RF_LEDGER_NAME];
-	int code = rf_workspace_make(name, workspace->ledger.base, &other, err);
+	struct rf_ledger ledger = workspace->ledger; /* borrows all that it points to */
+	RF_AUTO_FD int all = -1;
+	int code;
 
-	if (code < 0)
-		return code;
-	/* The same ledger under another name, for this moment; each owns its own memory. */
-	memcpy(own, other.ledger.name, sizeof(own));
-	ledger = other.ledger;
-	other.ledger = workspace->ledger;
-	memcpy(other.ledger.name, own, sizeof(own));
-	other.ledger.time = ledger.time;
-	other.ledger.inverse[0] = '\0'; /* what was applied is the other one's to take back */
-	other.ledger.is_applying = false;
-	code = rf_workspace_load_seen(workspace, &seen, err);
-	if (code == 0)
-		code = rf_workspace_save_seen(&other, &seen, err);
-	if (code == 0)
-		code = rf_workspace_save(&other, false, err);
-	rf_seen_done(&seen);
-	other.ledger = ledger;
-	if (code < 0) {
-		struct rf_err ignored;
-
-		rf_workspace_remove(&other, &ignored);
+	if (check_name(name, err) < 0)
+		return err->code;
+	if (ledger.is_applying)
+		return fail_applying(&ledger, err);
+	all = open_all(true, err);
+	if (all < 0)
+		return all;
+	memset(ledger.name, 0, sizeof(ledger.name));
+	snprintf(ledger.name, sizeof(ledger.name), "%s", name);
+	ledger.time = time(NULL);
+	ledger.applies = calloc(ledger.apply_count + 1, sizeof(*ledger.applies));
+	if (!ledger.applies)
+		return rf_fail(err, -ENOMEM, "make a fork");
+	for (size_t i = 0; i < ledger.apply_count; i++) {
+		ledger.applies[i] = workspace->ledger.applies[i];
+		ledger.applies[i].is_own = false;
 	}
-	rf_workspace_close(&other);
+	code = found(all, &ledger, workspace, err);
+	free(ledger.applies);
 	return code;
 }
 
@@ -322,18 +318,13 @@ int rf_workspace_remove(struct rf_workspace *workspace, struct rf_err *err)
 	char gone[RF_LEDGER_NAME + 16];
 	int code;
 
-	if (workspace->ledger.is_applying) {
-		rf_fail_say(err, -EBUSY, "an apply of workspace `%s` was interrupted",
-			    workspace->ledger.name);
-		return rf_fail_hint(
-			err, "`ringfort apply -w %s` goes on, `ringfort undo -w %s` goes back",
-			workspace->ledger.name, workspace->ledger.name);
-	}
+	if (workspace->ledger.is_applying)
+		return fail_applying(&workspace->ledger, err);
 	all = open_all(false, err);
 	if (all < 0)
 		return all;
-	/* Out of sight in one step; a name with a dot in front is nobody's. */
-	snprintf(gone, sizeof(gone), ".gone-%s", workspace->ledger.name);
+	/* Out of sight in one step. */
+	snprintf(gone, sizeof(gone), GONE "%s", workspace->ledger.name);
 	rf_clear(all, gone);
 	code = renameat(all, workspace->ledger.name, all, gone) < 0 ? -errno : rf_clear(all, gone);
 	if (code < 0)
@@ -343,6 +334,33 @@ int rf_workspace_remove(struct rf_workspace *workspace, struct rf_err *err)
 }
 
 /* ------------------------------------------------------------- all of them */
+
+static int is_leftover(const struct dirent *entry)
+{
+	return strncmp(entry->d_name, MAKING, strlen(MAKING)) == 0 ||
+	       strncmp(entry->d_name, GONE, strlen(GONE)) == 0;
+}
+
+void rf_workspace_sweep(void)
+{
+	struct rf_err ignored;
+	RF_AUTO_FD int all = open_all(false, &ignored);
+	struct dirent **entries;
+	char path[32];
+	int count;
+
+	/* Not while somebody makes one. */
+	if (all < 0 || flock(all, LOCK_EX | LOCK_NB) < 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", all);
+	count = scandir(path, &entries, is_leftover, alphasort);
+	for (int i = 0; i < count; i++) {
+		rf_clear(all, entries[i]->d_name);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
 
 static int is_visible(const struct dirent *entry)
 {
@@ -392,6 +410,8 @@ int rf_workspace_open_base(const struct rf_workspace *workspace, struct rf_err *
 				    "put the old one back, or remove the workspace: ringfort rm %s",
 				    ledger->name);
 	}
+	if (rf_submount_refuse(base, ledger->base, err) < 0)
+		return rf_fail_in(err, "workspace %s, over %s", ledger->name, ledger->base);
 	return rf_fd_take(&base);
 }
 
@@ -400,15 +420,20 @@ int rf_workspace_open_stack(const struct rf_workspace *workspace, uint32_t point
 {
 	char path[4096];
 	RF_AUTO_FD int pool = rf_pool_open(true, path, sizeof(path), err);
-	int base;
+	const char **layers;
+	int base, code = 0;
 
 	*ret_stack = (struct rf_stack){ 0 };
 	if (pool < 0)
 		return pool;
-	for (const struct rf_point *p; point && (p = rf_ledger_point(&workspace->ledger, point));
-	     point = p->parent)
-		if (rf_stack_add_named(ret_stack, pool, p->layer, err) < 0)
-			return rf_fail_in(err, "workspace %s", workspace->ledger.name);
+	layers = rf_ledger_layers(&workspace->ledger, point, &ret_stack->runs);
+	if (!layers)
+		return rf_fail(err, -ENOMEM, "open the layers");
+	for (const char **layer = layers; *layer && code == 0; layer++)
+		code = rf_stack_add_named(ret_stack, pool, *layer, err);
+	free(layers);
+	if (code < 0)
+		return rf_fail_in(err, "workspace %s", workspace->ledger.name);
 	base = rf_workspace_open_base(workspace, err);
 	return base < 0 ? base : rf_stack_add(ret_stack, base, RF_STACK_BASE, err);
 }

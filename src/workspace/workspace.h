@@ -10,7 +10,6 @@
 
 #include "base/err.h"
 #include "workspace/ledger.h"
-#include "workspace/seen.h"
 #include "workspace/stack.h"
 
 struct rf_workspace {
@@ -31,25 +30,28 @@ int rf_workspace_open(const char *name, struct rf_workspace *ret_workspace, stru
 /* The same, but fails at once (-EBUSY) if somebody works on it. */
 int rf_workspace_open_now(const char *name, struct rf_workspace *ret_workspace, struct rf_err *err);
 
+/* Locks a folder as a workspace's is: waits for a few seconds, then returns -EWOULDBLOCK. */
+int rf_workspace_wait(int folder);
+
 /* Reads the ledger of one, which somebody may be working on.  It is to be freed in any case. */
 int rf_workspace_peek(const char *name, struct rf_ledger *ret_ledger, struct rf_err *err);
 
 /* Writes the ledger.  `is_durable`: it survives a power cut from here on. */
 int rf_workspace_save(const struct rf_workspace *workspace, bool is_durable, struct rf_err *err);
 
-/* What the workspace saw of its directory before it changed it.  The list is to be freed in any case. */
-int rf_workspace_load_seen(const struct rf_workspace *workspace, struct rf_seen_list *ret_list,
-			   struct rf_err *err);
-int rf_workspace_save_seen(const struct rf_workspace *workspace, const struct rf_seen_list *list,
-			   struct rf_err *err);
-
-/* Makes another one over the same directory, which begins where this one is, with all its points. */
+/*
+ * Makes another one over the same directory, which begins where this one is, with all its points.  They share all
+ * layers and what was seen, so it costs the same however much that is.
+ */
 int rf_workspace_fork(const struct rf_workspace *workspace, const char *name, struct rf_err *err);
 
 void rf_workspace_close(struct rf_workspace *workspace);
 
 /* Takes an open workspace away, and closes it.  Its layers are left to the sweeper. */
 int rf_workspace_remove(struct rf_workspace *workspace, struct rf_err *err);
+
+/* Clears away what whoever was killed while making or removing one has left. */
+void rf_workspace_sweep(void);
 
 /*
  * Calls `fn` with the name of each workspace, sorted.  A result other than 0 ends it and is returned.

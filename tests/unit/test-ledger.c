@@ -48,6 +48,8 @@ RF_TEST(what_is_written_is_read_again)
 	add("second")->changes = 12;
 	ledger.head = 1;
 	add("third");
+	RF_REQUIRE(rf_ledger_add_apply(&ledger, LAYER), "no memory");
+	ledger.is_applying = true;
 	format(&out);
 	rf_ledger_done(&ledger);
 	RF_REQUIRE(rf_ledger_parse(out.data, out.len, &ledger, &err) == 0, "%s", err.msg);
@@ -55,6 +57,9 @@ RF_TEST(what_is_written_is_read_again)
 	RF_CHECK(strcmp(out.data, again.data) == 0, "%s", again.data);
 	RF_CHECK(ledger.count == 3 && ledger.head == 3 && ledger.points[2].parent == 1, "head %u",
 		 ledger.head);
+	RF_CHECK(ledger.apply_count == 1 && ledger.applies[0].point == 3 &&
+			 ledger.applies[0].since == 4 && rf_ledger_last_apply(&ledger),
+		 "%zu applies", ledger.apply_count);
 	RF_CHECK(strcmp(ledger.points[0].agent, "bot") == 0, "%s", ledger.points[0].agent);
 	RF_CHECK(ledger.points[1].changes == 12, "%llu",
 		 (unsigned long long)ledger.points[1].changes);
@@ -72,6 +77,8 @@ static void expect_refusal(const char *old, const char *new)
 	begin();
 	add("one");
 	add("two");
+	RF_REQUIRE(rf_ledger_add_apply(&ledger, LAYER) && rf_ledger_add_apply(&ledger, LAYER),
+		   "no memory");
 	format(&good);
 	at = strstr(good.data, old);
 	RF_REQUIRE(at, "%s is not in it", old);
@@ -88,8 +95,8 @@ static void expect_refusal(const char *old, const char *new)
 RF_TEST(what_is_wrong_is_refused)
 {
 	static const char *const swaps[][2] = {
-		{ "\"format\": 1", "\"format\": 2" },
-		{ "\"format\": 1,", "" },
+		{ "\"format\": 2", "\"format\": 1" },
+		{ "\"format\": 2,", "" },
 		{ "\"name\": \"fix\"", "\"name\": \"../fix\"" },
 		{ "\"base\": \"/home", "\"base\": \"home" },
 		{ "\"head\": 2", "\"head\": 3" },
@@ -105,6 +112,11 @@ RF_TEST(what_is_wrong_is_refused)
 		{ "\"name\": \"\"", "\"name\": \"a/b\"" },
 		{ "\"command\": \"one\"", "\"command\": 1" },
 		{ "\"points\": [", "\"points\": [7, " },
+		{ "\"applies\": [", "\"applies\": [7, " },
+		{ "\"since\": 3", "\"since\": 4" },
+		{ "\"since\": 3,\n      \"own\": 1\n    },",
+		  "\"since\": 3,\n      \"own\": 2\n    }," },
+		{ "\"inverse\": \"00112233445566aa\"", "\"inverse\": \"\"" },
 	};
 
 	for (size_t i = 0; i < RF_LEN(swaps); i++)
@@ -150,6 +162,47 @@ RF_TEST(what_neither_head_nor_checkpoint_stands_on_is_not_kept)
 	rf_ledger_prune(&ledger, keeps);
 	RF_CHECK(ledger.count == 3 && rf_ledger_point(&ledger, 3) && !rf_ledger_point(&ledger, 4),
 		 "%zu", ledger.count);
+	rf_ledger_done(&ledger);
+}
+
+/* The layers of a point, by the last letter of their names. */
+static void expect_layers(uint32_t id, const char *letters, size_t runs)
+{
+	size_t found = 0, count = 0;
+	const char **layers = rf_ledger_layers(&ledger, id, &found);
+	char text[16] = "";
+
+	RF_REQUIRE(layers, "no memory");
+	for (; layers[count] && count + 1 < sizeof(text); count++)
+		text[count] = layers[count][RF_LAYER_ID - 2];
+	RF_CHECK(strcmp(text, letters) == 0 && found == runs, "@%u is %s, %zu of runs", id, text,
+		 found);
+	free(layers);
+}
+
+RF_TEST(what_was_applied_lies_beneath_all_that_began_before)
+{
+	begin();
+	RF_REQUIRE(rf_ledger_add(&ledger, "000000000000000a", "1") &&
+			   rf_ledger_add(&ledger, "000000000000000b", "2, from 1") &&
+			   rf_ledger_add_apply(&ledger, "000000000000000c"),
+		   "no memory");
+	ledger.head = 0;
+	RF_REQUIRE(rf_ledger_add(&ledger, "000000000000000d", "3, from the directory") &&
+			   rf_ledger_add_apply(&ledger, "000000000000000e"),
+		   "no memory");
+	ledger.head = 2;
+	RF_REQUIRE(rf_ledger_add(&ledger, "000000000000000f", "4, from 2"), "no memory");
+	expect_layers(0, "", 0);
+	expect_layers(1, "ace", 1);
+	expect_layers(2, "bace", 2);
+	expect_layers(3, "de", 1);
+	expect_layers(4, "fbace", 3);
+	rf_ledger_drop_apply(&ledger);
+	expect_layers(3, "d", 1);
+	expect_layers(4, "fbac", 3);
+	ledger.applies[0].is_own = false;
+	RF_CHECK(!rf_ledger_last_apply(&ledger), "another's apply could be taken back");
 	rf_ledger_done(&ledger);
 }
 

@@ -1,0 +1,120 @@
+/* The inverse of an apply: see inverse.h. */
+#include "workspace/inverse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "workspace/copy.h"
+#include "workspace/seen.h"
+
+/* Makes the folders above `path` in the inverse, as the directory has them. */
+static int make_way(int base, int inverse, const char *path)
+{
+	char folder[PATH_MAX];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const char *name;
+		RF_AUTO_FD int from = -1;
+		RF_AUTO_FD int to = -1;
+		struct stat st;
+		int code;
+
+		if ((size_t)(slash - path) >= sizeof(folder))
+			return -ENAMETOOLONG;
+		memcpy(folder, path, (size_t)(slash - path));
+		folder[slash - path] = '\0';
+		from = rf_copy_open_parent(base, folder, &name);
+		to = rf_copy_open_parent(inverse, folder, &name);
+		if (from < 0 || to < 0)
+			return from == -ENOENT || from == -ENOTDIR ? 0 : from < 0 ? from : to;
+		if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
+			return 0;
+		code = rf_copy_exactly(from, name, to, name);
+		if (code == -ENOENT)
+			return 0; /* the folder itself is new, and a whiteout stands for it */
+		if (code < 0 && code != -EEXIST)
+			return code;
+	}
+	return 0;
+}
+
+static int keep_old(int base, int inverse, const char *path)
+{
+	const char *name;
+	RF_AUTO_FD int from = rf_copy_open_parent(base, path, &name);
+	RF_AUTO_FD int to = -1;
+	int code = make_way(base, inverse, path);
+
+	if (code < 0)
+		return code;
+	to = rf_copy_open_parent(inverse, path, &name);
+	if (to == -ENOENT || to == -ENOTDIR || to == -ELOOP)
+		return 0; /* beneath a folder that is new itself, perhaps where a link was */
+	if (to < 0)
+		return to;
+	code = from < 0 ? -ENOENT : rf_copy_exactly(from, name, to, name);
+	if (code == -ENOENT && mknodat(to, name, S_IFCHR | 0600, makedev(0, 0)) < 0)
+		return -errno;
+	return code == -ENOENT || code == -EEXIST ? 0 : code;
+}
+
+int rf_inverse_make(int pool, int base, const struct rf_apply *apply, bool is_durable,
+		    char id[RF_LAYER_ID], struct rf_err *err)
+{
+	RF_AUTO_FD int held = -1;
+	RF_AUTO_FD int inverse = -1;
+	struct rf_err ignored;
+	struct stat st;
+	int code = 0;
+
+	if (rf_pool_name(id) < 0 || fstat(base, &st) < 0)
+		return rf_fail(err, -EIO, "name a layer");
+	held = rf_pool_make(pool, id, &st, err);
+	inverse = held < 0 ? -1 : rf_pool_open_layer(pool, id);
+	if (held < 0 || inverse < 0)
+		return err->code ? err->code : rf_fail(err, inverse, "open a layer");
+	for (size_t i = 0; i < apply->delta.count && code == 0; i++) {
+		const char *path = apply->delta.changes[i].path;
+
+		if (apply->stays[i] == RF_APPLY_MADE)
+			code = keep_old(base, inverse, path);
+		if (code < 0)
+			rf_fail(err, code, "keep %.100s", path);
+	}
+	if (code == 0 && is_durable && syncfs(inverse) < 0)
+		code = rf_fail(err, -errno, "keep what will be overwritten");
+	if (code == 0) {
+		rf_pool_close(pool, id);
+		return rf_fd_take(&held);
+	}
+	rf_pool_remove(pool, id, &ignored);
+	return code;
+}
+
+int rf_inverse_has(int inverse, const char *path)
+{
+	char at[PATH_MAX];
+
+	if (strlen(path) >= sizeof(at))
+		return -ENAMETOOLONG;
+	memcpy(at, path, strlen(path) + 1);
+	for (;;) {
+		struct rf_seen old;
+		char *slash = strrchr(at, '/');
+		int code = rf_seen_glance(inverse, at, &old);
+
+		if (code < 0)
+			return code;
+		if (old.mode)
+			return strcmp(at, path) == 0 || S_ISCHR(old.mode);
+		if (!slash)
+			return 0;
+		*slash = '\0';
+	}
+}

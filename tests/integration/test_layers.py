@@ -1,0 +1,274 @@
+"""Layers over a directory: what they keep out, what they keep, and what a point shows after the directory was changed."""
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import watchers  # noqa: E402 # a place with a state folder of its own
+
+pytestmark = pytest.mark.usefixtures("as_who")
+
+
+@pytest.fixture
+def post(ringfort, public, who, request):
+    folder = public / f"layers-{abs(hash(request.node.name)) % 10**8}"
+    with watchers.Post(ringfort, who, folder) as place:
+        yield place
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def tree(post):
+    top = post.top / "tree"
+    (top / "src").mkdir(parents=True)
+    (top / "src/main.c").write_text("int main;\n")
+    (top / "README").write_text("read me\n")
+    own(post, top)
+    return top
+
+
+def own(post, *paths):
+    if watchers.IS_ROOT and not post.is_room:
+        subprocess.run(["chown", "-hR", f"{watchers.USER_ID}:{watchers.USER_ID}", *paths], check=True)
+
+
+def good(post, *words):
+    done = post.run(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def made(post, tree, *scripts, name="fix"):
+    good(post, "create", "--name", name, "--workspace", tree)
+    for script in scripts:
+        good(post, "exec", name, "--", "sh", "-c", script)
+
+
+def inside(post, script, name="fix"):
+    return good(post, "exec", name, "--", "sh", "-c", script)
+
+
+def refused(post, *words):
+    done = post.run(*words)
+    assert done.returncode == 125 and "hint" in done.stderr, (done.returncode, done.stderr)
+    return done.stderr
+
+
+# --- other file systems ---
+
+
+@pytest.mark.parametrize("kind", ["tmpfs", "bind"])
+def test_what_is_mounted_in_a_directory_is_neither_shown_nor_written(post, tree, kind):
+    if not watchers.IS_ROOT:
+        pytest.skip("needs root, to mount")
+    enter = post.before if post.is_room else []
+    (tree / "m").mkdir()
+    (tree / "m/beneath").write_text("hidden by the mount\n")
+    own(post, tree)
+    made(post, tree, "echo theirs > m/new; echo theirs > README")
+    how = ["-t", "tmpfs", "none"] if kind == "tmpfs" else ["--bind", tree / "src"]
+    subprocess.run([*enter, "mount", *how, tree / "m"], check=True)
+    try:
+        for words in (["create", "--name", "other", "--workspace", tree], ["run", "--workspace", tree, "--", "cat", "m/beneath"],
+                      ["exec", "fix", "--", "true"], ["apply", "-w", "fix"], ["diff", "-w", "fix"]):
+            assert f"mounted in it: {tree}/m" in refused(post, *words)
+        assert (tree / "README").read_text() == "read me\n"
+    finally:
+        subprocess.run([*enter, "umount", tree / "m"], check=True)
+    good(post, "apply", "-w", "fix")
+    assert (tree / "m/new").read_text() == "theirs\n" and not (tree / "src/new").exists()
+
+
+def test_a_directory_that_is_a_mount_itself_is_a_workspace(post, tree):
+    if not watchers.IS_ROOT:
+        pytest.skip("needs root, to mount")
+    enter = post.before if post.is_room else []
+    subprocess.run([*enter, "mount", "--bind", tree, tree], check=True)
+    try:
+        made(post, tree, "echo theirs > README")
+        good(post, "apply", "-w", "fix")
+    finally:
+        subprocess.run([*enter, "umount", tree], check=True)
+    assert (tree / "README").read_text() == "theirs\n"
+
+
+# --- who writes to the directory, and where ---
+
+
+def test_one_workspace_at_a_time_writes_to_a_directory(post, tree):
+    made(post, tree, "echo theirs > README")
+    folder = os.open(tree, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    assert "somebody else writes" in refused(post, "apply", "-w", "fix")
+    assert (tree / "README").read_text() == "read me\n"
+    threading.Timer(1, lambda: fcntl.flock(folder, fcntl.LOCK_UN)).start()
+    good(post, "apply", "-w", "fix")
+    assert (tree / "README").read_text() == "theirs\n"
+    os.close(folder)
+
+
+def test_a_name_that_looks_like_one_of_ours_is_the_users(post, tree):
+    def fnv(name):
+        value = 14695981039346656037
+        for byte in name.encode():
+            value = (value ^ byte) * 1099511628211 % 2**64
+        return f".ringfort-{value:016x}"
+
+    for name in ("README", "new", "folder"):
+        (tree / fnv(name)).mkdir()
+        (tree / fnv(name) / "dear").write_text("to the user\n")
+    own(post, tree)
+    made(post, tree, "echo theirs > README; echo new > new; mkdir folder")
+    good(post, "apply", "-w", "fix")
+    good(post, "undo", "-w", "fix")
+    assert [(tree / fnv(name) / "dear").exists() for name in ("README", "new", "folder")] == [True] * 3
+
+
+def test_the_folder_of_what_is_named_stays_as_it_is(post, tree):
+    made(post, tree, "chmod 700 src; echo new > src/new.c; mkdir -m 750 d; echo x > d/x; echo y > d/y")
+    before = (tree / "src").stat().st_mode
+    good(post, "apply", "-w", "fix", "--only", "src/new.c", "--only", "d/x")
+    assert (tree / "src/new.c").exists() and (tree / "src").stat().st_mode == before
+    assert (tree / "d").stat().st_mode & 0o777 == 0o750 and (tree / "d/x").exists() and not (tree / "d/y").exists()
+
+
+def test_as_many_may_be_named_as_there_are(post, tree):
+    made(post, tree, "for n in $(seq 150); do echo $n > f$n; done")
+    good(post, "apply", "-w", "fix", *(word for n in range(1, 150) for word in ("--only", f"f{n}")))
+    assert [(tree / f"f{n}").exists() for n in range(1, 151)] == [True] * 149 + [False]
+
+
+# --- what the workspace knows of the directory ---
+
+
+def test_what_was_undone_has_no_say_in_a_conflict(post, tree):
+    made(post, tree, "echo one >> README")
+    good(post, "undo", "-w", "fix", "@0")
+    (tree / "README").write_text("ours, and seen by the second run\n")
+    time.sleep(0.05)  # what is written at the very moment that a run begins, the run may have seen or not
+    assert inside(post, "cat README; echo two >> README") == "ours, and seen by the second run\n"
+    good(post, "apply", "-w", "fix")
+    assert (tree / "README").read_text() == "ours, and seen by the second run\ntwo\n"
+
+
+def test_who_goes_forward_again_still_conflicts(post, tree):
+    made(post, tree, "echo one >> README")
+    good(post, "undo", "-w", "fix", "@0")
+    (tree / "README").write_text("ours\n")
+    good(post, "undo", "-w", "fix", "@1")
+    assert post.run("apply", "-w", "fix").returncode == 125
+    assert (tree / "README").read_text() == "ours\n"
+
+
+def test_what_a_run_saw_of_an_apply_that_was_taken_back_is_a_conflict(post, tree):
+    made(post, tree, "echo one >> README")
+    good(post, "apply", "-w", "fix")
+    good(post, "undo", "-w", "fix", "@0")
+    assert inside(post, "cat README; echo two >> README") == "read me\none\n"
+    good(post, "undo", "-w", "fix", "@1")
+    good(post, "undo", "-w", "fix")  # the apply
+    assert (tree / "README").read_text() == "read me\n"
+    good(post, "undo", "-w", "fix", "@2")
+    assert post.run("apply", "-w", "fix").returncode == 125
+
+
+def test_what_is_nearly_all_hole_costs_what_is_in_it(post, tree):
+    with open(tree / "holes", "wb") as file:
+        file.truncate(200 << 30)
+        file.seek(5 << 30)
+        file.write(b"x" * 4096)
+    with open(tree / "zeros", "wb") as file:
+        file.write(bytes(1 << 20))
+    own(post, tree)
+    began = time.monotonic()
+    good(post, "create", "--name", "fix", "--workspace", tree)
+    good(post, "exec", "--file-size", "300G", "fix", "--", "sh", "-c",
+         "printf y | dd of=holes bs=1 seek=70000000000 conv=notrunc 2>/dev/null; "
+         "python3 -c 'import os; os.truncate(\"zeros\", 0); os.truncate(\"zeros\", 1 << 20)'")
+    assert good(post, "diff", "-w", "fix").split() == ["changed", "holes"]
+    os.utime(tree / "holes")  # a new time, and the same content
+    good(post, "apply", "-w", "fix")
+    good(post, "undo", "-w", "fix")
+    assert time.monotonic() - began < 60
+    holes = (tree / "holes").stat()
+    assert holes.st_size == 200 << 30 and holes.st_blocks * 512 < 1 << 20
+
+
+def test_bits_of_the_directory_survive_an_apply_and_its_undo(post, tree):
+    (tree / "shared").mkdir()
+    (tree / "shared").chmod(0o2775)
+    (tree / "tool").write_text("#!/bin/sh\n")
+    own(post, tree)
+    (tree / "shared").chmod(0o2775)
+    (tree / "tool").chmod(0o4755)
+    made(post, tree, "mkdir shared/new; echo x > shared/new/x; echo y > shared/y; echo theirs > tool")
+
+    def bits(name):
+        return oct((tree / name).stat().st_mode & 0o7777)
+
+    good(post, "apply", "-w", "fix")
+    assert bits("shared") == "0o2775" and bits("shared/new") == "0o2755"
+    assert bits("tool") == "0o755"  # what a box wrote is never setuid
+    good(post, "undo", "-w", "fix")
+    assert bits("shared") == "0o2775" and bits("tool") == "0o4755"
+    inside(post, "python3 -c 'import os; os.chmod(\"shared\", 0o700)'")  # which is all that a box can set
+    good(post, "apply", "-w", "fix", "--only", "shared")
+    assert bits("shared") == "0o700"
+    good(post, "undo", "-w", "fix")
+    assert bits("shared") == "0o2775"
+
+
+def test_pipes_of_the_directory_come_back_and_sockets_stay(post, tree):
+    os.mkfifo(tree / "pipe", 0o640)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tree / "sock"))
+        own(post, tree)
+        made(post, tree, "rm pipe sock; echo file > pipe; echo new > new")
+        became = {row["path"]: row["became"] for row in json.loads(good(post, "apply", "-w", "fix", "--json"))}
+        assert became == {"pipe": "made", "sock": "no file", "new": "made"}
+        assert (tree / "pipe").read_text() == "file\n" and stat.S_ISSOCK((tree / "sock").stat().st_mode)
+        good(post, "undo", "-w", "fix")
+        mode = (tree / "pipe").stat().st_mode
+        assert stat.S_ISFIFO(mode) and mode & 0o777 == 0o640 and not (tree / "new").exists()
+
+
+# --- points, after the directory was written ---
+
+
+def test_a_point_shows_what_it_was_whatever_was_applied_since(post, tree):
+    made(post, tree, "echo a > a; echo one >> README", "echo b > b; rm a; echo two >> README; rm -r src; echo f > src")
+    first, second = "README\na\nsrc\nsrc/main.c\nread me\none\n", "README\nb\nsrc\nread me\none\ntwo\n"
+    look = "find . -mindepth 1 | cut -c3- | sort; cat README"
+    good(post, "apply", "-w", "fix")
+    assert inside(post, look) == second
+    good(post, "fork", "-w", "fix", "other")
+    for name in ("fix", "other"):
+        good(post, "undo", "-w", name, "@1")
+        assert inside(post, look, name) == first
+        assert {row["path"]: row["change"] for row in json.loads(good(post, "diff", "-w", name, "--json"))} == {
+            "README": "changed", "a": "added", "b": "deleted", "src": "type", "src/main.c": "added"}
+        good(post, "undo", "-w", name, "@2")
+        assert inside(post, look, name) == second
+    assert post.run("undo", "-w", "other").returncode == 0  # a run: the apply is not the fork's
+    assert (tree / "b").exists()
+    good(post, "undo", "-w", "fix", "@0")
+    assert inside(post, look) == second  # the directory itself
+    inside(post, "echo c > c")
+    good(post, "undo", "-w", "fix", "@1")
+    good(post, "apply", "-w", "fix")  # back to the first run, in the directory
+    assert subprocess.run(["sh", "-c", look], cwd=tree, capture_output=True, text=True, check=True).stdout == first
+    good(post, "undo", "-w", "fix")
+    assert subprocess.run(["sh", "-c", look], cwd=tree, capture_output=True, text=True, check=True).stdout == second
+    good(post, "undo", "-w", "fix", "@2")
+    good(post, "undo", "-w", "fix")  # and the apply before it
+    assert (tree / "README").read_text() == "read me\n" and (tree / "src/main.c").exists()
