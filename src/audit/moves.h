@@ -18,8 +18,8 @@ struct rf_move {
 	const char *workspace, *agent, *box;
 	uint32_t point;      /* where the workspace is then; 0 is the directory itself */
 	const char *name;    /* of a checkpoint */
-	const char *by;      /* "hand", "watcher", "launcher" */
-	const char *verdict; /* "applied", "refused", "finished", "taken back" */
+	const char *by;      /* "hand", "watcher", "launcher", "shadow" */
+	const char *verdict; /* "applied", "refused", "finished", "taken back"; or a shadow's */
 	const char *reason;  /* in words */
 	uint64_t added, modified, deleted;
 };

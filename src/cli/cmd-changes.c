@@ -12,8 +12,7 @@
 #include "cli/worksite.h"
 #include "workspace/delta.h"
 
-/* The changes that stand in the way, or were left. */
-static void put_stays(const struct rf_apply *apply, struct rf_buf *out)
+const char *rf_cmd_changes_stay(enum rf_apply_stay stay)
 {
 	static const char *const why[] = {
 		[RF_APPLY_PROTECTED] = "acts later on the host",
@@ -21,8 +20,13 @@ static void put_stays(const struct rf_apply *apply, struct rf_buf *out)
 		[RF_APPLY_NO_FILE] = "is no file, folder or link",
 		[RF_APPLY_IN_USE] = "holds something new, and stays",
 	};
-	const struct rf_style style = rf_style_of(STDOUT_FILENO);
 
+	return why[stay];
+}
+
+void rf_cmd_changes_put_stays(const struct rf_apply *apply, struct rf_style style,
+			      struct rf_buf *out)
+{
 	for (size_t i = 0; apply->stays && i < apply->delta.count; i++) {
 		const struct rf_change *change = &apply->delta.changes[i];
 
@@ -31,8 +35,14 @@ static void put_stays(const struct rf_apply *apply, struct rf_buf *out)
 		rf_style_put(style, RF_STYLE_WARNING, rf_change_name(change->kind), 9, out);
 		rf_style_put(style, RF_STYLE_PLAIN, change->path, 0, out);
 		rf_buf_printf(out, "  (%s%s%s)\n", change->protects ? change->protects : "",
-			      change->protects ? ": " : "", why[apply->stays[i]]);
+			      change->protects ? ": " : "", rf_cmd_changes_stay(apply->stays[i]));
 	}
+}
+
+/* The changes that stand in the way, or were left. */
+static void put_stays(const struct rf_apply *apply, struct rf_buf *out)
+{
+	rf_cmd_changes_put_stays(apply, rf_style_of(STDOUT_FILENO), out);
 }
 
 static void format_apply(const struct rf_apply *apply, struct rf_buf *out)

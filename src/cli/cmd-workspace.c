@@ -21,7 +21,7 @@ static int create(const struct rf_worksite *site, struct rf_err *err)
 				    "for example: ringfort create --name fix-bug --workspace .");
 	}
 	if (rf_worksite_directory(site->workspace, path, err) < 0 ||
-	    rf_workspace_make(site->name, path, &workspace, err) < 0)
+	    rf_workspace_make(site->name, path, false, &workspace, err) < 0)
 		return err->code;
 	rf_workspace_close(&workspace);
 	rf_cmd_remark("workspace %s lies over %s; `ringfort exec %s -- PROGRAM` runs in it",

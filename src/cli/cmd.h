@@ -8,7 +8,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/style.h"
 #include "cli/command.h"
+#include "workspace/apply.h"
 
 /* Exit codes of our own; see "The result" in the documentation. */
 enum {
@@ -41,6 +43,7 @@ int rf_cmd_breaker_reset(int argc, char **argv);
 int rf_cmd_breaker_trip(int argc, char **argv);
 int rf_cmd_create(int argc, char **argv);
 int rf_cmd_exec(int argc, char **argv);
+int rf_cmd_shadow(int argc, char **argv);
 int rf_cmd_checkpoint(int argc, char **argv);
 int rf_cmd_undo(int argc, char **argv);
 int rf_cmd_log(int argc, char **argv);
@@ -68,6 +71,11 @@ int rf_cmd_print(const struct rf_buf *out);
 
 /* The same for a page that a person reads: see rf_style_page(). */
 int rf_cmd_print_page(const struct rf_buf *page);
+
+/* Puts a line for each change that stands in the way of an apply, or was left; and why one is. */
+void rf_cmd_changes_put_stays(const struct rf_apply *apply, struct rf_style style,
+			      struct rf_buf *out);
+const char *rf_cmd_changes_stay(enum rf_apply_stay stay);
 
 /* Where a program of ours is ("ringfort-init"): beside this one, as built, or where it was installed. */
 void rf_cmd_find(const char *program, char *path, size_t size);

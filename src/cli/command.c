@@ -59,6 +59,19 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"left.  What it changes becomes a new point of the workspace.",
 		rf_example_exec, RUN_EXITS,
 	},
+	[RF_CMD_SHADOW] = {
+		"shadow", rf_cmd_shadow, "run a program, verify what it did, and only then let it count",
+		"[OPTIONS] --workspace DIR [--] PROGRAM [ARGUMENTS]",
+		"Runs PROGRAM on a directory that stays as it is meanwhile.  If it ends well, each\n"
+		"--verify looks at the result, in a fresh box of the same policy that can write nowhere\n"
+		"else; what it writes itself is thrown away.  If all of them end well, the changes are\n"
+		"shown and applied, all of them or none; else, and after any crash, they are gone.\n"
+		"`ringfort undo` takes an applied one back.",
+		rf_example_shadow,
+		"0 applied, 1 discarded: PROGRAM failed, 2 discarded: it was not verified, 3 refused:\n"
+		"something acts later on the host, or the directory was changed meanwhile, 4 declined,\n"
+		"125 Ringfort failed, 126 the policy refuses, 127 program not found",
+	},
 	[RF_CMD_WORKSPACES] = {
 		"workspaces", rf_cmd_workspaces, "list your workspaces", "",
 		"Prints the name of each, where it is, how many points it has and its directory.",

@@ -36,6 +36,14 @@ const struct rf_cmd_example rf_example_exec[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_shadow[] = {
+	{ "ringfort shadow --workspace . --verify 'make test' -- ./agent --fix", NULL },
+	{ "ringfort shadow --workspace . --ask -- ./agent --fix", "somebody looks at it instead" },
+	{ "ringfort shadow --workspace . --verify true --allow .envrc -- ./agent", NULL },
+	{ "ringfort undo", "takes it back" },
+	{ NULL, NULL },
+};
+
 const struct rf_cmd_example rf_example_workspaces[] = {
 	{ "ringfort workspaces", NULL },
 	{ NULL, NULL },

@@ -11,6 +11,7 @@ extern const struct rf_cmd_example rf_example_run[];
 extern const struct rf_cmd_example rf_example_shell[];
 extern const struct rf_cmd_example rf_example_create[];
 extern const struct rf_cmd_example rf_example_exec[];
+extern const struct rf_cmd_example rf_example_shadow[];
 extern const struct rf_cmd_example rf_example_workspaces[];
 extern const struct rf_cmd_example rf_example_checkpoint[];
 extern const struct rf_cmd_example rf_example_undo[];

@@ -24,7 +24,8 @@ int rf_in_workspace_open(struct rf_request *request, struct rf_err *err)
 	request->visit = calloc(1, sizeof(*request->visit));
 	if (!request->visit)
 		return rf_fail(err, -ENOMEM, "--workspace");
-	is_name = request->is_kept || rf_workspace_exists(request->workspace);
+	is_name = request->is_kept ||
+		  (!request->is_directory && rf_workspace_exists(request->workspace));
 	if (!is_name && rf_worksite_directory(request->workspace, path, err) < 0) {
 		rf_fail_in(err, "--workspace");
 		return err->hint[0]
@@ -56,8 +57,7 @@ static void list_changes(const struct rf_delta *delta, struct rf_result *result)
 		delta->count - result->workspace.added - result->workspace.deleted;
 }
 
-/* What ran, in a line. */
-static void name_command(char *const *argv, char *text, size_t size)
+void rf_in_workspace_command(char *const *argv, char *text, size_t size)
 {
 	size_t len = 0;
 
@@ -81,7 +81,7 @@ static int keep(struct rf_request *request, const struct rf_delta *delta, struct
 			request->plan->alarms.rolls_back && (result->is_alarmed || result->canary),
 	};
 
-	name_command(request->plan->argv, command, sizeof(command));
+	rf_in_workspace_command(request->plan->argv, command, sizeof(command));
 	if (rf_visit_keep(visit, delta, &note, err) < 0)
 		return err->code;
 	result->workspace.point = ledger->points[ledger->count - 1].id;

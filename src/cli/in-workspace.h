@@ -17,6 +17,9 @@ int rf_in_workspace_begin(struct rf_request *request, struct rf_err *err);
 /* Tells what the run changed, and keeps it where the workspace is kept. */
 void rf_in_workspace_end(struct rf_request *request, struct rf_result *result);
 
+/* What ran, in a line, for the log. */
+void rf_in_workspace_command(char *const *argv, char *text, size_t size);
+
 void rf_in_workspace_done(struct rf_request *request);
 
 #endif

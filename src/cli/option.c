@@ -25,10 +25,12 @@
 
 /* Who takes an option. */
 #define ONLY(id) RF_CMD_BIT(RF_CMD_##id)
-#define RUNS     (ONLY(RUN) | ONLY(SHELL) | ONLY(EXEC)) /* whoever runs a program */
+/* Whoever runs a program. */
+#define RUNS (ONLY(RUN) | ONLY(SHELL) | ONLY(EXEC) | ONLY(SHADOW))
 /* Whoever makes a plan. */
 #define POLICY (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
-#define CODE   (ONLY(RUN) | ONLY(EXEC) | ONLY(POLICY_EXPLAIN)) /* whoever runs code, or tells how */
+/* Whoever runs code, or tells how. */
+#define CODE (ONLY(RUN) | ONLY(EXEC) | ONLY(SHADOW) | ONLY(POLICY_EXPLAIN))
 /* Whoever works on a workspace. */
 #define IN_ONE (ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FORK))
 #define EVENTS (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
@@ -42,11 +44,16 @@ const struct rf_option rf_option_table[] = {
 	OWN("code",       'c', "CODE",       RF_OPTION_CODE, CODE, "the code itself, for --lang"),
 	OWN("list-langs", 0,   NULL,         RF_OPTION_LIST_LANGS, ONLY(RUN), "the languages, and what of them is on this machine"),
 
+	GROUP("what becomes of it"),
+	OWN("workspace",  0,   "DIR",        RF_OPTION_WORKSPACE, ONLY(SHADOW), "the directory that it works on, and that is only changed at the end"),
+	OWN("verify",     0,   "COMMAND",    RF_OPTION_VERIFY, ONLY(SHADOW), "a line for a shell, run on the result in a box of its own; may be repeated"),
+	OWN("ask",        0,   NULL,         RF_OPTION_ASK, ONLY(SHADOW), "ask before it is applied; needs a terminal"),
+	OWN("allow",      0,   "PATH",       RF_OPTION_ALLOW, ONLY(SHADOW), "a change that acts later on the host, and may be applied all the same; may be repeated"),
 	GROUP("which workspace"),
 	OWN("workspace",  0,   "DIR",        RF_OPTION_WORKSPACE, ONLY(CREATE), "the directory that it lies over"),
 	OWN("name",       'n', "NAME",       RF_OPTION_NAME, ONLY(CREATE), "what it is called"),
 	OWN("workspace",  'w', "NAME",       RF_OPTION_WORKSPACE, IN_ONE, "which one (default: that over the current directory)"),
-	OWN("sync",       0,   NULL,         RF_OPTION_SYNC, ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(APPLY), "return when it would survive a power cut"),
+	OWN("sync",       0,   NULL,         RF_OPTION_SYNC, ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(APPLY) | ONLY(SHADOW), "return when it would survive a power cut"),
 	OWN("only",       0,   "PATH",       RF_OPTION_ONLY, ONLY(APPLY), "changes at or beneath it, and of what acts later only itself; may be repeated"),
 	OWN("ours",       0,   NULL,         RF_OPTION_OURS, ONLY(APPLY), "where the directory was changed meanwhile, leave it so"),
 	OWN("theirs",     0,   NULL,         RF_OPTION_THEIRS, ONLY(APPLY) | ONLY(UNDO), "overwrite what was changed in the directory meanwhile"),
@@ -131,7 +138,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("follow",     'f', NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "and stay, for what comes"),
 	OWN("no-index",   0,   NULL,         RF_OPTION_SERVICE, EVENTS, "read all of the log, whatever its index says"),
 	OWN("rebuild",    0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_INDEX), "make it anew"),
-	OWN("tty",        't', NULL,         RF_OPTION_TTY, RUNS,   "a terminal of its own instead of pipes"),
+	OWN("tty",        't', NULL,         RF_OPTION_TTY, RUNS & ~ONLY(SHADOW), "a terminal of its own instead of pipes"),
 	OWN("plain",      0,   NULL,         RF_OPTION_PLAIN, RUNS, "text only: no colours, no escape sequences"),
 	OWN("stats",      0,   NULL,         RF_OPTION_STATS, RUNS, "what the run used, on standard error"),
 	OWN("no-warden",  0,   NULL,         RF_OPTION_NO_WARDEN, ONLY(RUN), "make the box here, even where a warden stands"),

@@ -143,6 +143,18 @@ static int set_key(const struct rf_option *option, const char *value,
 	return code;
 }
 
+static int add_word(const struct rf_option *option, const char *word, const char **words,
+		    int *count, struct rf_err *err)
+{
+	if (!*word)
+		return rf_fail_say(err, -EINVAL, "--%s is empty", option->name);
+	if (*count == RF_REQUEST_WORDS)
+		return rf_fail_say(err, -E2BIG, "--%s was given more than %d times", option->name,
+				   RF_REQUEST_WORDS);
+	words[(*count)++] = word;
+	return 0;
+}
+
 static int take_option(const struct rf_option *option, const char *value,
 		       struct rf_request_sources *sources, struct rf_request *request,
 		       struct rf_err *err)
@@ -167,6 +179,20 @@ static int take_option(const struct rf_option *option, const char *value,
 		return 0;
 	case RF_OPTION_WORKSPACE:
 		request->workspace = value;
+		return 0;
+	case RF_OPTION_VERIFY:
+		return add_word(option, value, request->shadow.verify,
+				&request->shadow.verify_count, err);
+	case RF_OPTION_ALLOW:
+		while (strncmp(value, "./", 2) == 0 && value[2])
+			value += 2;
+		return add_word(option, value, request->shadow.allow, &request->shadow.allow_count,
+				err);
+	case RF_OPTION_ASK:
+		request->shadow.asks = true;
+		return 0;
+	case RF_OPTION_SYNC:
+		request->shadow.is_durable = true;
 		return 0;
 	case RF_OPTION_LIST_LANGS:
 		request->wants_langs = true;
@@ -199,7 +225,6 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_REASON:
 	case RF_OPTION_NAMES:
 	case RF_OPTION_NAME: /* of workspaces alone */
-	case RF_OPTION_SYNC:
 	case RF_OPTION_ONLY:
 	case RF_OPTION_OURS:
 	case RF_OPTION_THEIRS:
@@ -324,31 +349,56 @@ static int choose_lang(struct rf_request *request, bool is_dry, struct rf_err *e
 
 /* ------------------------------------------------------------- the whole */
 
+static void note_facts(const struct rf_request *request, struct rf_facts *facts)
+{
+	*facts = (struct rf_facts){ .uid = geteuid(),
+				    .gid = getegid(),
+				    .cwd = request->cwd,
+				    .home = request->home,
+				    .env = environ };
+}
+
+/* Makes a plan, once more with random bytes where there are canaries. */
+static int make_seeded(const struct rf_request *request, struct rf_facts *facts,
+		       struct rf_plan **ret_plan, struct rf_err *err)
+{
+	if (rf_plan_make(request->policy, facts, ret_plan, err) < 0)
+		return err->code;
+	if (!(*ret_plan)->canaries)
+		return 0;
+	rf_plan_free(*ret_plan);
+	*ret_plan = NULL;
+	if (getrandom(facts->seed, sizeof(facts->seed), 0) != (ssize_t)sizeof(facts->seed))
+		return rf_fail(err, -errno, "random bytes for canaries");
+	return rf_plan_make(request->policy, facts, ret_plan, err);
+}
+
+int rf_request_plan_to_look(const struct rf_request *request, char *const *argv,
+			    const struct rf_place *layered, struct rf_plan **ret_plan,
+			    struct rf_err *err)
+{
+	struct rf_facts facts;
+
+	note_facts(request, &facts);
+	facts.argv = argv;
+	facts.layered = layered;
+	facts.only_looks = true;
+	return make_seeded(request, &facts, ret_plan, err);
+}
+
 static int make_plan(struct rf_request *request, struct rf_err *err)
 {
 	static char any_name[] = "true";
 	char *any_program[] = { any_name, NULL };
-	struct rf_facts facts = {
-		.uid = geteuid(),
-		.gid = getegid(),
-		.cwd = request->cwd,
-		.home = request->home,
-		.env = environ,
-		.argv = request->argv[0] && !request->launch ? request->argv : any_program,
-		.has_terminal = request->has_terminal,
-		.layered = request->visit ? &request->visit->place : NULL,
-	};
+	struct rf_facts facts;
 	struct rf_plan *plan = NULL;
 
-	if (rf_plan_make(request->policy, &facts, &plan, err) < 0)
+	note_facts(request, &facts);
+	facts.argv = request->argv[0] && !request->launch ? request->argv : any_program;
+	facts.has_terminal = request->has_terminal;
+	facts.layered = request->visit ? &request->visit->place : NULL;
+	if (make_seeded(request, &facts, &plan, err) < 0)
 		return err->code;
-	if (plan->canaries) {
-		rf_plan_free(plan);
-		if (getrandom(facts.seed, sizeof(facts.seed), 0) != (ssize_t)sizeof(facts.seed))
-			return rf_fail(err, -errno, "random bytes for canaries");
-		if (rf_plan_make(request->policy, &facts, &plan, err) < 0)
-			return err->code;
-	}
 	/* Whether the box shows the code's file anyway is a question to the plan without it. */
 	if (request->launch) {
 		struct rf_plan *without = plan;
@@ -395,8 +445,9 @@ int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program
 	struct rf_request_sources *sources = calloc(1, sizeof(*sources));
 	int code;
 
-	*ret_request =
-		(struct rf_request){ .cwd = getcwd(NULL, 0), .home = rf_home_find(geteuid()) };
+	*ret_request = (struct rf_request){ .cwd = getcwd(NULL, 0),
+					    .home = rf_home_find(geteuid()),
+					    .is_directory = id == RF_CMD_SHADOW };
 	if (!sources)
 		return rf_fail(err, -ENOMEM, "read the command line");
 	ret_request->sources = sources;

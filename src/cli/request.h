@@ -19,6 +19,16 @@
 
 struct rf_visit;
 
+#define RF_REQUEST_WORDS 64 /* how often an option can be repeated */
+
+/* What `shadow` is told besides what `run` is; all borrowed. */
+struct rf_request_shadow {
+	const char *verify[RF_REQUEST_WORDS + 1]; /* NULL-ended lines for a shell */
+	const char *allow[RF_REQUEST_WORDS + 1];  /* NULL-ended paths of what acts later */
+	int verify_count, allow_count;
+	bool asks, is_durable;
+};
+
 struct rf_request {
 	struct rf_policy *policy; /* all sources merged */
 	struct rf_plan *plan;
@@ -27,9 +37,11 @@ struct rf_request {
 	bool has_terminal, is_plain, has_no_warden;
 	const struct rf_place *extras; /* that the language brings along; borrowed */
 	size_t extra_count;
-	const char *lang, *code;  /* --lang and -c, or NULL; borrowed */
-	const char *workspace;    /* --workspace, or NULL; borrowed */
-	bool is_kept;             /* it is the name of one, not a directory */
+	const char *lang, *code; /* --lang and -c, or NULL; borrowed */
+	const char *workspace;   /* --workspace, or NULL; borrowed */
+	bool is_kept;            /* it is the name of one, not a directory */
+	bool is_directory;       /* it is a directory, whatever workspaces are called */
+	struct rf_request_shadow shadow;
 	struct rf_visit *visit;   /* the run in it, or NULL */
 	const char *config_name;  /* --config, or NULL; borrowed */
 	bool has_no_config;       /* --no-config */
@@ -48,6 +60,14 @@ struct rf_request {
 int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program,
 		    struct rf_request *ret_request, struct rf_err *err);
 void rf_request_done(struct rf_request *request);
+
+/*
+ * Another plan of the same policy, for a program that looks at what is `layered`: nothing else of the host can be
+ * written to.  Gives `*ret_plan`.
+ */
+int rf_request_plan_to_look(const struct rf_request *request, char *const *argv,
+			    const struct rf_place *layered, struct rf_plan **ret_plan,
+			    struct rf_err *err);
 
 /*
  * Where the last source that set `key` did so ("agent.yaml:5", "the command line"), or, where `name`

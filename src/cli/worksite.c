@@ -21,6 +21,7 @@
 struct search {
 	const char *folder;
 	char found[RF_LEDGER_NAME], other[RF_LEDGER_NAME];
+	char shadow[RF_LEDGER_NAME]; /* of a shadow run: the newest, where there is no other */
 };
 
 static int look_at_base(void *data, const char *name)
@@ -30,9 +31,14 @@ static int look_at_base(void *data, const char *name)
 	struct rf_err ignored;
 
 	if (rf_workspace_peek(name, &ledger, &ignored) == 0 &&
-	    rf_path_is_beneath(search->folder, ledger.base))
-		snprintf(search->found[0] ? search->other : search->found, sizeof(search->found),
-			 "%s", name);
+	    rf_path_is_beneath(search->folder, ledger.base)) {
+		char *place = ledger.is_shadow   ? search->shadow
+			      : search->found[0] ? search->other
+						 : search->found;
+
+		if (place != search->shadow || strverscmp(name, place) > 0)
+			snprintf(place, RF_LEDGER_NAME, "%s", name);
+	}
 	rf_ledger_done(&ledger);
 	return 0;
 }
@@ -52,6 +58,8 @@ static int find_here(char name[RF_LEDGER_NAME], struct rf_err *err)
 			    search.found, search.other);
 		return rf_fail_hint(err, "say which with -w NAME");
 	}
+	if (!search.found[0])
+		memcpy(search.found, search.shadow, sizeof(search.found));
 	if (!search.found[0]) {
 		rf_fail_say(err, -ENOENT, "no workspace lies over this directory");
 		return rf_fail_hint(err, "`ringfort create --name NAME --workspace .` makes one; "

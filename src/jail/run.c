@@ -483,6 +483,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 		rf_life_judge(&run->life);
 	if (run->life.box.id[0] || is_far(run)) /* something may have been written */
 		ret_result->usage.output_bytes = run->pumps[1].total + run->pumps[2].total;
+	ret_result->was_interrupted = run->interrupts > 0;
 	if (run->is_refused)
 		rf_result_fail(ret_result, RF_STATUS_DENIED, 126, &err);
 	if (options->on_end && !is_far(run))

@@ -485,8 +485,8 @@ static int mask_states(struct maker *m)
 static int add_all_files(struct maker *m)
 {
 	if (find_states(m) < 0 || add_denials(m) < 0 || add_files(m, RF_KEY_READ, RX) < 0 ||
-	    add_files(m, RF_KEY_WRITE, RWX) < 0 || add_layered(m) < 0 || add_current(m) < 0 ||
-	    add_extra_files(m) < 0 || sort_files(m) < 0)
+	    add_files(m, RF_KEY_WRITE, m->facts->only_looks ? RX : RWX) < 0 || add_layered(m) < 0 ||
+	    add_current(m) < 0 || add_extra_files(m) < 0 || sort_files(m) < 0)
 		return m->err->code;
 	return mask_states(m);
 }

@@ -75,6 +75,7 @@ struct rf_facts {
 	size_t extra_count;
 	uint8_t seed[RF_CANARY_SEED];   /* random, for canaries */
 	const struct rf_place *layered; /* a directory with layers over it, or NULL; borrowed */
+	bool only_looks; /* what the policy lets it write of the host it can only read, but for that directory */
 };
 
 struct rf_plan {

@@ -197,38 +197,43 @@ static void put_workspace(struct rf_json *json, const struct rf_result *result)
 	rf_json_close_object(json);
 }
 
+void rf_result_put(const struct rf_result *result, struct rf_json *json, const char *name)
+{
+	rf_json_open_object(json, name);
+	rf_json_string(json, "id", result->id);
+	rf_json_string(json, "status", rf_result_status(result->status));
+	if (result->exit_code >= 0)
+		rf_json_int(json, "exit_code", result->exit_code);
+	else
+		rf_json_null(json, "exit_code");
+	if (result->signal)
+		rf_json_int(json, "signal", result->signal);
+	else
+		rf_json_null(json, "signal");
+	put_output(json, "stdout", &result->output[0]);
+	put_output(json, "stderr", &result->output[1]);
+	rf_json_open_object(json, "truncated");
+	rf_json_bool(json, "stdout", result->is_truncated[0]);
+	rf_json_bool(json, "stderr", result->is_truncated[1]);
+	rf_json_close_object(json);
+	rf_json_open_object(json, "encoding");
+	rf_json_string(json, "stdout", encoding_of(&result->output[0]));
+	rf_json_string(json, "stderr", encoding_of(&result->output[1]));
+	rf_json_close_object(json);
+	put_usage(json, result);
+	put_isolation(json, result);
+	put_walls(json, result);
+	put_error(json, &result->error);
+	put_lists(json, result);
+	put_workspace(json, result);
+	rf_json_close_object(json);
+}
+
 void rf_result_json(const struct rf_result *result, bool is_pretty, struct rf_buf *out)
 {
 	struct rf_json json;
 
 	rf_json_init(&json, out, is_pretty);
-	rf_json_open_object(&json, NULL);
-	rf_json_string(&json, "id", result->id);
-	rf_json_string(&json, "status", rf_result_status(result->status));
-	if (result->exit_code >= 0)
-		rf_json_int(&json, "exit_code", result->exit_code);
-	else
-		rf_json_null(&json, "exit_code");
-	if (result->signal)
-		rf_json_int(&json, "signal", result->signal);
-	else
-		rf_json_null(&json, "signal");
-	put_output(&json, "stdout", &result->output[0]);
-	put_output(&json, "stderr", &result->output[1]);
-	rf_json_open_object(&json, "truncated");
-	rf_json_bool(&json, "stdout", result->is_truncated[0]);
-	rf_json_bool(&json, "stderr", result->is_truncated[1]);
-	rf_json_close_object(&json);
-	rf_json_open_object(&json, "encoding");
-	rf_json_string(&json, "stdout", encoding_of(&result->output[0]));
-	rf_json_string(&json, "stderr", encoding_of(&result->output[1]));
-	rf_json_close_object(&json);
-	put_usage(&json, result);
-	put_isolation(&json, result);
-	put_walls(&json, result);
-	put_error(&json, &result->error);
-	put_lists(&json, result);
-	put_workspace(&json, result);
-	rf_json_close_object(&json);
+	rf_result_put(result, &json, NULL);
 	rf_buf_puts(out, "\n");
 }

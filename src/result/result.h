@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/style.h"
 #include "init/orders.h"
 #include "policy/plan.h"
@@ -123,6 +124,7 @@ struct rf_result {
 	struct rf_result_denial *denials;
 	size_t denial_count;
 	bool has_seen_denials; /* all of them that the kernel tells */
+	bool was_interrupted;  /* this process was asked to stop meanwhile */
 	struct rf_err error;   /* code 0: none */
 	bool is_alarmed;       /* the watcher killed it because of what it saw */
 	const char *canary; /* that was read, by its path inside; borrowed from the plan; or NULL */
@@ -155,7 +157,10 @@ const char *rf_result_grade(enum rf_grade grade);
 /* The name of wall `i` of a full or a lesser box, in the order they go up, or NULL past the last. */
 const char *rf_result_wall(bool is_lesser, size_t i);
 
-/* The whole object as JSON (document.c), and the few lines of --stats. */
+/* The object as a member of another (document.c). */
+void rf_result_put(const struct rf_result *result, struct rf_json *json, const char *name);
+
+/* The whole object as JSON, and the few lines of --stats. */
 void rf_result_json(const struct rf_result *result, bool is_pretty, struct rf_buf *out);
 void rf_result_stats(const struct rf_result *result, struct rf_style style, struct rf_buf *out);
 

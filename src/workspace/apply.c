@@ -222,6 +222,10 @@ static int count(struct work *w)
 		return rf_fail_hint(w->err, "--ours leaves what the directory has, --theirs puts "
 					    "what the workspace has");
 	}
+	if (w->options->is_whole && apply->made < apply->delta.count)
+		return rf_fail_say(w->err, -ENOTSUP,
+				   "%zu of the changes are pipes, sockets or can't be read",
+				   apply->delta.count - apply->made);
 	return 0;
 }
 

@@ -28,6 +28,7 @@ struct rf_apply_options {
 	const char *const *only; /* NULL-ended paths beneath which changes are made; NULL: all */
 	enum rf_apply_conflict on_conflict;
 	bool is_durable; /* return when it would survive a power cut */
+	bool is_whole;   /* all of the changes, or none */
 };
 
 /* Why a change is not made. */
@@ -49,7 +50,7 @@ struct rf_apply {
 
 /*
  * Applies the head of an open workspace.  On success, and where conflicts or protected names stand in the way
- * (-EEXIST, -EPERM; nothing was changed then), `ret_apply` says what became of each change.  It is to be freed in any
+ * (-EEXIST, -EPERM; nothing was changed then, nor with -ENOTSUP: some can't be made, and they shall be whole), `ret_apply` says what became of each change.  It is to be freed in any
  * case.
  */
 int rf_apply_head(struct rf_workspace *workspace, const struct rf_apply_options *options,

@@ -71,6 +71,7 @@ void rf_ledger_format(const struct rf_ledger *ledger, struct rf_buf *out)
 	rf_json_int(&json, "head", ledger->head);
 	rf_json_int(&json, "next", ledger->next);
 	rf_json_int(&json, "applying", ledger->is_applying);
+	rf_json_int(&json, "shadow", ledger->is_shadow);
 	rf_json_open_array(&json, "applies");
 	for (size_t i = 0; i < ledger->apply_count; i++)
 		format_apply(&json, &ledger->applies[i]);
@@ -257,6 +258,8 @@ static int read_all(const struct rf_jsonread_value *root, struct rf_ledger *ledg
 	ledger->head = (uint32_t)read_number(&r, "head", UINT32_MAX);
 	ledger->next = (uint32_t)read_number(&r, "next", UINT32_MAX);
 	ledger->is_applying = read_number(&r, "applying", 1);
+	if (rf_jsonread_member(root, "shadow")) /* older ones have none */
+		ledger->is_shadow = read_number(&r, "shadow", 1);
 	if (err->code)
 		return err->code;
 	if (!rf_ledger_is_name(ledger->name) || ledger->base[0] != '/')
@@ -414,6 +417,12 @@ void rf_ledger_drop_apply(struct rf_ledger *ledger)
 }
 
 /* ------------------------------------------------------------- fewer points */
+
+bool rf_ledger_is_spent(const struct rf_ledger *ledger)
+{
+	return ledger->is_shadow && !ledger->is_applying && ledger->apply_count == 0 &&
+	       (ledger->count == 0 || (ledger->count == 1 && !ledger->points[0].name[0]));
+}
 
 void rf_ledger_prune(struct rf_ledger *ledger, const bool *keeps)
 {

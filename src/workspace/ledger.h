@@ -53,6 +53,7 @@ struct rf_ledger {
 	struct rf_apply_note *applies; /* and not taken back; the last one last */
 	size_t apply_count;
 	bool is_applying;        /* the last one has not come to its end */
+	bool is_shadow;          /* of a shadow run: kept while that can be taken back */
 	struct rf_point *points; /* by their ids, and so parents before children */
 	size_t count;
 };
@@ -90,6 +91,9 @@ uint32_t rf_ledger_root(const struct rf_ledger *ledger, uint32_t id);
  * them are of runs.  NULL without memory.
  */
 const char **rf_ledger_layers(const struct rf_ledger *ledger, uint32_t id, size_t *ret_runs);
+
+/* True for a shadow run's that came to nothing: nothing of it is in the directory, and nobody went on in it. */
+bool rf_ledger_is_spent(const struct rf_ledger *ledger);
 
 /* Drops the points for which `keeps` is false. */
 void rf_ledger_prune(struct rf_ledger *ledger, const bool *keeps);

@@ -147,6 +147,24 @@ static int remove_unused(struct sweep *s, int *held)
 	return code;
 }
 
+/* A shadow run that was killed before it came to anything has left its workspace. */
+static int drop_spent(void *data, const char *name)
+{
+	struct rf_workspace workspace;
+	struct rf_ledger ledger;
+	struct rf_err ignored;
+	bool is_spent =
+		rf_workspace_peek(name, &ledger, &ignored) == 0 && rf_ledger_is_spent(&ledger);
+
+	(void)data;
+	rf_ledger_done(&ledger);
+	if (!is_spent || rf_workspace_open_now(name, &workspace, &ignored) < 0)
+		return 0;
+	if (!rf_ledger_is_spent(&workspace.ledger) || rf_workspace_remove(&workspace, &ignored) < 0)
+		rf_workspace_close(&workspace);
+	return 0;
+}
+
 static int is_layer(const struct dirent *entry)
 {
 	return rf_pool_is_id(entry->d_name);
@@ -164,6 +182,9 @@ int rf_sweep(bool drops_points, struct rf_swept *ret_swept, struct rf_err *err)
 	*ret_swept = (struct rf_swept){ 0 };
 	if (pool < 0)
 		return pool;
+	rf_workspace_sweep();
+	if (rf_workspace_each(drop_spent, NULL, err) < 0)
+		return err->code;
 	s.count = scandir(path, &s.layers, is_layer, alphasort);
 	if (s.count < 0)
 		return rf_fail(err, -errno, "list the layers");

@@ -49,6 +49,34 @@ static int list_lowers(struct rf_visit *visit, struct rf_err *err)
 	return visit->lowers ? 0 : rf_fail(err, -ENOMEM, "list the layers");
 }
 
+/* That of another visit, and what lies beneath it. */
+static int list_beneath(const struct rf_visit *below, struct rf_visit *visit, struct rf_err *err)
+{
+	size_t count = 0;
+
+	while (below->lowers[count])
+		count++;
+	visit->lowers = calloc(count + 2, sizeof(*visit->lowers));
+	if (!visit->lowers)
+		return rf_fail(err, -ENOMEM, "list the layers");
+	visit->lowers[0] = below->upper;
+	memcpy(visit->lowers + 1, below->lowers, count * sizeof(*visit->lowers));
+	return 0;
+}
+
+/* What the plan is told of it. */
+static int describe(struct rf_visit *visit, struct rf_err *err)
+{
+	visit->layers = (struct rf_layers){ visit->pool_path, visit->upper, visit->lowers };
+	visit->place = (struct rf_place){ .kind = RF_PLACE_HOST,
+					  .path = visit->base,
+					  .source = visit->base,
+					  .why = "the workspace",
+					  .rule = "workspace",
+					  .layers = &visit->layers };
+	return rf_pool_name(visit->upper) < 0 ? rf_fail(err, -EIO, "name a layer") : 0;
+}
+
 static int prepare(const char *name, const char *base, struct rf_visit *visit, struct rf_err *err)
 {
 	if (name && rf_workspace_open(name, &visit->kept, err) < 0)
@@ -62,14 +90,7 @@ static int prepare(const char *name, const char *base, struct rf_visit *visit, s
 	visit->pool = rf_pool_open(true, visit->pool_path, sizeof(visit->pool_path), err);
 	if (visit->pool < 0 || list_lowers(visit, err) < 0)
 		return err->code;
-	visit->layers = (struct rf_layers){ visit->pool_path, visit->upper, visit->lowers };
-	visit->place = (struct rf_place){ .kind = RF_PLACE_HOST,
-					  .path = visit->base,
-					  .source = visit->base,
-					  .why = "the workspace",
-					  .rule = "workspace",
-					  .layers = &visit->layers };
-	return rf_pool_name(visit->upper) < 0 ? rf_fail(err, -EIO, "name a layer") : 0;
+	return describe(visit, err);
 }
 
 int rf_visit_open(const char *name, const char *base, struct rf_visit *ret_visit,
@@ -77,6 +98,29 @@ int rf_visit_open(const char *name, const char *base, struct rf_visit *ret_visit
 {
 	*ret_visit = (struct rf_visit){ .kept.folder = -1, .pool = -1, .tree = -1, .held = -1 };
 	if (prepare(name, base, ret_visit, err) == 0)
+		return 0;
+	rf_visit_close(ret_visit);
+	return err->code;
+}
+
+static int prepare_over(const struct rf_visit *below, struct rf_visit *visit, struct rf_err *err)
+{
+	visit->base = strdup(below->base);
+	if (!visit->base)
+		return rf_fail(err, -ENOMEM, "open a workspace");
+	visit->tree = rf_fd_copy(below->tree, 3);
+	if (visit->tree < 0)
+		return rf_fail(err, -errno, "open %s", below->base);
+	visit->pool = rf_pool_open(true, visit->pool_path, sizeof(visit->pool_path), err);
+	if (visit->pool < 0 || list_beneath(below, visit, err) < 0)
+		return err->code;
+	return describe(visit, err);
+}
+
+int rf_visit_open_over(const struct rf_visit *below, struct rf_visit *ret_visit, struct rf_err *err)
+{
+	*ret_visit = (struct rf_visit){ .kept.folder = -1, .pool = -1, .tree = -1, .held = -1 };
+	if (prepare_over(below, ret_visit, err) == 0)
 		return 0;
 	rf_visit_close(ret_visit);
 	return err->code;
@@ -184,12 +228,15 @@ static int see(const struct rf_visit *visit, const struct rf_stack *lowers, char
 	return code;
 }
 
-/* Notes beside the layer what the directory has under the names that the run changed. */
-static int note_seen(const struct rf_visit *visit, const struct rf_delta *delta, struct rf_err *err)
+int rf_visit_see(struct rf_visit *visit, const struct rf_delta *delta, struct rf_err *err)
 {
 	struct rf_seen_list list = { 0 };
 	struct rf_stack lowers = { 0 };
-	int code = add_lowers(visit, &lowers, err);
+	int code;
+
+	if (visit->has_seen)
+		return 0;
+	code = add_lowers(visit, &lowers, err);
 
 	for (size_t i = 0; i < delta->count && code == 0; i++) {
 		struct rf_seen now;
@@ -202,6 +249,7 @@ static int note_seen(const struct rf_visit *visit, const struct rf_delta *delta,
 	}
 	if (code == 0)
 		code = rf_recall_save_layer(visit->pool, visit->upper, &list, err);
+	visit->has_seen = code == 0;
 	rf_stack_done(&lowers);
 	rf_seen_done(&list);
 	return code;
@@ -213,7 +261,7 @@ int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta,
 	struct rf_ledger *ledger = &visit->kept.ledger;
 	struct rf_point *point;
 
-	if (note_seen(visit, delta, err) < 0)
+	if (rf_visit_see(visit, delta, err) < 0)
 		return err->code;
 	point = rf_ledger_add(ledger, visit->upper, note->command);
 	if (!point) {

@@ -20,6 +20,7 @@ struct rf_visit {
 	struct rf_layers layers; /* all of that */
 	struct rf_place place;   /* for the plan */
 	int64_t began_ns;        /* when the run did, on the clock of files */
+	bool has_seen;           /* what the directory had under the changed names is noted */
 	int pool, tree, held;    /* descriptors: of all layers, of the directory, of this layer */
 };
 
@@ -27,11 +28,24 @@ struct rf_visit {
 int rf_visit_open(const char *name, const char *base, struct rf_visit *ret_visit,
 		  struct rf_err *err);
 
+/*
+ * Prepares a run over what another one left, which is over and still held: for one that looks at it and whose own
+ * changes are thrown away.  Borrows the other, which has to stay.
+ */
+int rf_visit_open_over(const struct rf_visit *below, struct rf_visit *ret_visit,
+		       struct rf_err *err);
+
 /* Makes the layer: when nothing stands in the way of the run any more. */
 int rf_visit_begin(struct rf_visit *visit, struct rf_err *err);
 
 /* What the run changed.  To be freed in any case. */
 int rf_visit_changes(const struct rf_visit *visit, struct rf_delta *ret_delta, struct rf_err *err);
+
+/*
+ * Notes beside the layer what the directory has under the names that the run changed.  Keeping the layer does it,
+ * unless it was done before: what somebody changes there from now on is known to be somebody's.
+ */
+int rf_visit_see(struct rf_visit *visit, const struct rf_delta *delta, struct rf_err *err);
 
 /* What ran, for whom (or NULL), and how it ended.  An undone one is kept to be looked at, and the head stays. */
 struct rf_visit_note {

@@ -257,8 +257,8 @@ static int found(int all, const struct rf_ledger *ledger, const struct rf_worksp
 	return code;
 }
 
-int rf_workspace_make(const char *name, const char *base, struct rf_workspace *ret_workspace,
-		      struct rf_err *err)
+int rf_workspace_make(const char *name, const char *base, bool is_shadow,
+		      struct rf_workspace *ret_workspace, struct rf_err *err)
 {
 	RF_AUTO_FD int all = -1;
 	struct rf_ledger *ledger = &ret_workspace->ledger;
@@ -269,6 +269,7 @@ int rf_workspace_make(const char *name, const char *base, struct rf_workspace *r
 	snprintf(ledger->name, sizeof(ledger->name), "%s", name);
 	ledger->time = time(NULL);
 	ledger->next = 1;
+	ledger->is_shadow = is_shadow;
 	all = open_all(true, err);
 	if (all >= 0 && note_base(ledger, base, err) == 0 && found(all, ledger, NULL, err) == 0)
 		ret_workspace->folder = open_locked(all, name, WAIT_MS, err);
@@ -294,6 +295,7 @@ int rf_workspace_fork(const struct rf_workspace *workspace, const char *name, st
 	memset(ledger.name, 0, sizeof(ledger.name));
 	snprintf(ledger.name, sizeof(ledger.name), "%s", name);
 	ledger.time = time(NULL);
+	ledger.is_shadow = false;
 	ledger.applies = calloc(ledger.apply_count + 1, sizeof(*ledger.applies));
 	if (!ledger.applies)
 		return rf_fail(err, -ENOMEM, "make a fork");

@@ -17,9 +17,9 @@ struct rf_workspace {
 	int folder; /* locked */
 };
 
-/* Makes a workspace over the directory `base` (absolute).  It is open afterwards. */
-int rf_workspace_make(const char *name, const char *base, struct rf_workspace *ret_workspace,
-		      struct rf_err *err);
+/* Makes a workspace over the directory `base` (absolute), `is_shadow`: of a shadow run.  It is open afterwards. */
+int rf_workspace_make(const char *name, const char *base, bool is_shadow,
+		      struct rf_workspace *ret_workspace, struct rf_err *err);
 
 /* True if there is one of this name. */
 bool rf_workspace_exists(const char *name);

@@ -214,3 +214,47 @@ RF_TEST(a_ledger_is_full_at_its_maximum)
 	RF_CHECK(!rf_ledger_add(&ledger, LAYER, "x"), "one more was taken");
 	rf_ledger_done(&ledger);
 }
+
+RF_TEST(a_shadow_is_spent_when_nothing_of_it_is_left_to_take_back)
+{
+	begin();
+	RF_CHECK(!rf_ledger_is_spent(&ledger), "an empty workspace of somebody's");
+	ledger.is_shadow = true;
+	RF_CHECK(rf_ledger_is_spent(&ledger), "one that was killed before it had a point");
+	add("the run");
+	RF_CHECK(rf_ledger_is_spent(&ledger), "one that was killed before it was applied");
+	RF_REQUIRE(rf_ledger_add_apply(&ledger, LAYER), "no memory");
+	RF_CHECK(!rf_ledger_is_spent(&ledger), "one that was applied");
+	ledger.is_applying = true;
+	RF_CHECK(!rf_ledger_is_spent(&ledger), "one that is being applied");
+	rf_ledger_drop_apply(&ledger);
+	RF_CHECK(!rf_ledger_is_spent(&ledger), "one that is being taken back");
+	ledger.is_applying = false;
+	memcpy(ledger.points[0].name, "good", 5);
+	RF_CHECK(!rf_ledger_is_spent(&ledger), "one with a checkpoint");
+	ledger.points[0].name[0] = '\0';
+	add("another run");
+	RF_CHECK(!rf_ledger_is_spent(&ledger), "one that somebody worked on in");
+	rf_ledger_done(&ledger);
+}
+
+RF_TEST(older_ledgers_are_nobodys_shadow)
+{
+	RF_AUTO_BUF struct rf_buf out;
+	struct rf_err err;
+	char *at;
+
+	begin();
+	ledger.is_shadow = true;
+	format(&out);
+	rf_ledger_done(&ledger);
+	RF_REQUIRE(rf_ledger_parse(out.data, out.len, &ledger, &err) == 0, "%s", err.msg);
+	RF_CHECK(ledger.is_shadow, "it is lost");
+	rf_ledger_done(&ledger);
+	at = strstr(out.data, "\"shadow\"");
+	RF_REQUIRE(at, "%s", out.data);
+	memcpy(at, "\"other!\"", 8); /* another member of the same length */
+	RF_REQUIRE(rf_ledger_parse(out.data, out.len, &ledger, &err) == 0, "%s", err.msg);
+	RF_CHECK(!ledger.is_shadow, "it is one");
+	rf_ledger_done(&ledger);
+}

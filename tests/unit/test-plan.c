@@ -237,6 +237,34 @@ RF_TEST(rules_in_the_free_parts_of_the_box_are_kept)
 	}
 }
 
+RF_TEST(who_only_looks_writes_nothing_of_the_host_but_in_layers)
+{
+	static const char *const none[] = { NULL };
+	const struct rf_layers layers = { "/pool", "upper", none };
+	const struct rf_place work = { .kind = RF_PLACE_HOST,
+				       .path = "/srv/w",
+				       .source = "/srv/w",
+				       .rule = "workspace",
+				       .layers = &layers };
+	struct rf_facts facts = facts_at("/srv/p");
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_plan *plan = NULL;
+
+	facts.layered = &work;
+	facts.only_looks = true;
+	RF_REQUIRE(try_plan("files: {read: [/r], write: [/x:/run/x, /y]}", &facts, &plan, &err) ==
+			   0,
+		   "%s", err.msg);
+	for (size_t i = 0; i < plan->place_count; i++)
+		RF_CHECK(plan->places[i].kind != RF_PLACE_HOST || plan->places[i].layers ||
+				 !(plan->places[i].rights & RF_RIGHT_WRITE),
+			 "%s", plan->places[i].path);
+	RF_CHECK(find(plan, "/run/x") && find(plan, "/y"), "they do not show any more");
+	RF_CHECK(find(plan, "/srv/w") && find(plan, "/srv/w")->rights & RF_RIGHT_WRITE,
+		 "its own layer is read-only");
+	rf_plan_free(plan);
+}
+
 RF_TEST(two_sources_at_one_place_are_named_with_their_rules)
 {
 	struct rf_policy *base = rf_policy_new(RF_COMMAND_RUN), *over = rf_policy_new_empty();
