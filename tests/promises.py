@@ -66,12 +66,20 @@ PROMISES = [
     Promise("Small enough to read",
             "The kernel calls that a program may make, and what real programs need of them",
             {19}, ["make calls"]),
+    Promise("Recorded means recorded",
+            "What was acknowledged is in the log, once, whoever is killed; each run that was begun has one end; and an edit, a "
+            "deletion, a new order or another file in its place is found, with the first record that is wrong",
+            {"record"}, ["make reliability", "tests/integration/test_audit.py::test_every_kind_of_change_is_found_and_the_first_record_named"]),
+    Promise("Every change can be taken back",
+            "Nothing that runs in a workspace changes the directory; what is applied is whole or can be finished or taken back, "
+            "whenever it was killed",
+            {"workspaces"}, ["make reliability", "tests/integration/test_apply.py::test_an_apply_that_is_killed_goes_on_or_back"]),
     Promise("Bad input can't hurt",
             "Every parser of text that others wrote has a fuzzer, and what it ever found is replayed",
             {14, "unit", "sanitizers"}, ["make check", "make fuzz"]),
 ]
 # What the suites leave.  (Others there are their own notes.)
-FILES = ["attack.json", "bombs.json", "faults.json", "calls.json", "check.json", "vm.json", "bench.json"]
+FILES = ["attack.json", "bombs.json", "faults.json", "calls.json", "check.json", "reliability.json", "vm.json", "bench.json"]
 # Sentences of results that are promises by themselves, by the file that they come from.
 OTHERS = [("bench.json", "make bench"), ("vm.json", "make check-vm")]
 

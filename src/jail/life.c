@@ -232,30 +232,32 @@ static void on_canary(void *data, int what)
 }
 
 /* What only a box that lives for a while needs. */
-static void on_settled(void *data, int what)
+static void settle(struct rf_life *life)
 {
-	struct rf_life *life = data;
+	int oom = rf_cgroup_watch_oom(&life->box.cgroup);
 	struct rf_err err;
-	int oom;
 
-	(void)what;
-	if (life->has_exited)
-		return;
-	if (life->on_settled)
-		rf_event_again(life->settled_timer, rf_loop_now() + SETTLED_AGAIN);
-	if (life->is_settled) {
-		life->on_settled(life->data);
-		return;
-	}
 	life->is_settled = true;
-	oom = rf_cgroup_watch_oom(&life->box.cgroup);
 	if (oom >= 0)
 		rf_loop_watch(life->loop, oom, RF_LOOP_READ, on_oom, life, &life->oom_event, &err);
 	rf_hands_end(&life->box); /* what is not short does without them */
 	if (!life->options->has_janitor)
 		rf_janitor_start(&life->janitor, &life->box);
-	if (life->on_settled)
-		life->on_settled(life->data);
+}
+
+static void on_settled(void *data, int what)
+{
+	struct rf_life *life = data;
+
+	(void)what;
+	if (life->has_exited)
+		return;
+	if (!life->is_settled)
+		settle(life);
+	if (!life->on_settled)
+		return;
+	life->on_settled(life->data);
+	rf_event_again(life->settled_timer, rf_loop_now() + SETTLED_AGAIN);
 }
 
 static int start_timers(struct rf_life *life, struct rf_err *err)

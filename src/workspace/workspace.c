@@ -116,7 +116,10 @@ static int load(int folder, const char *name, struct rf_ledger *ret_ledger, stru
 	return code < 0 ? rf_fail_in(err, "workspace %s", name) : 0;
 }
 
-/* Replaces the ledger in the folder of a workspace as a whole. */
+/*
+ * Replaces the ledger in the folder of a workspace as a whole.  Where that is to outlive a loss of power, the layers that
+ * it names are on the disk before it is: they lie on the same one.
+ */
 static int save(int folder, const struct rf_ledger *ledger, bool is_durable, struct rf_err *err)
 {
 	RF_AUTO_BUF struct rf_buf text;
@@ -130,13 +133,21 @@ static int save(int folder, const struct rf_ledger *ledger, bool is_durable, str
 				   ledger->name);
 	file = openat(folder, NEW, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	code = file < 0 ? -errno : rf_fd_write(file, text.data, text.len);
-	if (code == 0 && is_durable && fsync(file) < 0)
+	if (code == 0 && is_durable && syncfs(file) < 0)
 		code = -errno;
 	if (code == 0 && renameat(folder, NEW, folder, LEDGER) < 0)
 		code = -errno;
 	if (code == 0 && is_durable && fsync(folder) < 0)
 		code = -errno;
 	return code < 0 ? rf_fail(err, code, "write the ledger of workspace %s", ledger->name) : 0;
+}
+
+/* Sees to it that the ledger is on the disk; not for the layers, of which a new workspace has none. */
+static int sync_ledger(int folder)
+{
+	RF_AUTO_FD int file = openat(folder, LEDGER, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return file < 0 || fsync(file) < 0 || fsync(folder) < 0 ? -errno : 0;
 }
 
 int rf_workspace_save(const struct rf_workspace *workspace, bool is_durable, struct rf_err *err)
@@ -224,12 +235,14 @@ static int note_base(struct rf_ledger *ledger, const char *base, struct rf_err *
 
 /*
  * Puts the folder of a new workspace together out of sight, and shows it in one step: whoever is killed on the way
- * leaves no workspace that is not whole.  `origin`: whose fork it is, or NULL.  The name of the ledger is its own.
+ * leaves no workspace that is not whole.  `origin`: whose fork it is, or NULL: then a loss of power leaves none either.
+ * The name of the ledger is its own.
  */
 static int found(int all, const struct rf_ledger *ledger, const struct rf_workspace *origin,
 		 struct rf_err *err)
 {
 	char hidden[sizeof(MAKING) + RF_LAYER_ID], id[RF_LAYER_ID];
+	bool is_durable = !origin;
 	RF_AUTO_FD int folder = -1;
 	int code;
 
@@ -242,6 +255,8 @@ static int found(int all, const struct rf_ledger *ledger, const struct rf_worksp
 	folder = openat(all, hidden, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	code = folder < 0 ? rf_fail(err, -errno, "make workspace %s", ledger->name)
 			  : save(folder, ledger, false, err);
+	if (code == 0 && is_durable && sync_ledger(folder) < 0)
+		code = rf_fail(err, -errno, "write the ledger of workspace %s", ledger->name);
 	if (code == 0 && origin)
 		code = rf_recall_share(origin, folder, err);
 	if (code == 0 && renameat(all, hidden, all, ledger->name) < 0) {
@@ -251,7 +266,9 @@ static int found(int all, const struct rf_ledger *ledger, const struct rf_worksp
 			rf_fail_hint(err, "`ringfort rm %s` removes it; or choose another name",
 				     ledger->name);
 	}
-	if (code < 0)
+	if (code == 0 && is_durable && fsync(all) < 0)
+		code = rf_fail(err, -errno, "make workspace %s", ledger->name);
+	else if (code < 0)
 		rf_clear(all, hidden);
 	flock(all, LOCK_UN);
 	return code;
