@@ -77,11 +77,12 @@ static int apply_it(const struct rf_worksite *site, struct rf_err *err)
 	struct rf_workspace workspace;
 	struct rf_apply apply;
 	bool was_broken;
-	int code = rf_worksite_open(site, &workspace, err);
+	int code;
 
+	rf_buf_init(&out, RF_MAX_JSON);
+	code = rf_worksite_open(site, &workspace, err);
 	if (code < 0)
 		return code;
-	rf_buf_init(&out, RF_MAX_JSON);
 	was_broken = workspace.ledger.is_applying;
 	code = rf_apply_head(&workspace, &options, &apply, err);
 	(site->is_json ? format_apply : put_stays)(&apply, &out);

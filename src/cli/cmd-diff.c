@@ -455,11 +455,12 @@ static int compare(const struct rf_worksite *site, struct rf_err *err)
 	RF_AUTO_BUF struct rf_buf out;
 	struct rf_workspace workspace;
 	struct comparison c = { 0 };
-	int code = rf_worksite_open(site, &workspace, err);
+	int code;
 
+	rf_buf_init(&out, RF_MAX_JSON);
+	code = rf_worksite_open(site, &workspace, err);
 	if (code < 0)
 		return code;
-	rf_buf_init(&out, RF_MAX_JSON);
 	code = find_changes(site, &workspace, &c, err);
 	if (code == 0)
 		code = puts_as[site->form](&c, &out, err);

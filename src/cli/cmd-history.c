@@ -162,11 +162,12 @@ static int history(const struct rf_worksite *site, struct rf_err *err)
 {
 	RF_AUTO_BUF struct rf_buf out;
 	struct rf_workspace workspace;
-	int code = rf_worksite_open(site, &workspace, err);
+	int code;
 
+	rf_buf_init(&out, RF_MAX_JSON);
+	code = rf_worksite_open(site, &workspace, err);
 	if (code < 0)
 		return code;
-	rf_buf_init(&out, RF_MAX_JSON);
 	(site->is_json ? rf_ledger_format : put_log)(&workspace.ledger, &out);
 	rf_workspace_close(&workspace);
 	return rf_cmd_print(&out) ? -EIO : 0;

@@ -26,6 +26,8 @@ const struct rf_cmd rf_cmd_all = {
 	"the program's own, or 128+N when signal N ended it; 124 time-out, 137 killed\n" \
 	"for another limit, 125 Ringfort failed, 126 refused, 127 program not found"
 
+#define FILE_EXITS "0 done, 1 there is no such workspace, point or file, 125 Ringfort failed"
+
 const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 	[RF_CMD_RUN] = {
 		"run", rf_cmd_run, "run a program in a box of its own",
@@ -124,6 +126,51 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"gc", rf_cmd_gc, "drop what was undone, and layers that nobody needs", "",
 		"Points on which neither a workspace's head nor a checkpoint stands are gone afterwards.",
 		rf_example_gc, "0 done, 125 Ringfort failed",
+	},
+	[RF_CMD_FILE] = {
+		"file", NULL, "read, write, list, search and delete files of a workspace",
+		"COMMAND [OPTIONS]",
+		"A path counts from the workspace's top.  Links in it are never followed.  What is\n"
+		"written becomes a point of the workspace, as a run's changes do: the directory itself is\n"
+		"not touched, and `ringfort undo` takes it back.",
+		rf_example_file, NULL,
+	},
+	[RF_CMD_FILE_CAT] = {
+		"file cat", rf_cmd_file_cat, "print files of a workspace", "[OPTIONS] PATH ...",
+		"Byte for byte in a pipe; on a terminal, what it would obey is shown as an escape.",
+		rf_example_file_cat, FILE_EXITS,
+	},
+	[RF_CMD_FILE_LS] = {
+		"file ls", rf_cmd_file_ls, "list folders of a workspace", "[OPTIONS] [PATH ...]",
+		"Prints the names in a folder (default: the top), or a file itself.",
+		rf_example_file_ls, FILE_EXITS,
+	},
+	[RF_CMD_FILE_STAT] = {
+		"file stat", rf_cmd_file_stat, "say what paths of a workspace are", "[OPTIONS] [PATH ...]",
+		"Prints type, mode, size, time and where a link leads.",
+		rf_example_file_stat, FILE_EXITS,
+	},
+	[RF_CMD_FILE_FIND] = {
+		"file find", rf_cmd_file_find, "search a workspace by name and content",
+		"[OPTIONS] [PATH]",
+		"Prints what lies at or beneath PATH (default: the top); with --content, the lines that\n"
+		"have a text in them.  Files of more than 64 MiB are not looked into.",
+		rf_example_file_find, FILE_EXITS,
+	},
+	[RF_CMD_FILE_CP] = {
+		"file cp", rf_cmd_file_cp, "copy a file into a workspace, or out of it",
+		"[OPTIONS] FILE [NAME]:PATH\n"
+		"[OPTIONS] [NAME]:PATH FILE",
+		"The path with a colon is the workspace's; `./a:b` is one of this machine.  FILE may be\n"
+		"- for standard input or output.  Folders on the way into a workspace are made.  A file\n"
+		"that is there keeps its mode and owner.",
+		rf_example_file_cp, FILE_EXITS,
+	},
+	[RF_CMD_FILE_RM] = {
+		"file rm", rf_cmd_file_rm, "delete files of a workspace", "[OPTIONS] PATH ...",
+		"Deletes files and empty folders; with --recursive, also folders with something in them.\n"
+		"All of them or none.",
+		rf_example_file_rm, FILE_EXITS,
 	},
 	[RF_CMD_POLICY] = {
 		"policy", NULL, "show, check, compare and explain policies, and ask them questions",

@@ -101,6 +101,48 @@ const struct rf_cmd_example rf_example_gc[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_file[] = {
+	{ "ringfort file ls -w fix-bug src", NULL },
+	{ "ringfort file cp ./notes.md fix-bug:docs/", "into the workspace" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_file_cat[] = {
+	{ "ringfort file cat src/main.c", NULL },
+	{ "ringfort file cat --at before-refactoring src/main.c", "as it was there" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_file_ls[] = {
+	{ "ringfort file ls", "the top" },
+	{ "ringfort file ls -l src", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_file_stat[] = {
+	{ "ringfort file stat --json Makefile", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_file_find[] = {
+	{ "ringfort file find --name '*.c'", NULL },
+	{ "ringfort file find --content deprecated src", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_file_cp[] = {
+	{ "ringfort file cp ./notes.md :docs/notes.md", "into the workspace" },
+	{ "ringfort file cp fix-bug:report.txt .", "and out of it" },
+	{ "make-input | ringfort file cp - :input.json", "from standard input" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_file_rm[] = {
+	{ "ringfort file rm core", NULL },
+	{ "ringfort file rm -r build dist", NULL },
+	{ NULL, NULL },
+};
+
 const struct rf_cmd_example rf_example_policy[] = {
 	{ "ringfort policy check agent.yaml", NULL },
 	{ "ringfort policy explain --profile strict", NULL },

@@ -31,8 +31,12 @@
 #define POLICY (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
 /* Whoever runs code, or tells how. */
 #define CODE (ONLY(RUN) | ONLY(EXEC) | ONLY(SHADOW) | ONLY(POLICY_EXPLAIN))
+/* Whoever reads the files of a workspace, and whoever works on them. */
+#define READS (ONLY(FILE_CAT) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND))
+#define FILES (READS | ONLY(FILE_CP) | ONLY(FILE_RM))
 /* Whoever works on a workspace. */
-#define IN_ONE (ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FORK))
+#define IN_ONE                                                                                     \
+	(ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FORK) | FILES)
 #define EVENTS (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
 #define PERIOD (EVENTS | ONLY(AUDIT_REPORT))           /* whoever reads those of a time */
 #define ALL    (RF_CMD_BIT(RF_CMD_COUNT) - 1)
@@ -53,10 +57,15 @@ const struct rf_option rf_option_table[] = {
 	OWN("workspace",  0,   "DIR",        RF_OPTION_WORKSPACE, ONLY(CREATE), "the directory that it lies over"),
 	OWN("name",       'n', "NAME",       RF_OPTION_NAME, ONLY(CREATE), "what it is called"),
 	OWN("workspace",  'w', "NAME",       RF_OPTION_WORKSPACE, IN_ONE, "which one (default: that over the current directory)"),
+	OWN("at",         0,   "POINT",      RF_OPTION_AT, READS | ONLY(FILE_CP), "as it was there: a checkpoint's name, or @ID"),
 	OWN("sync",       0,   NULL,         RF_OPTION_SYNC, ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(APPLY) | ONLY(SHADOW), "return when it would survive a power cut"),
 	OWN("only",       0,   "PATH",       RF_OPTION_ONLY, ONLY(APPLY), "changes at or beneath it, and of what acts later only itself; may be repeated"),
 	OWN("ours",       0,   NULL,         RF_OPTION_OURS, ONLY(APPLY), "where the directory was changed meanwhile, leave it so"),
 	OWN("theirs",     0,   NULL,         RF_OPTION_THEIRS, ONLY(APPLY) | ONLY(UNDO), "overwrite what was changed in the directory meanwhile"),
+	GROUP("which files"),
+	OWN("name",       0,   "PATTERN",    RF_OPTION_NAME, ONLY(FILE_FIND), "whose name is like it, as '*.c'; with a slash, whose path is"),
+	OWN("content",    0,   "TEXT",       RF_OPTION_CONTENT, ONLY(FILE_FIND), "lines that have it in them"),
+	OWN("recursive",  'r', NULL,         RF_OPTION_RECURSIVE, ONLY(FILE_RM), "folders with all that is in them"),
 	GROUP("what it sees"),
 	KEY("read",       'r', "SRC[:DEST]", "files.read",       "show a file or directory, read-only"),
 	KEY("write",      'w', "SRC[:DEST]", "files.write",      "show a file or directory, writable"),
@@ -129,7 +138,8 @@ const struct rf_option rf_option_table[] = {
 
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
+	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
+	OWN("long",       'l', NULL,         RF_OPTION_LONG, ONLY(FILE_LS), "type, mode, size and time as well"),
 	OWN("stat",       0,   NULL,         RF_OPTION_STAT, ONLY(DIFF), "how much: lines of text, bytes of anything else"),
 	OWN("patch",      'p', NULL,         RF_OPTION_PATCH, ONLY(DIFF), "the lines themselves, as `git apply` and `patch -p1` take them"),
 	OWN("csv",        0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "comma-separated values, a column for each field"),

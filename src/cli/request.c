@@ -230,6 +230,10 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_THEIRS:
 	case RF_OPTION_STAT:
 	case RF_OPTION_PATCH:
+	case RF_OPTION_AT:
+	case RF_OPTION_CONTENT:
+	case RF_OPTION_RECURSIVE:
+	case RF_OPTION_LONG:
 	case RF_OPTION_SERVICE: /* of `help` alone */
 		return 0;
 	case RF_OPTION_HELP:

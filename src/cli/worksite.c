@@ -69,6 +69,17 @@ static int find_here(char name[RF_LEDGER_NAME], struct rf_err *err)
 	return 0;
 }
 
+int rf_worksite_name(const struct rf_worksite *site, char ret_name[RF_LEDGER_NAME],
+		     struct rf_err *err)
+{
+	if (!site->workspace)
+		return find_here(ret_name, err);
+	/* One that is too long for a name is refused as such when it is opened. */
+	snprintf(ret_name, RF_LEDGER_NAME, "%s",
+		 strlen(site->workspace) < RF_LEDGER_NAME ? site->workspace : "");
+	return 0;
+}
+
 int rf_worksite_open(const struct rf_worksite *site, struct rf_workspace *workspace,
 		     struct rf_err *err)
 {
@@ -202,6 +213,18 @@ static int take_option(struct rf_worksite *site, const struct rf_option *option,
 		return 0;
 	case RF_OPTION_ONLY:
 		return take_only(site, value);
+	case RF_OPTION_AT:
+		site->at = value;
+		return 0;
+	case RF_OPTION_CONTENT:
+		site->content = value;
+		return 0;
+	case RF_OPTION_RECURSIVE:
+		site->is_recursive = true;
+		return 0;
+	case RF_OPTION_LONG:
+		site->is_long = true;
+		return 0;
 	case RF_OPTION_SYNC:
 		site->is_durable = true;
 		return 0;

@@ -26,11 +26,13 @@ enum rf_worksite_form {
 
 /* What the line says. */
 struct rf_worksite {
-	bool wants_help, is_json, is_durable;
+	bool wants_help, is_json, is_durable, is_recursive, is_long;
 	enum rf_worksite_form form; /* JSON as well where is_json */
 	enum rf_apply_conflict on_conflict;
 	const char *workspace;                /* -w, or NULL */
 	const char *name;                     /* --name, or NULL */
+	const char *at;                       /* --at, a point, or NULL */
+	const char *content;                  /* --content, or NULL */
 	const char *words[RF_WORKSITE_WORDS]; /* what is no option */
 	int count;
 	const char **only; /* --only, as often as it was said, NULL-ended */
@@ -44,6 +46,10 @@ int rf_worksite_run(enum rf_cmd_id id, int words, rf_worksite_fn *fn, int argc, 
 
 /* Opens the workspace that is meant: by name, or the one that lies over the current directory. */
 int rf_worksite_open(const struct rf_worksite *site, struct rf_workspace *workspace,
+		     struct rf_err *err);
+
+/* The name of the workspace that is meant, the same way. */
+int rf_worksite_name(const struct rf_worksite *site, char ret_name[RF_LEDGER_NAME],
 		     struct rf_err *err);
 
 /* Finds a point by the name of a checkpoint or by `@ID`.  Point 0 is the directory itself. */

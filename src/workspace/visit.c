@@ -156,15 +156,22 @@ static int add_lowers(const struct rf_visit *visit, struct rf_stack *stack, stru
 	return rf_stack_add(stack, tree, RF_STACK_BASE, err);
 }
 
+int rf_visit_open_stack(const struct rf_visit *visit, struct rf_stack *ret_stack,
+			struct rf_err *err)
+{
+	*ret_stack = (struct rf_stack){ 0 };
+	return rf_stack_add_named(ret_stack, visit->pool, visit->upper, err) < 0
+		       ? err->code
+		       : add_lowers(visit, ret_stack, err);
+}
+
 int rf_visit_changes(const struct rf_visit *visit, struct rf_delta *ret_delta, struct rf_err *err)
 {
 	struct rf_stack before = { 0 }, after = { 0 };
 	int code;
 
 	*ret_delta = (struct rf_delta){ 0 };
-	code = rf_stack_add_named(&after, visit->pool, visit->upper, err);
-	if (code == 0)
-		code = add_lowers(visit, &after, err);
+	code = rf_visit_open_stack(visit, &after, err);
 	if (code == 0)
 		code = add_lowers(visit, &before, err);
 	if (code == 0)

@@ -38,6 +38,10 @@ int rf_visit_open_over(const struct rf_visit *below, struct rf_visit *ret_visit,
 /* Makes the layer: when nothing stands in the way of the run any more. */
 int rf_visit_begin(struct rf_visit *visit, struct rf_err *err);
 
+/* What the workspace is with the run's layer, which is on top.  The stack is to be freed in any case. */
+int rf_visit_open_stack(const struct rf_visit *visit, struct rf_stack *ret_stack,
+			struct rf_err *err);
+
 /* What the run changed.  To be freed in any case. */
 int rf_visit_changes(const struct rf_visit *visit, struct rf_delta *ret_delta, struct rf_err *err);
 
