@@ -1,4 +1,4 @@
-/* ringfort checkpoint, undo, log: the points of a workspace. */
+/* ringfort checkpoint, undo, discard, log: the points of a workspace. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/worksite.h"
+#include "workspace/sweep.h"
 
 static uint32_t ancestor(const struct rf_ledger *ledger, uint32_t id, unsigned long steps)
 {
@@ -123,11 +124,75 @@ static int undo(const struct rf_worksite *site, struct rf_err *err)
 	if (code < 0)
 		return code;
 	apply = rf_ledger_last_apply(ledger);
-	has_applied = ledger->is_applying || (apply && apply->point == ledger->head);
+	/* At the directory itself there is no run to go back. */
+	has_applied = ledger->is_applying ||
+		      (apply && (apply->point == ledger->head || ledger->head == 0));
 	code = has_applied && site->count == 0 ? take_back(site, &workspace, err)
 					       : move_head(site, &workspace, err);
 	rf_workspace_close(&workspace);
 	return code;
+}
+
+/* Drops what nothing stands on once no point has a name and the head is the directory. */
+static int forget(struct rf_ledger *ledger, struct rf_err *err)
+{
+	bool *keeps = calloc(ledger->count + 1, sizeof(*keeps));
+
+	if (!keeps)
+		return rf_fail(err, -ENOMEM, "discard the points");
+	ledger->head = 0;
+	for (size_t i = 0; i < ledger->count; i++)
+		ledger->points[i].name[0] = '\0';
+	rf_sweep_mark(ledger, keeps);
+	rf_ledger_prune(ledger, keeps);
+	free(keeps);
+	return 0;
+}
+
+static int drop(const struct rf_worksite *site, struct rf_workspace *workspace, struct rf_err *err)
+{
+	struct rf_ledger *ledger = &workspace->ledger;
+	size_t before = ledger->count;
+
+	if (ledger->is_applying) {
+		rf_fail_say(err, -EBUSY, "an apply of workspace `%s` was interrupted",
+			    ledger->name);
+		return rf_fail_hint(
+			err, "`ringfort apply -w %s` goes on, `ringfort undo -w %s` goes back",
+			ledger->name, ledger->name);
+	}
+	if (forget(ledger, err) < 0 || rf_workspace_save(workspace, site->is_durable, err) < 0)
+		return err->code;
+	rf_cmd_remark("workspace %s is %s again; %zu points are gone", ledger->name, ledger->base,
+		      before - ledger->count);
+	rf_worksite_tell(&(struct rf_move){ .kind = RF_AUDIT_UNDO,
+					    .workspace = ledger->name,
+					    .by = "hand",
+					    .reason = "all of it was discarded" },
+			 1);
+	return 0;
+}
+
+/* What can't be brought back is not done to a workspace that nobody named. */
+static int discard(const struct rf_worksite *site, struct rf_err *err)
+{
+	struct rf_worksite named = *site;
+	struct rf_workspace workspace;
+	struct rf_swept swept;
+	int code;
+
+	if (site->count > 0)
+		named.workspace = site->words[0];
+	if (!named.workspace || (site->count > 0 && site->workspace)) {
+		rf_fail_say(err, -EINVAL, "which workspace shall be discarded?");
+		return rf_fail_hint(err, "name it, as in: ringfort discard fix-bug");
+	}
+	code = rf_worksite_open(&named, &workspace, err);
+	if (code < 0)
+		return code;
+	code = drop(&named, &workspace, err);
+	rf_workspace_close(&workspace);
+	return code < 0 ? code : rf_sweep(false, &swept, err);
 }
 
 static void put_point(const struct rf_ledger *ledger, const struct rf_point *point,
@@ -181,6 +246,11 @@ int rf_cmd_checkpoint(int argc, char **argv)
 int rf_cmd_undo(int argc, char **argv)
 {
 	return rf_worksite_run(RF_CMD_UNDO, 1, undo, argc, argv);
+}
+
+int rf_cmd_discard(int argc, char **argv)
+{
+	return rf_worksite_run(RF_CMD_DISCARD, 1, discard, argc, argv);
 }
 
 int rf_cmd_log(int argc, char **argv)

@@ -46,6 +46,7 @@ int rf_cmd_exec(int argc, char **argv);
 int rf_cmd_shadow(int argc, char **argv);
 int rf_cmd_checkpoint(int argc, char **argv);
 int rf_cmd_undo(int argc, char **argv);
+int rf_cmd_discard(int argc, char **argv);
 int rf_cmd_log(int argc, char **argv);
 int rf_cmd_diff(int argc, char **argv);
 int rf_cmd_apply(int argc, char **argv);

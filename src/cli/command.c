@@ -92,6 +92,13 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"without an argument, it takes that back from the directory.",
 		rf_example_undo, "0 done, 1 there is no such workspace or point, 125 Ringfort failed",
 	},
+	[RF_CMD_DISCARD] = {
+		"discard", rf_cmd_discard, "drop all that was done in a workspace", "[OPTIONS] NAME",
+		"The workspace stays, and is its directory again.  Its points are gone, checkpoints\n"
+		"too; only what was applied last stays, in the directory, and can be taken back with\n"
+		"`ringfort undo`.",
+		rf_example_discard, "0 done, 1 there is no such workspace, 125 Ringfort failed",
+	},
 	[RF_CMD_LOG] = {
 		"log", rf_cmd_log, "what was done in a workspace", "[OPTIONS]",
 		"A line for each run: its point, the one that it began at, when, how it ended, how much\n"

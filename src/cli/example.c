@@ -63,6 +63,12 @@ const struct rf_cmd_example rf_example_undo[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_discard[] = {
+	{ "ringfort discard fix-bug", NULL },
+	{ "ringfort discard --stop fix-bug", "and end what runs in it" },
+	{ NULL, NULL },
+};
+
 const struct rf_cmd_example rf_example_log[] = {
 	{ "ringfort log", NULL },
 	{ "ringfort log -w fix-bug --json", NULL },

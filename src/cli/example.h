@@ -15,6 +15,7 @@ extern const struct rf_cmd_example rf_example_shadow[];
 extern const struct rf_cmd_example rf_example_workspaces[];
 extern const struct rf_cmd_example rf_example_checkpoint[];
 extern const struct rf_cmd_example rf_example_undo[];
+extern const struct rf_cmd_example rf_example_discard[];
 extern const struct rf_cmd_example rf_example_log[];
 extern const struct rf_cmd_example rf_example_changes[];
 extern const struct rf_cmd_example rf_example_apply[];

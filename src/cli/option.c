@@ -35,8 +35,8 @@
 #define READS (ONLY(FILE_CAT) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND))
 #define FILES (READS | ONLY(FILE_CP) | ONLY(FILE_RM))
 /* Whoever works on a workspace. */
-#define IN_ONE                                                                                     \
-	(ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FORK) | FILES)
+#define MOVES  (ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(FORK) | ONLY(DISCARD))
+#define IN_ONE (MOVES | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | FILES)
 #define EVENTS (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
 #define PERIOD (EVENTS | ONLY(AUDIT_REPORT))           /* whoever reads those of a time */
 #define ALL    (RF_CMD_BIT(RF_CMD_COUNT) - 1)
@@ -58,7 +58,8 @@ const struct rf_option rf_option_table[] = {
 	OWN("name",       'n', "NAME",       RF_OPTION_NAME, ONLY(CREATE), "what it is called"),
 	OWN("workspace",  'w', "NAME",       RF_OPTION_WORKSPACE, IN_ONE, "which one (default: that over the current directory)"),
 	OWN("at",         0,   "POINT",      RF_OPTION_AT, READS | ONLY(FILE_CP), "as it was there: a checkpoint's name, or @ID"),
-	OWN("sync",       0,   NULL,         RF_OPTION_SYNC, ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(APPLY) | ONLY(SHADOW), "return when it would survive a power cut"),
+	OWN("stop",       0,   NULL,         RF_OPTION_STOP, MOVES, "end the program that runs in it first; what it changed is kept"),
+	OWN("sync",       0,   NULL,         RF_OPTION_SYNC, ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(DISCARD) | ONLY(APPLY) | ONLY(SHADOW), "return when it would survive a power cut"),
 	OWN("only",       0,   "PATH",       RF_OPTION_ONLY, ONLY(APPLY), "changes at or beneath it, and of what acts later only itself; may be repeated"),
 	OWN("ours",       0,   NULL,         RF_OPTION_OURS, ONLY(APPLY), "where the directory was changed meanwhile, leave it so"),
 	OWN("theirs",     0,   NULL,         RF_OPTION_THEIRS, ONLY(APPLY) | ONLY(UNDO), "overwrite what was changed in the directory meanwhile"),

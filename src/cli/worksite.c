@@ -86,9 +86,11 @@ int rf_worksite_open(const struct rf_worksite *site, struct rf_workspace *worksp
 	char name[RF_LEDGER_NAME];
 
 	*workspace = (struct rf_workspace){ .folder = -1 };
-	if (site->workspace)
-		return rf_workspace_open(site->workspace, workspace, err);
-	return find_here(name, err) < 0 ? err->code : rf_workspace_open(name, workspace, err);
+	if (!site->workspace && find_here(name, err) < 0)
+		return err->code;
+	if (site->stops && rf_workspace_stop(site->workspace ? site->workspace : name, err) < 0)
+		return err->code;
+	return rf_workspace_open(site->workspace ? site->workspace : name, workspace, err);
 }
 
 int rf_worksite_point(const struct rf_ledger *ledger, const char *word, uint32_t *ret_id,
@@ -224,6 +226,9 @@ static int take_option(struct rf_worksite *site, const struct rf_option *option,
 		return 0;
 	case RF_OPTION_LONG:
 		site->is_long = true;
+		return 0;
+	case RF_OPTION_STOP:
+		site->stops = true;
 		return 0;
 	case RF_OPTION_SYNC:
 		site->is_durable = true;

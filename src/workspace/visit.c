@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "workspace/occupant.h"
 #include "workspace/recall.h"
 #include "workspace/submount.h"
 
@@ -132,6 +133,8 @@ int rf_visit_begin(struct rf_visit *visit, struct rf_err *err)
 
 	if (fstat(visit->tree, &st) < 0)
 		return rf_fail(err, -errno, "look at %s", visit->base);
+	if (visit->kept.folder >= 0 && rf_occupant_note(visit->kept.folder, err) < 0)
+		return err->code;
 	visit->held = rf_pool_make(visit->pool, visit->upper, &st, err);
 	if (visit->held < 0)
 		return err->code;
@@ -296,6 +299,8 @@ void rf_visit_close(struct rf_visit *visit)
 
 	if (visit->held >= 0)
 		rf_pool_remove(visit->pool, visit->upper, &ignored);
+	if (visit->kept.folder >= 0)
+		rf_occupant_leave(visit->kept.folder);
 	rf_fd_done(&visit->held);
 	rf_fd_done(&visit->pool);
 	rf_fd_done(&visit->tree);

@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/statedir.h"
 #include "workspace/clear.h"
+#include "workspace/occupant.h"
 #include "workspace/recall.h"
 #include "workspace/submount.h"
 
@@ -67,6 +68,20 @@ int rf_workspace_wait(int folder)
 	return wait_for_lock(folder, WAIT_MS);
 }
 
+static int fail_busy(int folder, const char *name, struct rf_err *err)
+{
+	RF_AUTO_FD int occupant = rf_occupant_find(folder);
+
+	if (occupant < 0) {
+		rf_fail_say(err, -EBUSY, "somebody works on workspace `%s`", name);
+		return rf_fail_hint(err, "wait for the other command, or end it");
+	}
+	rf_fail_say(err, -EBUSY, "somebody works on workspace `%s`: a program runs in it", name);
+	return rf_fail_hint(err,
+			    "wait for its end; checkpoint, undo, fork and discard take --stop, "
+			    "to end it first");
+}
+
 static int open_locked(int all, const char *name, int wait_ms, struct rf_err *err)
 {
 	RF_AUTO_FD int folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -84,10 +99,8 @@ static int open_locked(int all, const char *name, int wait_ms, struct rf_err *er
 	if (folder < 0)
 		return rf_fail(err, -errno, "open workspace %s", name);
 	code = wait_for_lock(folder, wait_ms);
-	if (code == -EWOULDBLOCK) {
-		rf_fail_say(err, -EBUSY, "somebody works on workspace `%s`", name);
-		return rf_fail_hint(err, "wait for the other command, or end it");
-	}
+	if (code == -EWOULDBLOCK)
+		return fail_busy(folder, name, err);
 	if (code < 0)
 		return rf_fail(err, code, "lock workspace %s", name);
 	/* Removed while we waited, and perhaps made again? */
@@ -192,6 +205,21 @@ int rf_workspace_open(const char *name, struct rf_workspace *ret_workspace, stru
 int rf_workspace_open_now(const char *name, struct rf_workspace *ret_workspace, struct rf_err *err)
 {
 	return open_waiting(name, 0, ret_workspace, err);
+}
+
+int rf_workspace_stop(const char *name, struct rf_err *err)
+{
+	RF_AUTO_FD int all = -1;
+	RF_AUTO_FD int folder = -1;
+
+	if (check_name(name, err) < 0)
+		return err->code;
+	all = open_all(true, err);
+	if (all < 0)
+		return all;
+	folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* Who opens it next says what is wrong with it. */
+	return folder < 0 ? 0 : rf_occupant_stop(folder, name, err);
 }
 
 int rf_workspace_peek(const char *name, struct rf_ledger *ret_ledger, struct rf_err *err)

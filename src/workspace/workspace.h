@@ -30,6 +30,9 @@ int rf_workspace_open(const char *name, struct rf_workspace *ret_workspace, stru
 /* The same, but fails at once (-EBUSY) if somebody works on it. */
 int rf_workspace_open_now(const char *name, struct rf_workspace *ret_workspace, struct rf_err *err);
 
+/* Ends the program that runs in one, if there is one, and waits for that: what it changed is kept. */
+int rf_workspace_stop(const char *name, struct rf_err *err);
+
 /* Locks a folder as a workspace's is: waits for a few seconds, then returns -EWOULDBLOCK. */
 int rf_workspace_wait(int folder);
 

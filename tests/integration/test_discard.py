@@ -1,0 +1,195 @@
+"""What was done in a workspace is dropped; and what is done to one while a program runs in it, as root and as a user."""
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import watchers  # noqa: E402 # a place with a state folder of its own
+
+pytestmark = pytest.mark.usefixtures("as_who")
+
+
+@pytest.fixture
+def post(ringfort, public, who, request):
+    folder = public / f"discard-{abs(hash(request.node.name)) % 10**8}"
+    with watchers.Post(ringfort, who, folder) as place:
+        yield place
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def tree(post, who):
+    top = post.top / "tree"
+    top.mkdir()
+    (top / "kept").write_text("kept\n")
+    if watchers.IS_ROOT and who == "user":
+        subprocess.run(["chown", "-R", f"{watchers.USER_ID}:{watchers.USER_ID}", top], check=True)
+    assert post.run("create", "--name", "fix", "--workspace", top).returncode == 0
+    return top
+
+
+def state(post):
+    return pathlib.Path(f"/proc/self/fd/{post.root}/var/lib/ringfort" if post.is_room else post.top / "state/ringfort")
+
+
+def layers(post):
+    folder = state(post) / "layers/all"
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def change(post, script):
+    done = post.run("exec", "fix", "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+
+
+def seen(post, name="fix"):
+    return post.run("exec", name, "--", "sh", "-c", "head -n 99 *").stdout
+
+
+def log(post, name="fix"):
+    return json.loads(post.run("log", "-w", name, "--json").stdout)
+
+
+def test_all_that_was_done_is_dropped_and_the_workspace_stays(post, tree):
+    before = seen(post)
+    change(post, "echo 1 > one; rm kept")
+    assert post.run("checkpoint", "-w", "fix", "good").returncode == 0
+    change(post, "echo 2 > two")
+    done = post.run("discard", "fix")
+    assert done.returncode == 0 and "2 points are gone" in done.stderr, done.stderr
+    assert seen(post) == before and log(post)["points"] == [] and layers(post) == []
+    change(post, "echo 3 > three")
+    assert "three" in seen(post)
+
+
+def test_what_was_applied_stays_and_can_be_taken_back(post, tree):
+    change(post, "echo 1 > one")
+    assert post.run("apply", "-w", "fix").returncode == 0
+    change(post, "echo 2 > two")
+    assert post.run("discard", "-w", "fix").returncode == 0
+    assert (tree / "one").exists() and "two" not in seen(post)
+    assert post.run("undo", "-w", "fix").returncode == 0, "the apply"
+    assert not (tree / "one").exists()
+
+
+def test_what_somebody_changed_after_the_apply_is_not_taken_back(post, tree):
+    change(post, "echo 1 > one; echo 1 > other")
+    assert post.run("apply", "-w", "fix").returncode == 0
+    assert post.run("discard", "fix").returncode == 0
+    (tree / "one").write_text("mine\n")
+    done = post.run("undo", "-w", "fix")
+    assert done.returncode == 125 and "has changed" in done.stderr, done.stderr
+    assert (tree / "one").read_text() == "mine\n" and (tree / "other").exists()
+
+
+def test_a_fork_keeps_what_the_other_drops(post, tree):
+    change(post, "echo 1 > one")
+    assert post.run("fork", "-w", "fix", "other").returncode == 0
+    assert post.run("discard", "fix").returncode == 0
+    assert "one" in seen(post, "other") and "one" not in seen(post)
+
+
+@pytest.mark.parametrize("args, word", [
+    (["discard"], "which workspace"),
+    (["discard", "fix", "-w", "fix"], "which workspace"),
+    (["discard", "none"], "there is no workspace"),
+    (["discard", "../x"], "can't be a name"),
+])
+def test_it_has_to_be_named(post, tree, args, word):
+    change(post, "echo 1 > one")
+    done = post.run(*args, wrap=["sh", "-c", f'cd {tree} && exec "$@"', "sh"])
+    assert done.returncode in (1, 125) and word in done.stderr and "hint" in done.stderr, done.stderr
+    assert "one" in seen(post)
+
+
+@pytest.fixture
+def program(post, tree):
+    """Something that runs in the workspace: it has made a file, and stays."""
+    started = []
+
+    def start(script):
+        run = post.start("exec", "--time", "60s", "fix", "--", "sh", "-c", f"{script}; echo 2 > two; echo ready; while :; do sleep 0.1; done")
+        started.append(run)
+        assert run.stdout.readline() == b"ready\n"
+        return run
+
+    change(post, "echo 1 > one")
+    yield start
+    for run in started:
+        run.kill()
+        run.communicate()
+
+
+COMMANDS = [["checkpoint", "-w", "fix", "now"], ["undo", "-w", "fix"], ["fork", "-w", "fix", "other"], ["discard", "fix"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=[words[0] for words in COMMANDS])
+def test_while_a_program_runs_it_is_refused_with_the_remedy(post, program, command):
+    run = program(":")
+    done = post.run(*command)
+    assert done.returncode == 125 and "a program runs in it" in done.stderr and "--stop" in done.stderr, done.stderr
+    assert run.poll() is None
+
+
+@pytest.mark.parametrize("script", [":", "trap '' TERM INT HUP"], ids=["willing", "unwilling"])
+def test_a_checkpoint_after_the_program_was_ended_has_what_it_did(post, program, script):
+    run = program(script)
+    done = post.run("checkpoint", "--stop", "-w", "fix", "now")
+    assert done.returncode == 0, done.stderr
+    run.wait(10)
+    points = log(post)["points"]
+    assert points[-1]["name"] == "now" and points[-1]["id"] == 2
+    assert "two" in seen(post)
+
+
+def test_an_undo_takes_back_what_was_ended(post, program):
+    program(":")
+    assert post.run("undo", "--stop", "-w", "fix").returncode == 0
+    assert "two" not in seen(post) and "one" in seen(post)
+
+
+def test_a_fork_begins_with_what_was_ended(post, program):
+    program(":")
+    assert post.run("fork", "--stop", "-w", "fix", "other").returncode == 0
+    assert "two" in seen(post, "other")
+
+
+def test_all_is_dropped_with_what_was_ended(post, program):
+    program(":")
+    assert post.run("discard", "--stop", "fix").returncode == 0
+    assert "two" not in seen(post) and "one" not in seen(post) and layers(post) == []
+
+
+def test_nobody_else_is_ended(post, tree):
+    """A note of somebody who was killed, whose number another process has now; and a lock that is no run's."""
+    folder = state(post) / "workspaces/fix"
+    with subprocess.Popen(["sleep", "60"]) as other:
+        space = os.stat("/proc/self/ns/pid").st_ino
+        (folder / "run").write_text(f"{other.pid} 1 {space}\n")
+        lock = os.open(folder, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = post.run("checkpoint", "--stop", "-w", "fix", "now")
+        assert done.returncode == 125 and "somebody works on" in done.stderr and "a program runs" not in done.stderr
+        assert other.poll() is None
+        os.close(lock)
+        other.kill()
+
+
+@pytest.mark.parametrize("note", ["", "\n", "1", "-1 0 0\n", "0 0 0\n", "x y z\n", "99999999999999999999 1 1\n", "9" * 500])
+def test_a_note_that_is_none_names_nobody(post, tree, note):
+    path = state(post) / "workspaces/fix/run"
+    path.write_text(note)
+    os.chown(path, path.parent.stat().st_uid, -1)
+    change(post, "echo 1 > one")
+    assert post.run("checkpoint", "--stop", "-w", "fix", "now").returncode == 0
+
+
+def test_nothing_of_a_run_is_left_in_the_folder(post, tree):
+    change(post, "echo 1 > one")
+    assert not (state(post) / "workspaces/fix/run").exists()
