@@ -1,0 +1,27 @@
+/*
+ * Accepts connections, and answers what comes on them (exchange.h).
+ *
+ * Any number of sockets that listen: TCP, unix, or handed over by somebody else.  As many connections as it is told at a time; more wait in the
+ * kernel's queue, and so do all when descriptors are used up.
+ */
+#ifndef RF_HTTP_HTTP_SERVER_H
+#define RF_HTTP_HTTP_SERVER_H
+
+#include "http/exchange.h"
+
+struct rf_http_server;
+
+/* Borrows all of it for as long as the server lives.  `most` connections at a time. */
+int rf_http_server_new(struct rf_loop *loop, const struct rf_exchange_limits *limits, size_t most,
+		       const struct rf_exchange_ops *ops, void *data,
+		       struct rf_http_server **ret_server, struct rf_err *err);
+
+/* Accepts on a socket that listens and does not block (takes `*fd`). */
+int rf_http_server_listen(struct rf_http_server *server, int *fd, struct rf_err *err);
+
+size_t rf_http_server_connections(const struct rf_http_server *server);
+
+/* Closes all sockets and connections. */
+void rf_http_server_free(struct rf_http_server *server);
+
+#endif

@@ -1,0 +1,49 @@
+/* What carries a connection's bytes: see transport.h. */
+#include "http/transport.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+
+static ssize_t plain_read(struct rf_transport *transport, void *data, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = recv(transport->fd, data, size, 0);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t plain_write(struct rf_transport *transport, const void *data, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = send(transport->fd, data, len, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static void plain_shut(struct rf_transport *transport)
+{
+	shutdown(transport->fd, SHUT_WR);
+}
+
+static void plain_done(struct rf_transport *transport)
+{
+	rf_fd_done(&transport->fd);
+}
+
+struct rf_transport rf_transport_plain(int *fd)
+{
+	static const struct rf_transport_ops ops = {
+		.read = plain_read,
+		.write = plain_write,
+		.shut = plain_shut,
+		.done = plain_done,
+	};
+
+	return (struct rf_transport){ .ops = &ops, .fd = rf_fd_take(fd) };
+}
