@@ -79,15 +79,19 @@ void rf_buf_puts(struct rf_buf *buf, const char *text)
 
 void rf_buf_printf(struct rf_buf *buf, const char *fmt, ...)
 {
+	size_t room = buf->data ? buf->room - buf->len : 0;
 	va_list args, again;
 	int len;
 
 	va_start(args, fmt);
 	va_copy(again, args);
-	len = vsnprintf(NULL, 0, fmt, args);
+	len = vsnprintf(room ? buf->data + buf->len : NULL, room, fmt, args);
 	if (len >= 0 && reserve(buf, (size_t)len)) {
-		vsnprintf(buf->data + buf->len, (size_t)len + 1, fmt, again);
+		if ((size_t)len >= room) /* it was too long, or there was nowhere to put it */
+			vsnprintf(buf->data + buf->len, (size_t)len + 1, fmt, again);
 		buf->len += (size_t)len;
+	} else if (room) {
+		buf->data[buf->len] = '\0'; /* as it was */
 	}
 	va_end(again);
 	va_end(args);

@@ -60,6 +60,10 @@ static void put_element(struct rf_buf *out, enum rf_key key, const struct rf_lis
 {
 	RF_AUTO_BUF struct rf_buf text = { 0 };
 
+	if (rf_words_is_name(key, item)) {
+		put_text(out, item->name);
+		return;
+	}
 	rf_buf_init(&text, out->max);
 	rf_words_element(key, item, &text);
 	if (text.has_failed)
@@ -80,7 +84,8 @@ static void put_list(struct rf_buf *out, enum rf_key key, const struct rf_list *
 	for (size_t i = 0; i < list->count; i++) {
 		const struct rf_list_item *item = &list->items[i];
 
-		rf_buf_printf(out, "%s  %s", indent, type == RF_KEY_TYPE_MAP ? "" : "- ");
+		rf_buf_puts(out, indent);
+		rf_buf_puts(out, type == RF_KEY_TYPE_MAP ? "  " : "  - ");
 		if (type != RF_KEY_TYPE_MAP)
 			put_element(out, key, item);
 		else
@@ -101,21 +106,31 @@ static void put_keys(struct rf_buf *out, uint64_t keys)
 			rf_buf_printf(out, "  - %s\n", rf_key_table[i].path);
 }
 
+static void put_word(struct rf_buf *out, const char *word)
+{
+	rf_buf_puts(out, " ");
+	rf_buf_puts(out, word);
+	rf_buf_puts(out, "\n");
+}
+
+/* Written for every run that is recorded, so without printf, which takes its time. */
 static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum rf_key key,
 		      const char *indent)
 {
 	const struct rf_key_value *value = &policy->values[key];
 	char text[64];
 
-	rf_buf_printf(out, "%s%s:", indent, rf_key_name(key));
+	rf_buf_puts(out, indent);
+	rf_buf_puts(out, rf_key_name(key));
+	rf_buf_puts(out, ":");
 	switch (rf_key_table[key].type) {
 	case RF_KEY_TYPE_CHOICE:
-		rf_buf_printf(out, " %s\n", rf_key_choice_name(key, value->number));
+		put_word(out, rf_key_choice_name(key, value->number));
 		break;
 	case RF_KEY_TYPE_LIMIT:
 	case RF_KEY_TYPE_QUOTA:
 		rf_limit_write(rf_key_figure(key), value->number, text, sizeof(text));
-		rf_buf_printf(out, " %s\n", text);
+		put_word(out, text);
 		break;
 	case RF_KEY_TYPE_HOST:
 	case RF_KEY_TYPE_AGENT:

@@ -24,10 +24,15 @@ void rf_words_scalar(const struct rf_policy *policy, enum rf_key key, struct rf_
 	}
 }
 
+bool rf_words_is_name(enum rf_key key, const struct rf_list_item *item)
+{
+	return rf_key_table[key].type != RF_KEY_TYPE_FILES || strcmp(item->name, item->value) == 0;
+}
+
 void rf_words_element(enum rf_key key, const struct rf_list_item *item, struct rf_buf *out)
 {
 	rf_buf_puts(out, item->name);
-	if (rf_key_table[key].type == RF_KEY_TYPE_FILES && strcmp(item->name, item->value) != 0)
+	if (!rf_words_is_name(key, item))
 		rf_buf_printf(out, ":%s", item->value);
 }
 

@@ -11,6 +11,9 @@ void rf_words_scalar(const struct rf_policy *policy, enum rf_key key, struct rf_
 /* One element of a list: "SOURCE:PLACE" for a file that shows elsewhere, else its name. */
 void rf_words_element(enum rf_key key, const struct rf_list_item *item, struct rf_buf *out);
 
+/* True if that is its name. */
+bool rf_words_is_name(enum rf_key key, const struct rf_list_item *item);
+
 /* What a key is for: its row's help, or its limit's. */
 const char *rf_words_help(enum rf_key key);
 
