@@ -71,8 +71,11 @@ static void on_connection(void *data, int what)
 	const int on = 1;
 
 	for (int i = 0; i < AT_A_TIME && is_accepting(server); i++) {
+		struct sockaddr_storage who;
+		socklen_t len = sizeof(who);
 		struct rf_err err = RF_ERR_INIT;
-		int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept4(listener->fd, (struct sockaddr *)&who, &len,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0 && is_passing(errno))
 			continue;
