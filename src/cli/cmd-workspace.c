@@ -8,6 +8,7 @@
 #include "cli/cmd.h"
 #include "cli/worksite.h"
 #include "policy/files.h"
+#include "workspace/agent.h"
 #include "workspace/sweep.h"
 
 static int create(const struct rf_worksite *site, struct rf_err *err)
@@ -58,6 +59,11 @@ static int remove_it(const struct rf_worksite *site, struct rf_err *err)
 		return rf_fail_hint(err, "`ringfort workspaces` lists them");
 	}
 	for (int i = 0; i < site->count; i++) {
+		if (rf_agent_exists(site->words[i])) {
+			rf_fail_say(err, -EINVAL, "workspace `%s` is an agent's", site->words[i]);
+			return rf_fail_hint(err, "`ringfort agent rm %s` removes both",
+					    site->words[i]);
+		}
 		if (rf_workspace_open(site->words[i], &workspace, err) < 0)
 			return err->code;
 		if (rf_workspace_remove(&workspace, err) < 0) {

@@ -179,6 +179,44 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"All of them or none.",
 		rf_example_file_rm, FILE_EXITS,
 	},
+	[RF_CMD_AGENT] = {
+		"agent", NULL, "agents, each with a policy and a workspace of its own",
+		"COMMAND [OPTIONS]",
+		"An agent has an id, a policy that no caller widens, and a workspace in which it finds\n"
+		"what it did before.  What it does is its own until it is applied: no other agent sees\n"
+		"it.  `log`, `diff`, `undo`, `apply` take its id after -w; breakers, budgets and records\n"
+		"go by it.",
+		rf_example_agent, NULL,
+	},
+	[RF_CMD_AGENT_CREATE] = {
+		"agent create", rf_cmd_agent_create, "make an agent", "ID [OPTIONS]",
+		"Keeps a copy of the policy that the options come to: every run of the agent goes by it.\n"
+		"Its workspace, of the same name, lies over a directory.",
+		rf_example_agent_create, "0 made, 125 it could not be",
+	},
+	[RF_CMD_AGENT_RUN] = {
+		"agent run", rf_cmd_agent_run, "run a program for an agent",
+		"[OPTIONS] ID [--] PROGRAM [ARGUMENTS]",
+		"In the agent's workspace, by the agent's policy and nothing else: no option widens it,\n"
+		"and it does not depend on the current directory or on your settings.",
+		rf_example_agent_run, RUN_EXITS,
+	},
+	[RF_CMD_AGENT_LS] = {
+		"agent ls", rf_cmd_agent_ls, "list your agents", "[OPTIONS]",
+		"Prints the name of each, where its workspace is, how many points that has, how its last\n"
+		"run ended and its directory.",
+		rf_example_agent_ls, "0 printed, 125 Ringfort failed",
+	},
+	[RF_CMD_AGENT_SHOW] = {
+		"agent show", rf_cmd_agent_show, "what is known of an agent", "[OPTIONS] ID",
+		"Its line of `agent ls`, and its policy; with --json, its history too.",
+		rf_example_agent_show, "0 printed, 1 there is no such agent, 125 Ringfort failed",
+	},
+	[RF_CMD_AGENT_RM] = {
+		"agent rm", rf_cmd_agent_rm, "remove agents", "ID ...",
+		"With their workspaces; the directories stay as they are.",
+		rf_example_agent_rm, "0 removed, 1 there is no such agent, 125 Ringfort failed",
+	},
 	[RF_CMD_POLICY] = {
 		"policy", NULL, "show, check, compare and explain policies, and ask them questions",
 		"COMMAND [OPTIONS]",

@@ -149,6 +149,42 @@ const struct rf_cmd_example rf_example_file_rm[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_agent[] = {
+	{ "ringfort agent create fixer --policy agent.yaml --workspace .", NULL },
+	{ "ringfort agent run fixer -- make test", NULL },
+	{ "ringfort diff -w fixer", "what it changed" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_agent_create[] = {
+	{ "ringfort agent create fixer --policy agent.yaml --workspace .", NULL },
+	{ "ringfort agent create writer --profile python --memory 1G --time 10m", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_agent_run[] = {
+	{ "ringfort agent run fixer -- make test", NULL },
+	{ "ringfort agent run --json fixer -- ./agent --fix", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_agent_ls[] = {
+	{ "ringfort agent ls", NULL },
+	{ "ringfort agent ls --json", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_agent_show[] = {
+	{ "ringfort agent show fixer", NULL },
+	{ "ringfort agent show --json fixer", "and what it did" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_agent_rm[] = {
+	{ "ringfort agent rm fixer", NULL },
+	{ NULL, NULL },
+};
+
 const struct rf_cmd_example rf_example_policy[] = {
 	{ "ringfort policy check agent.yaml", NULL },
 	{ "ringfort policy explain --profile strict", NULL },

@@ -28,9 +28,10 @@
 /* Whoever runs a program. */
 #define RUNS (ONLY(RUN) | ONLY(SHELL) | ONLY(EXEC) | ONLY(SHADOW))
 /* Whoever makes a plan. */
-#define POLICY (RUNS | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
+#define POLICY                                                                                     \
+	(RUNS | ONLY(AGENT_CREATE) | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
 /* Whoever runs code, or tells how. */
-#define CODE (ONLY(RUN) | ONLY(EXEC) | ONLY(SHADOW) | ONLY(POLICY_EXPLAIN))
+#define CODE (ONLY(RUN) | ONLY(EXEC) | ONLY(AGENT_RUN) | ONLY(SHADOW) | ONLY(POLICY_EXPLAIN))
 /* Whoever reads the files of a workspace, and whoever works on them. */
 #define READS (ONLY(FILE_CAT) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND))
 #define FILES (READS | ONLY(FILE_CP) | ONLY(FILE_RM))
@@ -55,6 +56,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("allow",      0,   "PATH",       RF_OPTION_ALLOW, ONLY(SHADOW), "a change that acts later on the host, and may be applied all the same; may be repeated"),
 	GROUP("which workspace"),
 	OWN("workspace",  0,   "DIR",        RF_OPTION_WORKSPACE, ONLY(CREATE), "the directory that it lies over"),
+	OWN("workspace",  0,   "DIR",        RF_OPTION_WORKSPACE, ONLY(AGENT_CREATE), "the directory that it works on (default: the current one)"),
 	OWN("name",       'n', "NAME",       RF_OPTION_NAME, ONLY(CREATE), "what it is called"),
 	OWN("workspace",  'w', "NAME",       RF_OPTION_WORKSPACE, IN_ONE, "which one (default: that over the current directory)"),
 	OWN("at",         0,   "POINT",      RF_OPTION_AT, READS | ONLY(FILE_CP), "as it was there: a checkpoint's name, or @ID"),
@@ -139,7 +141,7 @@ const struct rf_option rf_option_table[] = {
 
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
+	    POLICY | ONLY(AGENT_RUN) | ONLY(AGENT_LS) | ONLY(AGENT_SHOW) | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
 	OWN("long",       'l', NULL,         RF_OPTION_LONG, ONLY(FILE_LS), "type, mode, size and time as well"),
 	OWN("stat",       0,   NULL,         RF_OPTION_STAT, ONLY(DIFF), "how much: lines of text, bytes of anything else"),
 	OWN("patch",      'p', NULL,         RF_OPTION_PATCH, ONLY(DIFF), "the lines themselves, as `git apply` and `patch -p1` take them"),
@@ -149,9 +151,9 @@ const struct rf_option rf_option_table[] = {
 	OWN("follow",     'f', NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "and stay, for what comes"),
 	OWN("no-index",   0,   NULL,         RF_OPTION_SERVICE, EVENTS, "read all of the log, whatever its index says"),
 	OWN("rebuild",    0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_INDEX), "make it anew"),
-	OWN("tty",        't', NULL,         RF_OPTION_TTY, RUNS & ~ONLY(SHADOW), "a terminal of its own instead of pipes"),
-	OWN("plain",      0,   NULL,         RF_OPTION_PLAIN, RUNS, "text only: no colours, no escape sequences"),
-	OWN("stats",      0,   NULL,         RF_OPTION_STATS, RUNS, "what the run used, on standard error"),
+	OWN("tty",        't', NULL,         RF_OPTION_TTY, (RUNS & ~ONLY(SHADOW)) | ONLY(AGENT_RUN), "a terminal of its own instead of pipes"),
+	OWN("plain",      0,   NULL,         RF_OPTION_PLAIN, RUNS | ONLY(AGENT_RUN), "text only: no colours, no escape sequences"),
+	OWN("stats",      0,   NULL,         RF_OPTION_STATS, RUNS | ONLY(AGENT_RUN), "what the run used, on standard error"),
 	OWN("no-warden",  0,   NULL,         RF_OPTION_NO_WARDEN, ONLY(RUN), "make the box here, even where a warden stands"),
 	OWN("ceiling",    0,   "NAME|FILE",  RF_OPTION_CEILING, ONLY(WARDEN), "a profile or policy that no run goes beyond"),
 	OWN("ahead",      0,   "8",          RF_OPTION_AHEAD, ONLY(WARDEN), "kinds of boxes that stand ready; 0: none"),

@@ -18,6 +18,7 @@
 #include "cli/shelf.h"
 #include "cli/shell.h"
 #include "cli/slurp.h"
+#include "workspace/agent.h"
 #include "workspace/visit.h"
 
 /* The sources as they come in; merged at the end in their own order. */
@@ -269,15 +270,21 @@ static int merge_all(enum rf_cmd_id id, struct rf_request_sources *sources,
 	return rf_policy_merge(request->policy, sources->flags, err);
 }
 
-/* exec: the first word is the workspace; the program comes after it, or after `--`. */
-static int take_workspace(struct rf_request *request, struct rf_err *err)
+/* The first word is the workspace, or the agent, whose is called as it is; the program comes after it, or after `--`. */
+static int take_workspace(enum rf_cmd_id id, struct rf_request *request, struct rf_err *err)
 {
+	bool is_agent = id == RF_CMD_AGENT_RUN;
+
 	if (!request->argv[0]) {
-		rf_fail_say(err, -EINVAL, "there is no workspace to run in");
-		return rf_fail_hint(err, "for example: ringfort exec fix-bug -- make test");
+		rf_fail_say(err, -EINVAL, "there is no %s",
+			    is_agent ? "agent to run for" : "workspace to run in");
+		return rf_fail_hint(err, "for example: ringfort %s -- make test",
+				    is_agent ? "agent run fixer" : "exec fix-bug");
 	}
 	request->workspace = *request->argv++;
 	request->is_kept = true;
+	request->agent = is_agent ? request->workspace : NULL;
+	request->has_no_config |= is_agent; /* its policy is its own, whoever asks */
 	if (request->argv[0] && strcmp(request->argv[0], "--") == 0)
 		request->argv++;
 	return 0;
@@ -298,8 +305,11 @@ static int read_line(enum rf_cmd_id id, int argc, char **argv, struct rf_request
 		if (take_option(option, value, sources, request, err) < 0)
 			return err->hint[0] ? err->code : rf_option_hint(option, err);
 	request->argv = argv + at;
-	return got < 0 || id != RF_CMD_EXEC || request->wants_help ? got
-								   : take_workspace(request, err);
+	if (id == RF_CMD_AGENT_CREATE && !request->workspace)
+		request->workspace = ".";
+	if (got < 0 || request->wants_help || (id != RF_CMD_EXEC && id != RF_CMD_AGENT_RUN))
+		return got;
+	return take_workspace(id, request, err);
 }
 
 /* ------------------------------------------------------------- settings and languages */
@@ -419,6 +429,32 @@ static int make_plan(struct rf_request *request, struct rf_err *err)
 	return 0;
 }
 
+/* The agent's policy alone; and what does not depend on where its run is started from. */
+static int add_agent(struct rf_request_sources *sources, struct rf_request *request,
+		     struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf policy;
+	struct rf_chain_text text = { 0 };
+
+	rf_buf_init(&policy, RF_MAX_POLICY_BYTES);
+	if (rf_agent_read(request->agent, &policy, err) < 0)
+		return err->code;
+	text = (struct rf_chain_text){ .name = strdup(request->agent),
+				       .id = strdup(request->agent),
+				       .folder = strdup("/"),
+				       .text = strdup(policy.data ? policy.data : ""),
+				       .len = policy.len };
+	if (!text.name || !text.id || !text.folder || !text.text) {
+		rf_chain_text_done(&text);
+		return rf_fail(err, -ENOMEM, "read the policy of agent %s", request->agent);
+	}
+	if (rf_chain_add_text(&sources->chain, &text, err) < 0)
+		return rf_fail_in(err, "agent %s", request->agent);
+	if (rf_policy_set(sources->flags, "agent", request->agent, "/", request->home, err) < 0)
+		return err->code;
+	return rf_policy_set(sources->flags, "files.current", "none", "/", request->home, err);
+}
+
 /* From what was read to what will be done. */
 static int settle(enum rf_cmd_id id, struct rf_request_sources *sources, bool needs_program,
 		  struct rf_request *request, struct rf_err *err)
@@ -434,6 +470,8 @@ static int settle(enum rf_cmd_id id, struct rf_request_sources *sources, bool ne
 		return rf_fail_hint(err, "for example: ringfort run -- python3 -c 'print(6 * 7)'");
 	}
 	if (sources->file && add_file(sources, request, err) < 0)
+		return err->code;
+	if (request->agent && add_agent(sources, request, err) < 0)
 		return err->code;
 	if (merge_all(id, sources, request, err) < 0)
 		return err->code;
@@ -452,7 +490,8 @@ int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program
 
 	*ret_request = (struct rf_request){ .cwd = getcwd(NULL, 0),
 					    .home = rf_home_find(geteuid()),
-					    .is_directory = id == RF_CMD_SHADOW };
+					    .is_directory = id == RF_CMD_SHADOW ||
+							    id == RF_CMD_AGENT_CREATE };
 	if (!sources)
 		return rf_fail(err, -ENOMEM, "read the command line");
 	ret_request->sources = sources;

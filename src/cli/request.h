@@ -39,6 +39,7 @@ struct rf_request {
 	size_t extra_count;
 	const char *lang, *code; /* --lang and -c, or NULL; borrowed */
 	const char *workspace;   /* --workspace, or NULL; borrowed */
+	const char *agent;       /* whose policy and workspace it has, or NULL; borrowed */
 	bool is_kept;            /* it is the name of one, not a directory */
 	bool is_directory;       /* it is a directory, whatever workspaces are called */
 	struct rf_request_shadow shadow;
