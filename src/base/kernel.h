@@ -35,6 +35,7 @@
 #define RF_MOVE_MOUNT_T_EMPTY_PATH 0x40u
 #define RF_FSOPEN_CLOEXEC          1u
 #define RF_FSMOUNT_CLOEXEC         1u
+#define RF_FSCONFIG_SET_FLAG       0u
 #define RF_FSCONFIG_SET_STRING     1u
 #define RF_FSCONFIG_CMD_CREATE     6u
 #define RF_MOUNT_ATTR_RDONLY       0x01u

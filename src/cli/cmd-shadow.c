@@ -101,7 +101,7 @@ static int tidy(const struct shadow *s, struct rf_err *err)
 	struct rf_swept swept;
 	struct rf_err ignored;
 
-	rf_sweep(false, &swept, &ignored);
+	rf_sweep(0, &swept, &ignored);
 	return rf_shadow_check(s->request.visit->base, err);
 }
 

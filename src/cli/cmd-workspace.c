@@ -1,11 +1,13 @@
 /* ringfort create, exec, workspaces, fork, rm, gc: workspaces that are kept. */
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/style.h"
 #include "cli/cmd.h"
+#include "cli/config.h"
 #include "cli/worksite.h"
 #include "policy/files.h"
 #include "workspace/agent.h"
@@ -30,6 +32,36 @@ static int create(const struct rf_worksite *site, struct rf_err *err)
 	return 0;
 }
 
+/* Of forks that were made, removes the first `count`: not all of them could be. */
+static void unmake(const char *name, uint32_t count)
+{
+	for (uint32_t i = 1; i <= count; i++) {
+		struct rf_workspace workspace;
+		struct rf_err ignored;
+		char numbered[RF_LEDGER_NAME];
+
+		snprintf(numbered, sizeof(numbered), "%s-%u", name, i);
+		if (rf_workspace_open_now(numbered, &workspace, &ignored) == 0 &&
+		    rf_workspace_remove(&workspace, &ignored) < 0)
+			rf_workspace_close(&workspace);
+	}
+}
+
+static int fork_times(const struct rf_workspace *workspace, const char *name, uint32_t times,
+		      struct rf_err *err)
+{
+	char numbered[RF_LEDGER_NAME + 16];
+
+	for (uint32_t i = 1; i <= times; i++) {
+		snprintf(numbered, sizeof(numbered), "%s-%u", name, i);
+		if (rf_workspace_fork(workspace, numbered, err) < 0) {
+			unmake(name, i - 1);
+			return err->code;
+		}
+	}
+	return 0;
+}
+
 /* Another workspace, which begins where this one is; the layers are both's. */
 static int fork_it(const struct rf_worksite *site, struct rf_err *err)
 {
@@ -42,6 +74,8 @@ static int fork_it(const struct rf_worksite *site, struct rf_err *err)
 		rf_fail_say(err, -EINVAL, "a fork needs a name of its own");
 		code = rf_fail_hint(err, "for example: ringfort fork -w %s another",
 				    workspace.ledger.name);
+	} else if (site->times) {
+		code = fork_times(&workspace, site->words[0], site->times, err);
 	} else {
 		code = rf_workspace_fork(&workspace, site->words[0], err);
 	}
@@ -71,7 +105,7 @@ static int remove_it(const struct rf_worksite *site, struct rf_err *err)
 			return err->code;
 		}
 	}
-	return rf_sweep(false, &swept, err);
+	return rf_sweep(0, &swept, err);
 }
 
 static int collect(const struct rf_worksite *site, struct rf_err *err)
@@ -79,10 +113,11 @@ static int collect(const struct rf_worksite *site, struct rf_err *err)
 	struct rf_swept swept;
 
 	(void)site;
-	if (rf_sweep(true, &swept, err) < 0)
+	if (rf_sweep(rf_config_points(), &swept, err) < 0)
 		return err->code;
-	rf_cmd_remark("%zu points that were undone and %zu layers that nobody needs are gone",
-		      swept.points, swept.layers);
+	rf_cmd_remark("%zu points that were undone and %zu layers that nobody needs are gone, "
+		      "%zu points are merged",
+		      swept.points, swept.layers, swept.merged);
 	return 0;
 }
 

@@ -121,7 +121,8 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 	},
 	[RF_CMD_FORK] = {
 		"fork", rf_cmd_fork, "another workspace that begins where one is", "[OPTIONS] NAME",
-		"The new one has all points of the old one, and shares its layers: it costs nothing.",
+		"The new one has all points of the old one, and shares its layers: it costs nothing.\n"
+		"With -n, all of them are made, or none.",
 		rf_example_fork, "0 made, 1 there is no such workspace, 125 Ringfort failed",
 	},
 	[RF_CMD_RM] = {

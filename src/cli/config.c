@@ -23,6 +23,7 @@
 #include "policy/markup.h"
 #include "policy/near.h"
 #include "policy/policy.h"
+#include "workspace/merge.h"
 
 struct reader {
 	struct rf_markup markup;
@@ -484,12 +485,32 @@ static int read_colour(struct reader *r)
 	return r->err->code;
 }
 
+static int read_points(struct reader *r)
+{
+	const char *text = take_text(r);
+	unsigned long points;
+	char *end;
+
+	if (!text)
+		return r->err->code;
+	points = strtoul(text, &end, 10);
+	if (*end || text[0] < '0' || text[0] > '9' || points < RF_MERGE_LEAST ||
+	    points > RF_MERGE_MOST) {
+		rf_markup_fail(&r->markup, "points: \"%.40s\" is no number from %d to %d", text,
+			       RF_MERGE_LEAST, RF_MERGE_MOST);
+		return r->err->code;
+	}
+	r->config->points = (unsigned)points;
+	return 0;
+}
+
 /* clang-format off */
 static const struct key top_keys[] = {
 	{ "version",   read_version },
 	{ "profile",   read_profile },
 	{ "policy",    read_policy },
 	{ "colour",    read_colour },
+	{ "points",    read_points },
 	{ "languages", read_languages },
 };
 /* clang-format on */
@@ -575,18 +596,38 @@ const char *rf_config_variable(void)
 	return name && *name ? name : NULL;
 }
 
-enum rf_style_wish rf_config_colour(void)
+/* The caller's settings, or none where they can't be read.  To be freed. */
+static void load_usual(struct rf_config *ret_config)
 {
 	char *cwd = getcwd(NULL, 0), *home = rf_home_find(geteuid());
 	const struct rf_config_where where = { rf_config_variable(), cwd, home };
-	struct rf_config config = { 0 };
 	struct rf_err ignored;
-	enum rf_style_wish wish = RF_STYLE_AUTO;
 
-	if (home && rf_config_load(&where, &config, &ignored) == 0)
-		wish = config.colour;
-	rf_config_done(&config);
+	*ret_config = (struct rf_config){ 0 };
+	if (home && rf_config_load(&where, ret_config, &ignored) < 0)
+		rf_config_done(ret_config);
 	free(cwd);
 	free(home);
+}
+
+enum rf_style_wish rf_config_colour(void)
+{
+	struct rf_config config;
+	enum rf_style_wish wish;
+
+	load_usual(&config);
+	wish = config.memory ? config.colour : RF_STYLE_AUTO;
+	rf_config_done(&config);
 	return wish;
+}
+
+unsigned rf_config_points(void)
+{
+	struct rf_config config;
+	unsigned points;
+
+	load_usual(&config);
+	points = config.points ? config.points : RF_MERGE_POINTS;
+	rf_config_done(&config);
+	return points;
 }

@@ -24,6 +24,7 @@ struct rf_config {
 	const char *const *profiles; /* ended by NULL, or NULL: used where no --profile is given */
 	const char *policy;          /* absolute, or NULL: used where no --policy is given */
 	enum rf_style_wish colour;
+	unsigned points; /* that a workspace keeps at most, or 0: the default */
 	struct rf_lang *langs;
 	size_t lang_count;
 	struct rf_arena *memory; /* owns everything above */
@@ -47,6 +48,9 @@ void rf_config_done(struct rf_config *config);
 
 /* The colour that the caller's settings ask for; one that can't be read says nothing. */
 enum rf_style_wish rf_config_colour(void);
+
+/* How many points the caller's settings let a workspace keep, or the default. */
+unsigned rf_config_points(void);
 
 /* The file that RINGFORT_CONFIG names, or NULL.  Borrowed from the environment. */
 const char *rf_config_variable(void);

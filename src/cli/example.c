@@ -94,6 +94,7 @@ const struct rf_cmd_example rf_example_apply[] = {
 const struct rf_cmd_example rf_example_fork[] = {
 	{ "ringfort fork another-way", "tried out beside this one" },
 	{ "ringfort fork -w fix-bug another-way", NULL },
+	{ "ringfort fork -n 8 attempt", "attempt-1 to attempt-8" },
 	{ NULL, NULL },
 };
 

@@ -10,6 +10,7 @@
 #include "cli/cmd.h"
 #include "cli/worksite.h"
 #include "policy/files.h"
+#include "workspace/merge.h"
 #include "workspace/visit.h"
 
 #define LISTED 1000 /* changes in a result; `ringfort diff` has them all */
@@ -38,7 +39,11 @@ int rf_in_workspace_open(struct rf_request *request, struct rf_err *err)
 
 int rf_in_workspace_begin(struct rf_request *request, struct rf_err *err)
 {
-	return request->visit ? rf_visit_begin(request->visit, err) : 0;
+	if (!request->visit)
+		return 0;
+	request->visit->most_points =
+		request->config.points ? request->config.points : RF_MERGE_POINTS;
+	return rf_visit_begin(request->visit, err);
 }
 
 static void list_changes(const struct rf_delta *delta, struct rf_result *result)

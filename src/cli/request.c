@@ -226,6 +226,7 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_REASON:
 	case RF_OPTION_NAMES:
 	case RF_OPTION_NAME: /* of workspaces alone */
+	case RF_OPTION_TIMES:
 	case RF_OPTION_ONLY:
 	case RF_OPTION_STOP:
 	case RF_OPTION_OURS:

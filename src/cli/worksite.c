@@ -13,6 +13,7 @@
 #include "cli/option.h"
 #include "policy/files.h"
 
+#define TIMES_MAX 10000
 #define EXIT_NONE 1 /* no such workspace, or point */
 
 /* ------------------------------------------------------------- which workspace, which point */
@@ -191,6 +192,19 @@ static int take_only(struct rf_worksite *site, const char *path)
 	return 0;
 }
 
+static int take_times(struct rf_worksite *site, const char *text, struct rf_err *err)
+{
+	char *end;
+	unsigned long times = strtoul(text, &end, 10);
+
+	if (*end || text[0] < '0' || text[0] > '9' || times == 0 || times > TIMES_MAX) {
+		rf_fail_say(err, -EINVAL, "-n: `%.40s` is no number of forks", text);
+		return rf_fail_hint(err, "from 1 to %d", TIMES_MAX);
+	}
+	site->times = (uint32_t)times;
+	return 0;
+}
+
 static int take_option(struct rf_worksite *site, const struct rf_option *option, const char *value,
 		       struct rf_err *err)
 {
@@ -230,6 +244,8 @@ static int take_option(struct rf_worksite *site, const struct rf_option *option,
 	case RF_OPTION_STOP:
 		site->stops = true;
 		return 0;
+	case RF_OPTION_TIMES:
+		return take_times(site, value, err);
 	case RF_OPTION_SYNC:
 		site->is_durable = true;
 		return 0;
@@ -265,10 +281,11 @@ static int read_line(enum rf_cmd_id id, int words, int argc, char **argv, struct
 int rf_worksite_run(enum rf_cmd_id id, int words, rf_worksite_fn *fn, int argc, char **argv)
 {
 	struct rf_err err = RF_ERR_INIT;
-	struct rf_worksite site = { .only = calloc((size_t)argc + 1, sizeof(*site.only)) };
+	struct rf_worksite site = { .words = calloc((size_t)argc + 1, sizeof(*site.words)),
+				    .only = calloc((size_t)argc + 1, sizeof(*site.only)) };
 	int code;
 
-	if (!site.only)
+	if (!site.words || !site.only)
 		code = rf_fail(&err, -ENOMEM, "read the line");
 	else
 		code = read_line(id, words, argc, argv, &site, &err);
@@ -276,6 +293,7 @@ int rf_worksite_run(enum rf_cmd_id id, int words, rf_worksite_fn *fn, int argc, 
 		rf_command_help(id, stdout);
 	else if (code == 0)
 		code = fn(&site, &err);
+	free(site.words);
 	free(site.only);
 	if (code == 0)
 		return 0;

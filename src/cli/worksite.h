@@ -5,6 +5,7 @@
 #ifndef RF_CLI_WORKSITE_H
 #define RF_CLI_WORKSITE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,7 +15,7 @@
 #include "workspace/apply.h"
 #include "workspace/workspace.h"
 
-#define RF_WORKSITE_WORDS 1024
+#define RF_WORKSITE_WORDS INT_MAX /* as many as there are */
 
 /* How something is shown. */
 enum rf_worksite_form {
@@ -30,11 +31,12 @@ struct rf_worksite {
 	bool stops;                 /* ends what runs in the workspace first */
 	enum rf_worksite_form form; /* JSON as well where is_json */
 	enum rf_apply_conflict on_conflict;
-	const char *workspace;                /* -w, or NULL */
-	const char *name;                     /* --name, or NULL */
-	const char *at;                       /* --at, a point, or NULL */
-	const char *content;                  /* --content, or NULL */
-	const char *words[RF_WORKSITE_WORDS]; /* what is no option */
+	const char *workspace; /* -w, or NULL */
+	const char *name;      /* --name, or NULL */
+	uint32_t times;        /* -n, or 0 */
+	const char *at;        /* --at, a point, or NULL */
+	const char *content;   /* --content, or NULL */
+	const char **words;    /* what is no option */
 	int count;
 	const char **only; /* --only, as often as it was said, NULL-ended */
 	int only_count;

@@ -36,6 +36,8 @@
 	 BIT(CAP_FSETID) | BIT(CAP_SYS_ADMIN))
 
 #define OPTIONS_MAX 4096 /* a page, which is what mount(2) takes */
+#define LAYERS_MAX  500  /* what overlayfs takes, with the tree */
+#define LAYER_PATH  64   /* bytes of "pool/ID/work" */
 
 int rf_layered_open_pool(const struct rf_place *place, int owners, struct rf_err *err)
 {
@@ -139,26 +141,96 @@ static int work_as(uid_t uid, gid_t gid, uint64_t few, struct rf_err *err)
 		       : 0;
 }
 
-static int mount_layers(const struct rf_place *place, int own, struct rf_err *err)
+static int fail_count(const struct rf_place *place, struct rf_err *err)
+{
+	rf_fail_say(err, -E2BIG, "%s has more layers than can be mounted", place->path);
+	return rf_fail_hint(err, "`ringfort gc` merges those without a name; or apply it, and go "
+				 "on in a new workspace");
+}
+
+/* One option of overlayfs: a folder of a layer in the pool. */
+static int set_folder(int fs, const char *key, const char *layer, const char *folder)
+{
+	char path[LAYER_PATH];
+
+	if (snprintf(path, sizeof(path), "pool/%s/%s", layer, folder) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	return rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_STRING, key, path) < 0 ? -errno : 0;
+}
+
+/* The tree and the layers over it, from the top down; the first that fails says whether the option is known. */
+static int set_lowers(int fs, const char *const *lowers)
+{
+	const char *const *lower = lowers;
+	int code = 0;
+
+	for (; *lower && code == 0; lower++)
+		code = set_folder(fs, "lowerdir+", *lower, "up");
+	if (code == 0 && rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_STRING, "lowerdir+", "tree") < 0)
+		code = -errno;
+	return code == -EINVAL ? -EOPNOTSUPP : code;
+}
+
+/*
+ * Layer by layer, as Linux takes them from 6.7 on, up to 500.  Gives a mount; -EOPNOTSUPP where the kernel wants one text
+ * with all of them, which has room for a third of that.
+ */
+static int mount_one_by_one(const struct rf_place *place)
+{
+	unsigned attrs = RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV |
+			 (place->rights & RF_RIGHT_INERT ? RF_MOUNT_ATTR_NOEXEC : 0);
+	RF_AUTO_FD int fs = rf_kernel_fsopen("overlay", RF_FSOPEN_CLOEXEC);
+	int mnt, code = fs < 0 ? -errno : set_lowers(fs, place->layers->lowers);
+
+	if (code == 0)
+		code = set_folder(fs, "upperdir", place->layers->upper, "up");
+	if (code == 0)
+		code = set_folder(fs, "workdir", place->layers->upper, "work");
+	if (code < 0)
+		return code == -ENOSYS ? -EOPNOTSUPP : code;
+	if (rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_FLAG, "userxattr", NULL) < 0 ||
+	    rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_STRING, "source", "overlay") < 0 ||
+	    rf_kernel_fsconfig(fs, RF_FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
+		return -errno;
+	mnt = rf_kernel_fsmount(fs, RF_FSMOUNT_CLOEXEC, attrs);
+	return mnt < 0 ? -errno : mnt;
+}
+
+/* All of them in one text. */
+static int mount_at_once(const struct rf_place *place, int own)
 {
 	char options[OPTIONS_MAX];
 	unsigned long flags =
 		MS_NOSUID | MS_NODEV | (place->rights & RF_RIGHT_INERT ? MS_NOEXEC : 0);
-	RF_AUTO_FD int mnt = -1;
+	int mnt;
 
-	if (list_layers(place->layers, options, sizeof(options)) < 0) {
-		rf_fail_say(err, -E2BIG, "%s has more layers than can be mounted", place->path);
-		return rf_fail_hint(err, "apply it, and go on in a new workspace");
-	}
-	if (mkdirat(own, "whole", 0700) < 0 && errno != EEXIST)
-		return rf_fail(err, -errno, "make a folder for the layers");
+	if (list_layers(place->layers, options, sizeof(options)) < 0)
+		return -E2BIG;
+	if ((mkdirat(own, "whole", 0700) < 0 && errno != EEXIST) ||
+	    mount("overlay", "whole", "overlay", flags, options) < 0)
+		return -errno;
+	mnt = rf_kernel_open_tree(own, "whole", RF_OPEN_TREE_CLOEXEC);
+	return mnt < 0 ? -errno : mnt;
+}
+
+static int mount_layers(const struct rf_place *place, int own, struct rf_err *err)
+{
+	RF_AUTO_FD int mnt = -1;
+	size_t count = 0;
+
+	while (place->layers->lowers[count])
+		count++;
+	if (count >= LAYERS_MAX)
+		return fail_count(place, err);
 	if (fchdir(own) < 0)
 		return rf_fail(err, -errno, "enter the folder of the layers");
-	if (mount("overlay", "whole", "overlay", flags, options) < 0)
-		return fail_mount(place, -errno, err);
-	mnt = rf_kernel_open_tree(own, "whole", RF_OPEN_TREE_CLOEXEC);
+	mnt = mount_one_by_one(place);
+	if (mnt == -EOPNOTSUPP)
+		mnt = mount_at_once(place, own);
+	if (mnt == -E2BIG)
+		return fail_count(place, err);
 	if (mnt < 0)
-		return rf_fail(err, -errno, "open the layers");
+		return fail_mount(place, mnt, err);
 	return refuse_read_only(place, mnt, err) < 0 ? err->code : rf_fd_take(&mnt);
 }
 

@@ -355,8 +355,8 @@ static int put(struct work *w, const struct rf_change *change)
 
 	if (from < 0 || to < 0)
 		return from < 0 ? from : to;
-	if (change->kind == RF_CHANGE_MODE)
-		return set_mode(to, name, mode_for(w, change));
+	if (change->kind == RF_CHANGE_MODE) /* a folder's own comes last, too */
+		return set_mode(to, name, mode_for(w, change) | (is_folder ? 0700 : 0));
 	if (change->kind == RF_CHANGE_ATTRIBUTES && is_folder) {
 		code = rf_copy_attributes(from, name, to, name);
 		return code < 0 ? code : set_mode(to, name, mode_for(w, change));
@@ -414,7 +414,7 @@ static int leave(struct work *w, size_t i)
 	return 0;
 }
 
-/* Modes of new folders, from the depth up: one may deny what its content needed. */
+/* Modes of folders, from the depth up: one may deny what its content needed. */
 static int set_folder_modes(struct work *w)
 {
 	const struct rf_delta *delta = &w->apply->delta;
@@ -425,8 +425,7 @@ static int set_folder_modes(struct work *w)
 		RF_AUTO_FD int dir = -1;
 		int code;
 
-		if (w->apply->stays[i] != RF_APPLY_MADE || !S_ISDIR(change->after.mode) ||
-		    change->kind == RF_CHANGE_MODE)
+		if (w->apply->stays[i] != RF_APPLY_MADE || !S_ISDIR(change->after.mode))
 			continue;
 		dir = rf_copy_open_parent(w->base, change->path, &name);
 		code = dir < 0 ? dir : set_mode(dir, name, mode_for(w, change));

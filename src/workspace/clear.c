@@ -33,14 +33,17 @@ static void note(struct clearing *c, int code)
 		c->first_error = code;
 }
 
-/* A folder may deny its own owner everything; its owner can change that. */
+/* A folder may deny its own owner to read it, or to remove what is in it; its owner can change that. */
 static int open_folder(int dir, const char *name)
 {
 	const int flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	RF_AUTO_FD int there = -1;
+	struct stat st;
 	char link[32];
 	int fd = openat(dir, name, O_RDONLY | flags);
 
+	if (fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & S_IRWXU) != S_IRWXU)
+		fchmod(fd, S_IRWXU);
 	if (fd >= 0 || errno != EACCES)
 		return fd;
 	/* By its descriptor: the name could become a link between the two. */

@@ -145,6 +145,13 @@ static int finish(int from, int to, const struct stat *st, bool is_exact)
 	return code == 0 && futimens(to, times) < 0 ? -errno : code;
 }
 
+int rf_copy_look(int from, int to)
+{
+	struct stat st;
+
+	return fstat(from, &st) < 0 ? -errno : finish(from, to, &st, true);
+}
+
 static int copy_file(int from, const char *name, int to, const char *as, const struct stat *seen,
 		     bool is_exact)
 {

@@ -30,6 +30,9 @@ int rf_copy_exactly(int from, const char *name, int to, const char *as);
 /* Gives the folder `as` of `to` the extended attributes that `name` of `from` has, and no others. */
 int rf_copy_attributes(int from, const char *name, int to, const char *as);
 
+/* Gives an open folder owner, mode, times and attributes of another, but for overlayfs's. */
+int rf_copy_look(int from, int to);
+
 /* The bits of a mode that may get out of a layer. */
 mode_t rf_copy_mode(mode_t mode);
 

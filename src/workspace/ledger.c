@@ -35,6 +35,7 @@ static void format_point(struct rf_json *json, const struct rf_point *point)
 	rf_json_open_object(json, NULL);
 	rf_json_int(json, "id", point->id);
 	rf_json_int(json, "parent", point->parent);
+	rf_json_int(json, "began", point->began);
 	rf_json_string(json, "layer", point->layer);
 	rf_json_string(json, "name", point->name);
 	rf_json_int(json, "time", point->time);
@@ -147,6 +148,8 @@ static int check_point(const struct rf_ledger *ledger, const struct rf_point *po
 		return rf_fail_say(err, -EINVAL, "a point's id is %u", point->id);
 	if (point->parent != 0 && !rf_ledger_point(ledger, point->parent))
 		return rf_fail_say(err, -EINVAL, "point %u comes before its parent", point->id);
+	if (point->began <= point->parent || point->began > point->id)
+		return rf_fail_say(err, -EINVAL, "point %u began elsewhere", point->id);
 	if (!rf_pool_is_id(point->layer))
 		return rf_fail_say(err, -EINVAL, "point %u has no layer", point->id);
 	if (point->name[0] && !rf_ledger_is_name(point->name))
@@ -165,6 +168,7 @@ static int read_point(struct rf_ledger *ledger, const struct rf_jsonread_value *
 	*point = (struct rf_point){
 		.id = (uint32_t)read_number(&r, "id", UINT32_MAX),
 		.parent = (uint32_t)read_number(&r, "parent", UINT32_MAX),
+		.began = (uint32_t)read_number(&r, "began", UINT32_MAX),
 		.time = (int64_t)read_number(&r, "time", INT64_MAX),
 		.changes = read_number(&r, "changes", INT64_MAX),
 		.bytes = read_number(&r, "bytes", INT64_MAX),
@@ -331,8 +335,10 @@ struct rf_point *rf_ledger_add(struct rf_ledger *ledger, const char *layer, cons
 		return NULL;
 	ledger->points = points;
 	point = &points[ledger->count];
-	*point =
-		(struct rf_point){ .id = ledger->next, .parent = ledger->head, .time = time(NULL) };
+	*point = (struct rf_point){ .id = ledger->next,
+				    .parent = ledger->head,
+				    .began = ledger->next,
+				    .time = time(NULL) };
 	snprintf(point->layer, sizeof(point->layer), "%s", layer);
 	point->command = strndup(command, COMMAND_MAX);
 	point->agent = strdup("");
@@ -362,7 +368,7 @@ uint32_t rf_ledger_root(const struct rf_ledger *ledger, uint32_t id)
 
 	while (point && point->parent)
 		point = rf_ledger_point(ledger, point->parent);
-	return point ? point->id : 0;
+	return point ? point->began : 0;
 }
 
 const char **rf_ledger_layers(const struct rf_ledger *ledger, uint32_t id, size_t *ret_runs)

@@ -24,6 +24,7 @@
 
 struct rf_point {
 	uint32_t id, parent;
+	uint32_t began; /* the id of the first of the runs that were merged in it, or its own */
 	char layer[RF_LAYER_ID];
 	char name[RF_LEDGER_NAME]; /* as a checkpoint, or "" */
 	int64_t time;              /* seconds since 1970 */
@@ -82,7 +83,7 @@ struct rf_apply_note *rf_ledger_add_apply(struct rf_ledger *ledger, const char *
 /* Forgets the last apply: it is taken back. */
 void rf_ledger_drop_apply(struct rf_ledger *ledger);
 
-/* Of the points beneath this one, the one that stands on the directory: its id, or 0. */
+/* The id of the first run beneath a point, which began with the directory itself, or 0. */
 uint32_t rf_ledger_root(const struct rf_ledger *ledger, uint32_t id);
 
 /*

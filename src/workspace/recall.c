@@ -70,8 +70,11 @@ static int add_point(int pool, const struct rf_point *point, struct rf_seen_list
 	return code;
 }
 
-/* What an apply wrote counts for all that began before it. */
-static int add_applied(const struct rf_workspace *workspace, uint32_t root,
+/*
+ * What an apply wrote counts for all that began before it.  `root`: the first run, for paths that no run noted; `last`:
+ * what was applied after that run is left out.
+ */
+static int add_applied(const struct rf_workspace *workspace, uint32_t root, uint32_t last,
 		       struct rf_seen_list *list, struct rf_err *err)
 {
 	struct rf_seen_list applied;
@@ -83,7 +86,7 @@ static int add_applied(const struct rf_workspace *workspace, uint32_t root,
 		struct rf_seen *seen = rf_seen_find(&so_far, applied.items[i].path);
 		uint32_t began = seen ? seen->since : root;
 
-		if (applied.items[i].since > began)
+		if (applied.items[i].since > began && applied.items[i].since <= last)
 			code = rf_seen_set(list, &applied.items[i]);
 		if (code < 0)
 			rf_fail(err, code, "recall what was applied");
@@ -104,7 +107,24 @@ int rf_recall(const struct rf_workspace *workspace, int pool, uint32_t point,
 		code = add_point(pool, p, ret_list, err);
 	rf_seen_settle(ret_list);
 	if (code == 0)
-		code = add_applied(workspace, rf_ledger_root(ledger, point), ret_list, err);
+		code = add_applied(workspace, rf_ledger_root(ledger, point), UINT32_MAX, ret_list,
+				   err);
 	rf_seen_settle(ret_list);
 	return code < 0 ? rf_fail_in(err, "workspace %s", ledger->name) : 0;
+}
+
+int rf_recall_run(const struct rf_workspace *workspace, int pool, struct rf_point *const *points,
+		  size_t count, struct rf_seen_list *ret_list, struct rf_err *err)
+{
+	int code = 0;
+
+	*ret_list = (struct rf_seen_list){ 0 };
+	for (size_t i = 0; i < count && code == 0; i++)
+		code = add_point(pool, points[i], ret_list, err);
+	rf_seen_settle(ret_list);
+	/* A path that none of them noted is the apply's still: UINT32_MAX leaves it to that. */
+	if (code == 0)
+		code = add_applied(workspace, UINT32_MAX, points[0]->id, ret_list, err);
+	rf_seen_settle(ret_list);
+	return code;
 }

@@ -16,6 +16,13 @@
 int rf_recall(const struct rf_workspace *workspace, int pool, uint32_t point,
 	      struct rf_seen_list *ret_list, struct rf_err *err);
 
+/*
+ * What to note beside a layer that is made of those of `count` points, from the top down: the same as they say together,
+ * with what was applied between them.
+ */
+int rf_recall_run(const struct rf_workspace *workspace, int pool, struct rf_point *const *points,
+		  size_t count, struct rf_seen_list *ret_list, struct rf_err *err);
+
 /* What a layer's run saw, beside the layer. */
 int rf_recall_load_layer(int pool, const char *layer, struct rf_seen_list *ret_list,
 			 struct rf_err *err);

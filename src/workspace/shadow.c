@@ -151,7 +151,7 @@ static void trim(const char *base)
 	if (rf_workspace_each(look_for_newest, &newest, &ignored) == 0 &&
 	    newest.numbers[RF_SHADOW_KEPT - 1] > 0 &&
 	    rf_workspace_each(remove_older, &newest, &ignored) == 0)
-		rf_sweep(false, &swept, &ignored);
+		rf_sweep(0, &swept, &ignored);
 }
 
 /* ------------------------------------------------------------- applying */
@@ -232,7 +232,7 @@ static void drop(struct rf_workspace *workspace)
 
 	if (rf_workspace_remove(workspace, &ignored) < 0)
 		rf_workspace_close(workspace);
-	rf_sweep(false, &swept, &ignored);
+	rf_sweep(0, &swept, &ignored);
 }
 
 static int apply_whole(const struct rf_shadow *shadow, struct rf_apply *ret_apply,

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "workspace/merge.h"
 #include "workspace/workspace.h"
 
 #define HELD_MAX 256
@@ -26,7 +27,7 @@ struct sweep {
 	struct dirent **layers;
 	int count;
 	bool *are_used;
-	bool drops_points;
+	size_t most; /* points, or 0: they stay */
 	struct rf_swept *swept;
 	struct rf_err *err;
 };
@@ -54,7 +55,7 @@ static int drop_points(struct sweep *s, const char *name)
 	struct rf_workspace workspace;
 	struct rf_err ignored;
 	bool *keeps;
-	size_t before;
+	size_t before, merged;
 	int code = 0;
 
 	if (rf_workspace_open_now(name, &workspace, &ignored) < 0)
@@ -70,6 +71,9 @@ static int drop_points(struct sweep *s, const char *name)
 	if (workspace.ledger.count != before)
 		code = rf_workspace_save(&workspace, true, s->err);
 	s->swept->points += before - workspace.ledger.count;
+	/* What can't be merged stays, and is no reason to keep the rest. */
+	if (code == 0 && rf_merge_points(&workspace, s->most, &merged, &ignored) == 0)
+		s->swept->merged += merged;
 	free(keeps);
 	rf_workspace_close(&workspace);
 	return code;
@@ -98,7 +102,7 @@ static int look_at(void *data, const char *name)
 	struct rf_ledger ledger;
 	int code;
 
-	if (s->drops_points && drop_points(s, name) < 0)
+	if (s->most && drop_points(s, name) < 0)
 		return s->err->code;
 	code = rf_workspace_peek(name, &ledger, s->err);
 	if (code == -ENOENT) { /* removed meanwhile */
@@ -132,19 +136,21 @@ static void hold_unused(struct sweep *s, int *held)
 
 static int remove_unused(struct sweep *s, int *held)
 {
-	int code;
+	int code, first = 0;
 
 	hold_unused(s, held);
-	s->drops_points = false;
+	s->most = 0;
 	code = rf_workspace_each(look_at, s, s->err);
 	for (int i = 0; i < s->count; i++) {
 		if (code == 0 && held[i] >= 0 && !s->are_used[i]) {
-			code = rf_pool_remove(s->pool, s->layers[i]->d_name, s->err);
-			s->swept->layers += code == 0;
+			int failed = rf_pool_remove(s->pool, s->layers[i]->d_name, s->err);
+
+			s->swept->layers += failed == 0;
+			first = first ? first : failed; /* the others go all the same */
 		}
 		rf_fd_done(&held[i]);
 	}
-	return code;
+	return code < 0 ? code : first;
 }
 
 /* A shadow run that was killed before it came to anything has left its workspace. */
@@ -170,13 +176,11 @@ static int is_layer(const struct dirent *entry)
 	return rf_pool_is_id(entry->d_name);
 }
 
-int rf_sweep(bool drops_points, struct rf_swept *ret_swept, struct rf_err *err)
+int rf_sweep(size_t most, struct rf_swept *ret_swept, struct rf_err *err)
 {
 	char path[4096];
 	RF_AUTO_FD int pool = rf_pool_open(true, path, sizeof(path), err);
-	struct sweep s = {
-		.pool = pool, .drops_points = drops_points, .swept = ret_swept, .err = err
-	};
+	struct sweep s = { .pool = pool, .most = most, .swept = ret_swept, .err = err };
 	int code, *held;
 
 	*ret_swept = (struct rf_swept){ 0 };

@@ -10,14 +10,16 @@
 
 struct rf_swept {
 	size_t points; /* that led nowhere, dropped from ledgers */
+	size_t merged; /* that were made one with the next */
 	size_t layers; /* removed */
 };
 
 /*
- * Removes the layers that no ledger names and no run holds.  `drops_points`: first drops from each workspace the
- * points that were undone: neither its head nor a checkpoint stands on them.  One that is in use is passed over.
+ * Removes the layers that no ledger names and no run holds.  `most`: if not 0, first drops from each workspace the
+ * points that were undone (neither its head nor a checkpoint stands on them), and merges the oldest of those that are
+ * left where more than so many lie beneath its head.  A workspace that is in use is passed over.
  */
-int rf_sweep(bool drops_points, struct rf_swept *ret_swept, struct rf_err *err);
+int rf_sweep(size_t most, struct rf_swept *ret_swept, struct rf_err *err);
 
 /* Which points stand beneath the head or a checkpoint; `keeps` has a place for each. */
 void rf_sweep_mark(const struct rf_ledger *ledger, bool *keeps);

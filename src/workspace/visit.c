@@ -13,9 +13,11 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "workspace/merge.h"
 #include "workspace/occupant.h"
 #include "workspace/recall.h"
 #include "workspace/submount.h"
+#include "workspace/sweep.h"
 
 static int open_tree_of(const char *base, struct rf_err *err)
 {
@@ -290,7 +292,20 @@ int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta,
 	if (rf_workspace_save(&visit->kept, false, err) < 0)
 		return err->code;
 	rf_fd_done(&visit->held); /* it is the workspace's from here on */
+	visit->is_kept = true;
 	return 0;
+}
+
+/* Merges the oldest points where there are too many.  The run is kept; what fails here is left to the next one. */
+static void trim(struct rf_visit *visit)
+{
+	struct rf_swept swept;
+	struct rf_err ignored;
+	size_t merged;
+
+	if (visit->is_kept && visit->most_points &&
+	    rf_merge_points(&visit->kept, visit->most_points, &merged, &ignored) == 0 && merged > 0)
+		rf_sweep(0, &swept, &ignored);
 }
 
 void rf_visit_close(struct rf_visit *visit)
@@ -302,6 +317,7 @@ void rf_visit_close(struct rf_visit *visit)
 	if (visit->kept.folder >= 0)
 		rf_occupant_leave(visit->kept.folder);
 	rf_fd_done(&visit->held);
+	trim(visit);
 	rf_fd_done(&visit->pool);
 	rf_fd_done(&visit->tree);
 	rf_workspace_close(&visit->kept);

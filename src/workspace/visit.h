@@ -19,6 +19,8 @@ struct rf_visit {
 	const char **lowers;     /* NULL-ended, of earlier ones; borrowed from the ledger */
 	struct rf_layers layers; /* all of that */
 	struct rf_place place;   /* for the plan */
+	bool is_kept;            /* the layer is a point now */
+	size_t most_points;      /* that the workspace shall keep, or 0: all */
 	int64_t began_ns;        /* when the run did, on the clock of files */
 	bool has_seen;           /* what the directory had under the changed names is noted */
 	int pool, tree, held;    /* descriptors: of all layers, of the directory, of this layer */

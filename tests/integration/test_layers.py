@@ -64,6 +64,24 @@ def refused(post, *words):
     return done.stderr
 
 
+def setting(post, text):
+    """The user's settings, by the variable that names their file."""
+    path = post.top / "config.yaml"
+    path.write_text(text)
+    path.chmod(0o600)
+    own(post, path)
+    post.env["RINGFORT_CONFIG"] = str(path)
+
+
+def pool(post):
+    state = f"/proc/self/fd/{post.root}/var/lib" if post.is_room else post.top / "state"
+    return sorted(path.name for path in (pathlib.Path(state) / "ringfort/layers/all").iterdir())
+
+
+def points(post, name="fix"):
+    return json.loads(good(post, "log", "-w", name, "--json"))["points"]
+
+
 # --- other file systems ---
 
 
@@ -272,3 +290,122 @@ def test_a_point_shows_what_it_was_whatever_was_applied_since(post, tree):
     good(post, "undo", "-w", "fix", "@2")
     good(post, "undo", "-w", "fix")  # and the apply before it
     assert (tree / "README").read_text() == "read me\n" and (tree / "src/main.c").exists()
+
+
+def test_many_forks_are_made_at_once_or_none(post, tree):
+    made(post, tree, "for n in $(seq 300); do echo $n > f$n; done")
+    good(post, "fork", "-w", "fix", "-n", "100", "way")
+    names = {line.split()[0] for line in good(post, "workspaces").splitlines()}
+    assert names == {"fix", *(f"way-{n}" for n in range(1, 101))}
+    inside(post, "rm f7; echo own > own", "way-7")
+    assert inside(post, "ls | wc -l; cat f7", "way-8") == "302\n7\n" and "f7" not in inside(post, "ls", "way-7").split()
+    assert "way-1" in refused(post, "fork", "-w", "way-7", "-n", "5", "way")
+    good(post, "rm", "way-1", "way-2")
+    refused(post, "fork", "-w", "way-7", "-n", "5", "way")
+    assert good(post, "workspaces").count("way-") == 98
+    for number in ("0", "x", "-1", "10001"):
+        assert "number of forks" in refused(post, "fork", "-w", "fix", "-n", number, "other")
+    assert "can't be a name" in refused(post, "fork", "-w", "fix", "-n", "11", "x" * 61)
+    good(post, "rm", "fix", *(f"way-{n}" for n in range(3, 101)))
+    assert pool(post) == []
+
+
+# --- many layers ---
+
+WORK = r"""
+import os, random, shutil, sys
+r = random.Random(int(sys.argv[1]))
+have = sorted(os.path.join(p, n) for p, d, f in os.walk(".") for n in d + f)
+folders = [".", *[p for p in have if os.path.isdir(p) and not os.path.islink(p)]]
+for _ in range(6):
+    path = os.path.join(r.choice(folders), r.choice("abcdef"))
+    old = r.choice(have) if have else "a"
+    try:
+        what = r.randrange(8)
+        if what < 3: open(path, "w").write(str(r.random()))
+        elif what == 3: os.mkdir(path)
+        elif what == 4: os.symlink("a", path)
+        elif what == 5: os.remove(old) if not os.path.isdir(old) or os.path.islink(old) else shutil.rmtree(old)
+        elif what == 6 and not os.path.islink(old): os.chmod(old, r.choice([0o755, 0o700, 0o555]))
+        elif what == 7: os.mkfifo(path + ".pipe")
+    except OSError:
+        pass
+"""
+LOOK = r"""
+import hashlib, os, stat
+for p, d, f in sorted(os.walk(".")):
+    for n in sorted(d + f):
+        at = os.path.join(p, n); st = os.lstat(at)
+        what = os.readlink(at) if os.path.islink(at) else open(at).read() if stat.S_ISREG(st.st_mode) else ""
+        print(at, oct(st.st_mode), what)
+"""
+
+
+def test_the_oldest_points_are_merged_and_show_the_same(post, tree):
+    setting(post, "points: 8\n")
+    seed = int(os.environ.get("RF_SEED", time.time_ns() % 10**6))
+    good(post, "create", "--name", "fix", "--workspace", tree)
+    seen = {}
+    for turn in range(24):
+        good(post, "exec", "fix", "--", "python3", "-c", WORK, str(seed + turn))
+        head = json.loads(good(post, "log", "-w", "fix", "--json"))["head"]
+        seen[head] = inside(post, f"python3 -c '{LOOK}'")
+        if turn in (3, 7):
+            post.run("checkpoint", "-w", "fix", f"c{turn}")
+        if turn == 12:
+            good(post, "fork", "-w", "fix", "other")
+            forked = {point["id"] for point in points(post)}
+        assert len(points(post)) <= 9, f"RF_SEED={seed}"
+    kept = points(post)
+    assert {"c3", "c7"} <= {point["name"] for point in kept} and kept[-1]["id"] == head
+    for name, ids in (("fix", {point["id"] for point in kept}), ("other", forked)):
+        for number in ids:
+            post.run("undo", "-w", name, f"@{number}")
+            assert inside(post, f"python3 -c '{LOOK}'", name) == seen[number], f"RF_SEED={seed} @{number} of {name}"
+    assert len(pool(post)) <= len(kept) + len(forked)
+    good(post, "rm", "other")
+    assert len(pool(post)) == len(kept)
+    post.run("undo", "-w", "fix", f"@{head}")
+    good(post, "apply", "-w", "fix", "--only", ".", *[
+        word for row in json.loads(good(post, "diff", "-w", "fix", "--json")) if row["protected"]
+        for word in ("--only", row["path"])])
+
+
+def test_what_merged_runs_saw_is_known_still(post, tree):
+    setting(post, "points: 4\n")
+    made(post, tree, "echo one >> README", "echo two >> two")
+    good(post, "apply", "-w", "fix")
+    for number in range(6):
+        inside(post, f"echo {number} >> README; echo {number} > new{number}")
+    assert len(points(post)) <= 4
+    good(post, "apply", "-w", "fix")
+    assert (tree / "README").read_text() == "read me\none\n0\n1\n2\n3\n4\n5\n"
+    inside(post, "echo last >> README")
+    (tree / "README").write_text("ours\n")
+    assert post.run("apply", "-w", "fix").returncode == 125
+
+
+def test_gc_merges_down_to_what_is_set(post, tree):
+    made(post, tree, *(f"echo {n} > f{n}" for n in range(10)))
+    before = inside(post, "cat f*")
+    setting(post, "points: 4\n")
+    good(post, "gc")
+    assert len(points(post)) <= 4 and inside(post, "cat f*") == before
+    assert len(pool(post)) == len(points(post))
+
+
+def test_two_hundred_checkpoints_lie_on_each_other(post, tree):
+    good(post, "create", "--name", "fix", "--workspace", tree)
+    for number in range(200):
+        inside(post, f"echo {number} > f{number}")
+        good(post, "checkpoint", "-w", "fix", f"c{number}")
+    assert inside(post, "ls | grep -c f") == "200\n"
+    good(post, "undo", "-w", "fix", "c49")
+    assert inside(post, "ls | grep -c f") == "50\n"
+
+
+@pytest.mark.parametrize("text", ["points: 3", "points: 401", "points: many", "points: -5", "points: 8 8"])
+def test_a_number_of_points_that_is_none_is_refused(post, tree, text):
+    setting(post, text + "\n")
+    done = post.run("run", "--", "true")
+    assert done.returncode == 125 and "points" in done.stderr

@@ -112,6 +112,8 @@ RF_TEST(what_is_wrong_is_refused)
 		{ "\"name\": \"\"", "\"name\": \"a/b\"" },
 		{ "\"command\": \"one\"", "\"command\": 1" },
 		{ "\"points\": [", "\"points\": [7, " },
+		{ "\"began\": 2", "\"began\": 1" },
+		{ "\"began\": 2", "\"began\": 3" },
 		{ "\"applies\": [", "\"applies\": [7, " },
 		{ "\"since\": 3", "\"since\": 4" },
 		{ "\"since\": 3,\n      \"own\": 1\n    },",
