@@ -59,6 +59,8 @@ int rf_cmd_file_stat(int argc, char **argv);
 int rf_cmd_file_find(int argc, char **argv);
 int rf_cmd_file_cp(int argc, char **argv);
 int rf_cmd_file_rm(int argc, char **argv);
+int rf_cmd_export(int argc, char **argv);
+int rf_cmd_import(int argc, char **argv);
 int rf_cmd_workspaces(int argc, char **argv);
 int rf_cmd_agent_create(int argc, char **argv);
 int rf_cmd_agent_run(int argc, char **argv);

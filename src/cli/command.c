@@ -218,6 +218,20 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"With their workspaces; the directories stay as they are.",
 		rf_example_agent_rm, "0 removed, 1 there is no such agent, 125 Ringfort failed",
 	},
+	[RF_CMD_EXPORT] = {
+		"export", rf_cmd_export, "write a workspace as an archive", "[OPTIONS] [NAME] > FILE",
+		"Writes all that a box would see, at the head or at another point, to standard output as\n"
+		"tar with zstd, which `tar --zstd` unpacks.  Modes, times, links, holes and users'\n"
+		"attributes are in it; pipes and sockets are not.",
+		rf_example_export, "0 written, 1 there is no such workspace or point, 125 Ringfort failed",
+	},
+	[RF_CMD_IMPORT] = {
+		"import", rf_cmd_import, "put an archive into a workspace", "[OPTIONS] [NAME] < FILE",
+		"Reads tar, with zstd or plain, from standard input, and puts what is in it over what the\n"
+		"workspace is, as a new point.  An archive is refused as a whole if a path of it leads\n"
+		"elsewhere, if it has devices, if it is larger than allowed, or if it ends too early.",
+		rf_example_import, "0 done, 1 there is no such workspace, 125 refused, or Ringfort failed",
+	},
 	[RF_CMD_POLICY] = {
 		"policy", NULL, "show, check, compare and explain policies, and ask them questions",
 		"COMMAND [OPTIONS]",

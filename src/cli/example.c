@@ -186,6 +186,18 @@ const struct rf_cmd_example rf_example_agent_rm[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_export[] = {
+	{ "ringfort export fix-bug > fix-bug.tar.zst", NULL },
+	{ "ringfort export --at before-refactoring | tar --zstd -t", "what there was then" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_import[] = {
+	{ "ringfort import fix-bug < fix-bug.tar.zst", NULL },
+	{ "git archive HEAD | ringfort import --max-bytes 1G fix-bug", "plain tar does, too" },
+	{ NULL, NULL },
+};
+
 const struct rf_cmd_example rf_example_policy[] = {
 	{ "ringfort policy check agent.yaml", NULL },
 	{ "ringfort policy explain --profile strict", NULL },

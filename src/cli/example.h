@@ -35,6 +35,8 @@ extern const struct rf_cmd_example rf_example_agent_run[];
 extern const struct rf_cmd_example rf_example_agent_ls[];
 extern const struct rf_cmd_example rf_example_agent_show[];
 extern const struct rf_cmd_example rf_example_agent_rm[];
+extern const struct rf_cmd_example rf_example_export[];
+extern const struct rf_cmd_example rf_example_import[];
 extern const struct rf_cmd_example rf_example_policy[];
 extern const struct rf_cmd_example rf_example_check[];
 extern const struct rf_cmd_example rf_example_explain[];

@@ -37,7 +37,7 @@
 #define FILES (READS | ONLY(FILE_CP) | ONLY(FILE_RM))
 /* Whoever works on a workspace. */
 #define MOVES  (ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(FORK) | ONLY(DISCARD))
-#define IN_ONE (MOVES | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | FILES)
+#define IN_ONE (MOVES | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | FILES | ONLY(EXPORT) | ONLY(IMPORT))
 #define EVENTS (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
 #define PERIOD (EVENTS | ONLY(AUDIT_REPORT))           /* whoever reads those of a time */
 #define ALL    (RF_CMD_BIT(RF_CMD_COUNT) - 1)
@@ -59,7 +59,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("workspace",  0,   "DIR",        RF_OPTION_WORKSPACE, ONLY(AGENT_CREATE), "the directory that it works on (default: the current one)"),
 	OWN("name",       'n', "NAME",       RF_OPTION_NAME, ONLY(CREATE), "what it is called"),
 	OWN("workspace",  'w', "NAME",       RF_OPTION_WORKSPACE, IN_ONE, "which one (default: that over the current directory)"),
-	OWN("at",         0,   "POINT",      RF_OPTION_AT, READS | ONLY(FILE_CP), "as it was there: a checkpoint's name, or @ID"),
+	OWN("at",         0,   "POINT",      RF_OPTION_AT, READS | ONLY(FILE_CP) | ONLY(EXPORT), "as it was there: a checkpoint's name, or @ID"),
 	OWN("times",      'n', "8",          RF_OPTION_TIMES, ONLY(FORK), "so many of them: NAME-1, NAME-2 ..."),
 	OWN("stop",       0,   NULL,         RF_OPTION_STOP, MOVES, "end the program that runs in it first; what it changed is kept"),
 	OWN("sync",       0,   NULL,         RF_OPTION_SYNC, ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(DISCARD) | ONLY(APPLY) | ONLY(SHADOW), "return when it would survive a power cut"),
@@ -70,6 +70,9 @@ const struct rf_option rf_option_table[] = {
 	OWN("name",       0,   "PATTERN",    RF_OPTION_NAME, ONLY(FILE_FIND), "whose name is like it, as '*.c'; with a slash, whose path is"),
 	OWN("content",    0,   "TEXT",       RF_OPTION_CONTENT, ONLY(FILE_FIND), "lines that have it in them"),
 	OWN("recursive",  'r', NULL,         RF_OPTION_RECURSIVE, ONLY(FILE_RM), "folders with all that is in them"),
+	GROUP("what it may take"),
+	OWN("max-bytes",  0,   "16G",        RF_OPTION_MAX_BYTES, ONLY(IMPORT), "of all files together, unpacked (default: 16G)"),
+	OWN("max-files",  0,   "1000000",    RF_OPTION_MAX_FILES, ONLY(IMPORT), "files, folders and links (default: 1000000)"),
 	GROUP("what it sees"),
 	KEY("read",       'r', "SRC[:DEST]", "files.read",       "show a file or directory, read-only"),
 	KEY("write",      'w', "SRC[:DEST]", "files.write",      "show a file or directory, writable"),

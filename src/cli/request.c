@@ -237,6 +237,8 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_CONTENT:
 	case RF_OPTION_RECURSIVE:
 	case RF_OPTION_LONG:
+	case RF_OPTION_MAX_BYTES:
+	case RF_OPTION_MAX_FILES:
 	case RF_OPTION_SERVICE: /* of `help` alone */
 		return 0;
 	case RF_OPTION_HELP:

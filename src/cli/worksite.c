@@ -12,6 +12,7 @@
 #include "cli/dots.h"
 #include "cli/option.h"
 #include "policy/files.h"
+#include "policy/limit.h"
 
 #define TIMES_MAX 10000
 #define EXIT_NONE 1 /* no such workspace, or point */
@@ -205,6 +206,16 @@ static int take_times(struct rf_worksite *site, const char *text, struct rf_err 
 	return 0;
 }
 
+/* A number written as that of a limit is. */
+static int take_limit(enum rf_limit like, const struct rf_option *option, const char *value,
+		      uint64_t *ret_value, struct rf_err *err)
+{
+	if (rf_limit_parse(like, value, ret_value, err) == 0)
+		return 0;
+	rf_fail_in(err, "--%s", option->name);
+	return err->hint[0] ? err->code : rf_option_hint(option, err);
+}
+
 static int take_option(struct rf_worksite *site, const struct rf_option *option, const char *value,
 		       struct rf_err *err)
 {
@@ -235,6 +246,10 @@ static int take_option(struct rf_worksite *site, const struct rf_option *option,
 	case RF_OPTION_CONTENT:
 		site->content = value;
 		return 0;
+	case RF_OPTION_MAX_BYTES:
+		return take_limit(RF_LIMIT_DISK, option, value, &site->max_bytes, err);
+	case RF_OPTION_MAX_FILES:
+		return take_limit(RF_LIMIT_INODES, option, value, &site->max_files, err);
 	case RF_OPTION_RECURSIVE:
 		site->is_recursive = true;
 		return 0;

@@ -31,12 +31,13 @@ struct rf_worksite {
 	bool stops;                 /* ends what runs in the workspace first */
 	enum rf_worksite_form form; /* JSON as well where is_json */
 	enum rf_apply_conflict on_conflict;
-	const char *workspace; /* -w, or NULL */
-	const char *name;      /* --name, or NULL */
-	uint32_t times;        /* -n, or 0 */
-	const char *at;        /* --at, a point, or NULL */
-	const char *content;   /* --content, or NULL */
-	const char **words;    /* what is no option */
+	const char *workspace;         /* -w, or NULL */
+	const char *name;              /* --name, or NULL */
+	uint32_t times;                /* -n, or 0 */
+	const char *at;                /* --at, a point, or NULL */
+	const char *content;           /* --content, or NULL */
+	uint64_t max_bytes, max_files; /* of an archive; 0: not said */
+	const char **words;            /* what is no option */
 	int count;
 	const char **only; /* --only, as often as it was said, NULL-ended */
 	int only_count;

@@ -305,6 +305,78 @@ int rf_edit_remove(struct rf_edit *edit, const char *path, bool with_content, st
 	return code < 0 ? fail_at(err, code, path) : 0;
 }
 
+/* ------------------------------------------------------------- whatever is there */
+
+/* Makes room: true if what is there is of this type and may stay. */
+static int make_room(const struct place *place, mode_t type)
+{
+	struct rf_merged_entry old;
+	int code = rf_merged_look(&place->folder, place->name, &old);
+
+	if (code == -ENOENT)
+		return 0;
+	if (code < 0)
+		return code;
+	return (old.st.st_mode & S_IFMT) == type ? 1 : take_away(place, true);
+}
+
+static int make_file(struct rf_edit *edit, const struct place *place)
+{
+	RF_AUTO_FD int file = -1;
+	int code = make_room(place, S_IFREG);
+
+	if (code < 0)
+		return code;
+	if (unlinkat(place->upper, place->name, 0) < 0 && errno != ENOENT)
+		return -errno;
+	file = openat(place->upper, place->name,
+		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file < 0)
+		return -errno;
+	code = give_to_owner(edit, file);
+	return code < 0 ? code : rf_fd_take(&file);
+}
+
+int rf_edit_make_file(struct rf_edit *edit, const char *path, struct rf_err *err)
+{
+	struct place place;
+	int code = open_place(edit, path, &place);
+
+	if (code == 0)
+		code = make_file(edit, &place);
+	place_done(&place);
+	return code < 0 ? fail_at(err, code, path) : code;
+}
+
+int rf_edit_open_folder(struct rf_edit *edit, const char *path, struct rf_err *err)
+{
+	struct place place;
+	int code = open_place(edit, path, &place);
+
+	if (code == 0)
+		code = make_room(&place, S_IFDIR);
+	if (code >= 0)
+		code = have_folder(edit, &place.folder, place.upper, place.name);
+	if (code == 0) {
+		code = openat(place.upper, place.name,
+			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		code = code < 0 ? -errno : code;
+	}
+	place_done(&place);
+	return code < 0 ? fail_at(err, code, path) : code;
+}
+
+int rf_edit_clear(struct rf_edit *edit, const char *path, struct rf_err *err)
+{
+	struct place place;
+	int code = open_place(edit, path, &place);
+
+	if (code == 0)
+		code = make_room(&place, 0);
+	place_done(&place);
+	return code < 0 ? fail_at(err, code, path) : 0;
+}
+
 /* ------------------------------------------------------------- the whole */
 
 int rf_edit_open(const char *name, struct rf_edit *ret_edit, struct rf_err *err)

@@ -31,6 +31,18 @@ int rf_edit_open(const char *name, struct rf_edit *ret_edit, struct rf_err *err)
 int rf_edit_put(struct rf_edit *edit, const char *path, int source, mode_t mode,
 		struct rf_err *err);
 
+/*
+ * Makes an empty file in the place of whatever is there, and gives a descriptor to write to.  It is closed to all but us
+ * until the caller gives it a mode.
+ */
+int rf_edit_make_file(struct rf_edit *edit, const char *path, struct rf_err *err);
+
+/* Opens a folder in the layer; one that is not there, or is something else, is made. */
+int rf_edit_open_folder(struct rf_edit *edit, const char *path, struct rf_err *err);
+
+/* Takes away whatever is there, if anything is. */
+int rf_edit_clear(struct rf_edit *edit, const char *path, struct rf_err *err);
+
 /* Makes a folder, and those on the way; one that is there already is left as it is. */
 int rf_edit_make_folder(struct rf_edit *edit, const char *path, mode_t mode, struct rf_err *err);
 

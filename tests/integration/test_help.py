@@ -77,7 +77,8 @@ NOT_RUN = {
     "ringfort audit": "needs a log: see test_audit.py",
     "ringfort top ": "draws on a terminal: see test_top.py",
     **{f"ringfort {word}": "needs a workspace: see test_workspace.py" for word in (
-        "create", "exec", "shadow", "workspaces", "checkpoint", "undo", "discard", "log", "diff", "apply", "fork", "rm", "gc", "file", "agent")},
+        "create", "exec", "shadow", "workspaces", "checkpoint", "undo", "discard", "log", "diff", "apply", "fork", "rm", "gc", "file", "agent",
+        "export", "import")},
 }
 
 
