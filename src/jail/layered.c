@@ -9,6 +9,9 @@
  * would lead elsewhere (redirects, and data of another file).  Root's layers are mapped as the tree is: what the box
  * makes belongs to the tree's owner.
  *
+ * With `volatile`: what is to outlive a loss of power is synced by who keeps it.  Otherwise the end of each box would wait
+ * until all that anybody ever wrote to that file system is on the disk.
+ *
  * Overlayfs takes names, and these are ours: tree and pool hang in a folder of ours while it is mounted, and are
  * detached again before anything else happens.
  */
@@ -67,9 +70,9 @@ int rf_layered_open_pool(const struct rf_place *place, int owners, struct rf_err
 /* Says which layers, by names in the folder that we work in.  Returns 0 or -E2BIG. */
 static int list_layers(const struct rf_layers *layers, char *text, size_t size)
 {
-	int len =
-		snprintf(text, size, "userxattr,upperdir=pool/%s/up,workdir=pool/%s/work,lowerdir=",
-			 layers->upper, layers->upper);
+	int len = snprintf(text, size,
+			   "userxattr,volatile,upperdir=pool/%s/up,workdir=pool/%s/work,lowerdir=",
+			   layers->upper, layers->upper);
 
 	for (const char *const *l = layers->lowers; *l && (size_t)len < size; l++)
 		len += snprintf(text + len, size - (size_t)len, "pool/%s/up:", *l);
@@ -189,6 +192,7 @@ static int mount_one_by_one(const struct rf_place *place)
 	if (code < 0)
 		return code == -ENOSYS ? -EOPNOTSUPP : code;
 	if (rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_FLAG, "userxattr", NULL) < 0 ||
+	    rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_FLAG, "volatile", NULL) < 0 ||
 	    rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_STRING, "source", "overlay") < 0 ||
 	    rf_kernel_fsconfig(fs, RF_FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
 		return -errno;
