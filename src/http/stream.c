@@ -19,6 +19,8 @@ static void on_event(void *data, int what)
 		rf_event_cancel(stream->event);
 		stream->event = NULL;
 	}
+	if (what & (RF_LOOP_HANGUP | RF_LOOP_READ))
+		stream->is_dry = false;
 	stream->fn(stream->data, what);
 }
 
@@ -68,6 +70,8 @@ ssize_t rf_stream_fill(struct rf_stream *stream)
 	room = stream->in.max - stream->in.len;
 	if (room == 0)
 		return -ENOBUFS;
+	if (stream->is_dry && stream->event)
+		return -EAGAIN;
 	if (size > room)
 		size = room;
 	place = rf_buf_reserve(&stream->in, size);
@@ -77,6 +81,7 @@ ssize_t rf_stream_fill(struct rf_stream *stream)
 	if (n > 0) {
 		rf_buf_grew(&stream->in, (size_t)n);
 		stream->is_bulk = (size_t)n == size;
+		stream->is_dry = !stream->is_bulk;
 	}
 	return n;
 }
@@ -141,6 +146,7 @@ int rf_stream_move(struct rf_stream *from, struct rf_loop *loop, struct rf_strea
 		return err->code;
 	*ret_stream = *from;
 	ret_stream->event = event;
+	ret_stream->is_dry = false;
 	ret_stream->fn = fn;
 	ret_stream->data = data;
 	*from = (struct rf_stream){ .transport.fd = -1 };

@@ -21,6 +21,7 @@ struct rf_stream {
 	struct rf_buf in, out;
 	size_t in_at, out_at; /* bytes of each that are done with */
 	bool is_bulk;         /* the last read got all it asked for */
+	bool is_dry;          /* it got less, so there is no more until the loop says so */
 	rf_event_fn *fn;
 	void *data;
 };
