@@ -198,18 +198,29 @@ static void format_thing(struct rf_json *json, const struct thing *thing)
 	rf_json_close_object(json);
 }
 
+/* When something was changed, as a box may have set it: in years that no calendar has, too. */
+static void put_time(time_t at, struct rf_buf *out)
+{
+	char when[32];
+	struct tm tm;
+
+	if (!localtime_r(&at, &tm) || !strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm))
+		rf_buf_printf(out, "@%-18lld", (long long)at);
+	else
+		rf_buf_puts(out, when);
+}
+
 static void put_thing(const struct thing *thing, bool is_long, struct rf_buf *out)
 {
 	const struct rf_style style = rf_style_of(STDOUT_FILENO);
 	const struct stat *st = &thing->entry.st;
-	char when[32], target[PATH_MAX];
-	struct tm tm;
+	char target[PATH_MAX];
 
 	if (is_long) {
-		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S",
-			 localtime_r(&st->st_mtim.tv_sec, &tm));
-		rf_buf_printf(out, "%-6s %04o %10lld  %s  ", type_of(st->st_mode),
-			      st->st_mode & 07777, (long long)st->st_size, when);
+		rf_buf_printf(out, "%-6s %04o %10lld  ", type_of(st->st_mode), st->st_mode & 07777,
+			      (long long)st->st_size);
+		put_time(st->st_mtim.tv_sec, out);
+		rf_buf_puts(out, "  ");
 	}
 	rf_style_put(style, S_ISDIR(st->st_mode) ? RF_STYLE_NAME : RF_STYLE_PLAIN, thing->path, 0,
 		     out);

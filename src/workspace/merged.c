@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/kernel.h"
+#include "base/path.h"
 
 #define OPAQUE    "user.overlay.opaque"
 #define NAMES_MAX ((size_t)4 << 20) /* in one folder */
@@ -132,6 +133,23 @@ int rf_merged_enter(const struct rf_merged *in, const char *name, struct rf_merg
 		ret_folder->which[ret_folder->count++] = in->which[i];
 		if (is_opaque(dir))
 			return 0;
+	}
+	return code;
+}
+
+int rf_merged_reopen(const struct rf_stack *stack, const char *path, const size_t *which,
+		     size_t count, struct rf_merged *ret_folder)
+{
+	int code = make_room(ret_folder, count);
+
+	for (size_t i = 0; i < count && code == 0; i++) {
+		int dir =
+			rf_path_open_within(stack->layers[which[i]], path, O_RDONLY | O_DIRECTORY);
+
+		if (dir < 0)
+			return dir;
+		ret_folder->dirs[ret_folder->count] = dir;
+		ret_folder->which[ret_folder->count++] = which[i];
 	}
 	return code;
 }

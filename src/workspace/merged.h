@@ -38,6 +38,10 @@ int rf_merged_open_top(const struct rf_stack *stack, struct rf_merged *ret_folde
 /* A folder in a folder, the same way.  -ENOENT, -ENOTDIR, -ELOOP for a link, -EXDEV where something else is mounted. */
 int rf_merged_enter(const struct rf_merged *in, const char *name, struct rf_merged *ret_folder);
 
+/* A folder that was entered before, by its path and the layers that it had: in one step, however deep it lies. */
+int rf_merged_reopen(const struct rf_stack *stack, const char *path, const size_t *which,
+		     size_t count, struct rf_merged *ret_folder);
+
 void rf_merged_done(struct rf_merged *folder);
 
 /* What a name in the folder is.  Returns 0, -ENOENT, or another negative errno. */

@@ -12,6 +12,12 @@
 
 #define FOLDERS_MAX ((size_t)4 << 20) /* that are yet to be looked into */
 
+/* A folder to be looked into: its path, and which layers show it. */
+struct waiting {
+	char *path;
+	size_t *which, count;
+};
+
 /* A search under way.  Folders wait by path, so that only one is held open at a time. */
 struct walk {
 	const struct rf_stack *stack;
@@ -20,7 +26,7 @@ struct walk {
 	rf_search_fn *fn;
 	void *data;
 	size_t *skipped;
-	char **folders;
+	struct waiting *folders;
 	size_t count, room;
 	struct rf_err *err;
 };
@@ -30,23 +36,51 @@ static int fail_at(struct walk *w, int code, const char *path)
 	return rf_fail(w->err, code, "look at %.200s", *path ? path : "the top");
 }
 
-/* Puts a folder (takes its path) on the pile. */
-static int put_off(struct walk *w, char *path)
+static void forget(struct waiting *folder)
 {
+	free(folder->path);
+	free(folder->which);
+}
+
+/* Puts a folder on the pile, with the layers that show it. */
+static int put_off(struct walk *w, const char *path, const struct rf_merged *folder)
+{
+	struct waiting one = { .path = strdup(path),
+			       .which = calloc(folder->count + 1, sizeof(*one.which)),
+			       .count = folder->count };
+
 	if (w->count == w->room) {
 		size_t room = w->room ? w->room * 2 : 64;
-		char **more =
+		struct waiting *more =
 			room <= FOLDERS_MAX ? realloc(w->folders, room * sizeof(*more)) : NULL;
 
-		if (!more) {
-			free(path);
-			return rf_fail(w->err, -ENOMEM, "search");
-		}
-		w->folders = more;
-		w->room = room;
+		w->folders = more ? more : w->folders;
+		w->room = more ? room : w->room;
 	}
-	w->folders[w->count++] = path;
+	if (!one.path || !one.which || w->count == w->room) {
+		forget(&one);
+		return rf_fail(w->err, -ENOMEM, "search");
+	}
+	memcpy(one.which, folder->which, folder->count * sizeof(*one.which));
+	w->folders[w->count++] = one;
 	return 0;
+}
+
+/* A folder in a folder is looked into later.  One that is closed to us, or deeper than a path can name, is passed over. */
+static int put_off_in(struct walk *w, const struct rf_merged *in, const char *name,
+		      const char *path)
+{
+	struct rf_merged folder = { 0 };
+	int code = strlen(path) < PATH_MAX ? rf_merged_enter(in, name, &folder) : -ENAMETOOLONG;
+
+	if (code == -EACCES || code == -ENAMETOOLONG) {
+		++*w->skipped;
+		code = 0;
+	} else {
+		code = code < 0 ? fail_at(w, code, path) : put_off(w, path, &folder);
+	}
+	rf_merged_done(&folder);
+	return code;
 }
 
 /* The whole path has to match; that a folder above does says nothing. */
@@ -135,12 +169,8 @@ static int look_at(struct walk *w, const struct rf_merged *in, const char *name,
 
 	if (code < 0)
 		return fail_at(w, code, path);
-	if (S_ISDIR(entry.st.st_mode)) {
-		char *copy = strdup(path);
-
-		if (!copy || put_off(w, copy) < 0)
-			return rf_fail(w->err, -ENOMEM, "search");
-	}
+	if (S_ISDIR(entry.st.st_mode) && put_off_in(w, in, name, path) < 0)
+		return w->err->code;
 	if (!is_named(w, path))
 		return 0;
 	if (!w->search->content)
@@ -166,7 +196,7 @@ static int look_through(struct walk *w, const struct rf_merged *folder, const ch
 	}
 	/* The pile is taken from its end: the first folder has to be there. */
 	for (size_t low = first, high = w->count; low + 1 < high; low++) {
-		char *swapped = w->folders[--high];
+		struct waiting swapped = w->folders[--high];
 
 		w->folders[high] = w->folders[low];
 		w->folders[low] = swapped;
@@ -175,23 +205,13 @@ static int look_through(struct walk *w, const struct rf_merged *folder, const ch
 	return code;
 }
 
-static int look_into(struct walk *w, const char *path)
+static int look_into(struct walk *w, const struct waiting *waiting)
 {
-	struct rf_merged above = { 0 }, folder = { 0 };
-	char name[NAME_MAX + 1];
-	int code = rf_merged_find(w->stack, path, &above, name);
+	struct rf_merged folder;
+	int code =
+		rf_merged_reopen(w->stack, waiting->path, waiting->which, waiting->count, &folder);
 
-	if (code == 0 && name[0])
-		code = rf_merged_enter(&above, name, &folder);
-	if (code == -EACCES) {
-		++*w->skipped;
-		code = 0;
-	} else if (code < 0) {
-		code = fail_at(w, code, path);
-	} else {
-		code = look_through(w, name[0] ? &folder : &above, path);
-	}
-	rf_merged_done(&above);
+	code = code < 0 ? fail_at(w, code, waiting->path) : look_through(w, &folder, waiting->path);
 	rf_merged_done(&folder);
 	return code;
 }
@@ -215,8 +235,8 @@ static char *tidy(const char *path)
 	return tidied;
 }
 
-/* Begins at a folder (takes its path), or at a file alone. */
-static int begin(struct walk *w, char *path)
+/* Begins at a folder, or at a file alone. */
+static int begin(struct walk *w, const char *path)
 {
 	struct rf_merged folder = { 0 };
 	struct rf_merged_entry entry = { 0 };
@@ -227,13 +247,12 @@ static int begin(struct walk *w, char *path)
 		code = rf_merged_look(&folder, name, &entry);
 	if (code < 0)
 		code = fail_at(w, code, path);
-	else if (name[0] && !S_ISDIR(entry.st.st_mode))
+	else if (!name[0])
+		code = put_off(w, path, &folder);
+	else if (S_ISDIR(entry.st.st_mode))
+		code = put_off_in(w, &folder, name, path);
+	else
 		code = look_at(w, &folder, name, path);
-	else {
-		code = put_off(w, path);
-		path = NULL;
-	}
-	free(path);
 	rf_merged_done(&folder);
 	return code;
 }
@@ -263,12 +282,13 @@ int rf_search(const struct rf_stack *stack, const char *path, const struct rf_se
 	}
 	top = tidy(path);
 	code = top ? begin(&w, top) : rf_fail(err, -ENOMEM, "search");
+	free(top);
 	while (w.count > 0) {
-		char *folder = w.folders[--w.count];
+		struct waiting folder = w.folders[--w.count];
 
 		if (code == 0)
-			code = look_into(&w, folder);
-		free(folder);
+			code = look_into(&w, &folder);
+		forget(&folder);
 	}
 	free(w.folders);
 	return code;

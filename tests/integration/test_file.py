@@ -242,6 +242,25 @@ def test_copying_out_replaces_a_link_and_follows_none(post, tree, who):
     assert os.listdir(folder) == ["tool"]
 
 
+def test_a_time_of_no_calendar_is_shown(post, tree):
+    done = post.run("exec", "fix", "--", "python3", "-c", "import os; open('odd', 'w'); os.utime('odd', (2**62, 2**62))")
+    assert done.returncode == 0, done.stderr
+    for verb in ("ls", "stat"):
+        done = file(post, verb, "-w", "fix", *(["-l"] if verb == "ls" else ["odd"]))
+        assert done.returncode == 0 and b"odd" in done.stdout, done
+
+
+def test_a_deep_tree_is_searched_in_no_time_as_far_as_paths_reach(post, tree):
+    deep = "import os\nfor i in range(5000): os.mkdir('d'); os.chdir('d')\nopen('needle', 'w')"
+    assert post.run("exec", "fix", "--", "python3", "-c", deep).returncode == 0
+    began = watchers.time.monotonic()
+    done = file(post, "find", "-w", "fix", "--name", "d")
+    assert done.returncode == 0 and b"1 files and folders were not looked into" in done.stderr, done.stderr
+    assert len(done.stdout.splitlines()) == 2049
+    assert watchers.time.monotonic() - began < 30  # some minutes, if each were looked for from the top
+    assert post.run("undo", "-w", "fix").returncode == 0 and post.run("gc").returncode == 0
+
+
 def test_one_at_a_time(post, tree):
     with post.start("exec", "fix", "--", "sleep", "30") as holder:
         try:
