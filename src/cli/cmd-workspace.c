@@ -1,6 +1,7 @@
 /* ringfort create, exec, workspaces, fork, rm, gc: workspaces that are kept. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -93,6 +94,14 @@ static int remove_it(const struct rf_worksite *site, struct rf_err *err)
 		return rf_fail_hint(err, "`ringfort workspaces` lists them");
 	}
 	for (int i = 0; i < site->count; i++) {
+		const char *colon = strchr(site->words[i], ':');
+
+		if (colon) {
+			rf_fail_say(err, -EINVAL, "`%.60s` is no workspace", site->words[i]);
+			return rf_fail_hint(
+				err, "for a file of one: ringfort file rm -w %.*s %.60s",
+				(int)(colon - site->words[i]), site->words[i], colon + 1);
+		}
 		if (rf_agent_exists(site->words[i])) {
 			rf_fail_say(err, -EINVAL, "workspace `%s` is an agent's", site->words[i]);
 			return rf_fail_hint(err, "`ringfort agent rm %s` removes both",

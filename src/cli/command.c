@@ -140,7 +140,8 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"COMMAND [OPTIONS]",
 		"A path counts from the workspace's top.  Links in it are never followed.  What is\n"
 		"written becomes a point of the workspace, as a run's changes do: the directory itself is\n"
-		"not touched, and `ringfort undo` takes it back.",
+		"not touched, and `ringfort undo` takes it back.  `file` can be left out, but for `file rm`:\n"
+		"`ringfort cat README`.",
 		rf_example_file, NULL,
 	},
 	[RF_CMD_FILE_CAT] = {
@@ -613,6 +614,14 @@ void rf_command_help_all(FILE *out)
 
 /* ------------------------------------------------------------- dispatch */
 
+static enum rf_cmd_id find_file(const char *word)
+{
+	for (int i = RF_CMD_FILE_CAT; i <= RF_CMD_FILE_RM; i++)
+		if (strcmp(rf_cmd_table[i].name + strlen("file "), word) == 0)
+			return (enum rf_cmd_id)i;
+	return RF_CMD_COUNT;
+}
+
 enum rf_cmd_id rf_command_find(const char *first, const char *second)
 {
 	size_t len = strlen(first);
@@ -626,7 +635,8 @@ enum rf_cmd_id rf_command_find(const char *first, const char *second)
 			   : name[len] == '\0')
 			return (enum rf_cmd_id)i;
 	}
-	return RF_CMD_COUNT;
+	/* What has one word in every shell needs no second one here. */
+	return second ? RF_CMD_COUNT : find_file(first);
 }
 
 /* Finds the last word of a command that is nearest to `word`, among those beneath `parent`. */

@@ -130,6 +130,15 @@ def test_files_are_printed_listed_and_found(post, tree):
     assert (what["type"], what["target"]) == ("link", "/etc/passwd")
 
 
+def test_the_first_word_can_be_left_out(post, tree):
+    assert post.run("cat", "-w", "fix", "src/main.c").stdout == file(post, "cat", "-w", "fix", "src/main.c").stdout.decode()
+    for word in ("ls", "stat", "find"):
+        assert post.run(word, "-w", "fix").stdout == file(post, word, "-w", "fix").stdout.decode() != ""
+    refused = post.run("rm", "fix:src/main.c")
+    assert refused.returncode == 125 and "ringfort file rm -w fix src/main.c" in refused.stderr
+    assert post.run("workspaces").stdout.startswith("fix ")
+
+
 def test_what_is_written_is_there_for_the_box_and_can_be_undone(post, tree, who):
     before = inside(post)
     assert file(post, "cp", "-w", "fix", "-", ":made/on/the/way", stdin=b"put\n").returncode == 0
