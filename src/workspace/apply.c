@@ -82,13 +82,14 @@ static int is_as_seen(struct work *w, const char *path)
 	return then && !then->is_unsure && rf_seen_is_same(then, &now);
 }
 
-/* Known before anything is written: a file that denies us everything can't be copied. */
+/* Known before anything is written: a file that denies us everything can't be copied, nor what is in such a folder. */
 static bool can_read(struct work *w, const struct rf_change *change)
 {
 	const char *name;
 	RF_AUTO_FD int dir = rf_copy_open_parent(w->after.layers[change->new], change->path, &name);
+	int needed = S_ISDIR(change->after.mode) ? R_OK | X_OK : R_OK;
 
-	return dir >= 0 && faccessat(dir, name, R_OK, AT_EACCESS) == 0;
+	return dir >= 0 && faccessat(dir, name, needed, AT_EACCESS) == 0;
 }
 
 /* What can be written to the directory: files, folders and links, and of its own also pipes. */
@@ -119,7 +120,8 @@ static int decide_one(struct work *w, const struct rf_change *change, enum rf_ap
 		return 0;
 	}
 	if (!can_write(w, change) || !can_keep(change) ||
-	    (S_ISREG(change->after.mode) && !can_read(w, change))) {
+	    ((S_ISREG(change->after.mode) || S_ISDIR(change->after.mode)) &&
+	     !can_read(w, change))) {
 		*ret_stay = RF_APPLY_NO_FILE;
 		return 0;
 	}

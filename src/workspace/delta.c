@@ -33,6 +33,7 @@ struct view {
 struct folder {
 	struct folder *next;
 	struct view views[2];
+	bool is_closed; /* to us: nobody can tell what is in it */
 	char path[];
 };
 
@@ -320,6 +321,8 @@ static int see_through(const struct view *in, size_t from, const char *name, str
 			return 0; /* deleted, or something else, further down */
 		if (dir < 0)
 			return -errno;
+		if (faccessat(dir, ".", X_OK, AT_EACCESS) < 0)
+			return -errno; /* its names could be listed, and nothing be known of them */
 		ret_view->which[ret_view->count++] = in->which[i];
 		if (is_opaque(dir))
 			return 0;
@@ -342,7 +345,8 @@ static int queue_both(struct walk *w, const struct folder *in, const char *path,
 		if (entries[side].is_there && S_ISDIR(entries[side].st.st_mode))
 			code = see_through(&in->views[side], entries[side].at, name,
 					   &folder->views[side]);
-		if (code < 0)
+		folder->is_closed |= code == -EACCES;
+		if (code < 0 && code != -EACCES)
 			return fail_at(w, code, path);
 	}
 	return 0;
@@ -534,7 +538,7 @@ int rf_delta_find(const struct rf_stack *before, const struct rf_stack *after,
 		for (size_t i = 0; i < rooms[side]; i++)
 			top->views[side].which[top->views[side].count++] = i;
 	for (struct folder *folder = w.first; folder; folder = next) {
-		if (code == 0)
+		if (code == 0 && !folder->is_closed)
 			code = look_into(&w, folder);
 		next = folder->next;
 		drop(folder);

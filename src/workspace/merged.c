@@ -131,6 +131,8 @@ int rf_merged_enter(const struct rf_merged *in, const char *name, struct rf_merg
 			return dir;
 		ret_folder->dirs[ret_folder->count] = dir;
 		ret_folder->which[ret_folder->count++] = in->which[i];
+		if (faccessat(dir, ".", X_OK, AT_EACCESS) < 0)
+			return -errno; /* its names could be listed, and nothing be known of them */
 		if (is_opaque(dir))
 			return 0;
 	}

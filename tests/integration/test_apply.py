@@ -300,6 +300,20 @@ def test_a_file_that_can_not_be_read_does_not_stop_an_apply_halfway(post, tree, 
     assert not (tree / "a").exists() and not (tree / "z").exists()
 
 
+@pytest.mark.parametrize("mode", ["0", "0311", "0644"])
+def test_a_folder_that_is_closed_hides_itself_alone(post, tree, who, mode):
+    if who == "root" and watchers.IS_ROOT:
+        pytest.skip("nothing is closed to root")
+    made(post, tree, f"mkdir closed; echo x > closed/f; echo new > open; echo y > src/new; chmod {mode} closed src")
+    done = post.run("diff", "-w", "fix")
+    assert done.returncode == 0 and {"added    closed", "added    open", "mode     src"} <= set(done.stdout.splitlines()), done
+    assert post.run("file", "find", "-w", "fix").returncode == 0
+    done = post.run("apply", "-w", "fix")
+    assert done.returncode == 0 and (tree / "open").exists() and not (tree / "closed").exists(), done.stderr
+    assert (tree / "src").stat().st_mode & 0o777 == 0o755 and not (tree / "src/new").exists()
+    assert post.run("file", "rm", "-r", "-w", "fix", "closed").returncode == 0
+
+
 def test_what_was_named_is_taken_back_without_being_named_again(post, tree):
     made(post, tree, "echo x > .envrc")
     assert post.run("apply", "-w", "fix", "--only", ".envrc").returncode == 0
