@@ -28,7 +28,8 @@ ROOM = """
 	mount --bind /run/ringfort "$0" && mount -t tmpfs -o mode=700 none /run/ringfort &&
 	mkdir -m 700 /run/ringfort/boxes && touch /run/ringfort/uids &&
 	mount --bind "$0/boxes" /run/ringfort/boxes && mount --bind "$0/uids" /run/ringfort/uids &&
-	umount "$0" && mount -t tmpfs -o mode=755 none /var/lib && echo ready && read -r _
+	umount "$0" && if [ "$1" ]; then mount --bind "$1" /var/lib; else mount -t tmpfs -o mode=755 none /var/lib; fi &&
+	echo ready && read -r _
 """
 
 
@@ -49,11 +50,19 @@ class Post:
                 os.chown(path, USER_ID, USER_ID)
         if self.is_room:
             with subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", ROOM,
-                                   str(self.top / "run")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as room:
+                                   str(self.top / "run"), self.disk()], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as room:
                 assert room.stdout.readline() == b"ready\n"
                 self.space = os.open(f"/proc/{room.pid}/ns/mnt", os.O_RDONLY)
                 self.root = os.open(f"/proc/{room.pid}/root", os.O_PATH)
                 room.stdin.close()
+
+    def disk(self):
+        """A folder for the state, where a tmpfs can't have it: layers need user attributes, which came with Linux 6.6."""
+        folder = self.top / "disk"
+        if "RF_POST_DISK" not in os.environ:
+            return ""
+        folder.mkdir(mode=0o755)
+        return str(folder)
 
     @property
     def before(self):

@@ -41,7 +41,7 @@ def run(who, arguments):
             os.setresuid(uid, uid, uid)
 
     env = {**os.environ, "RINGFORT_BUILT": "/opt/ringfort/built", "RINGFORT_SLOW": "40",
-           "PYTHONDONTWRITEBYTECODE": "1"}
+           "RF_POST_DISK": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     if uid:
         env.update(HOME="/home/user", XDG_RUNTIME_DIR=f"/run/user/{uid}")
     began, last = time.monotonic(), collections.deque(maxlen=30)
