@@ -64,6 +64,7 @@ struct rf_call {
 	bool cannot_send;  /* the server takes no more, but may answer */
 	enum rf_body body; /* of the request */
 	uint64_t left;
+	uint64_t bytes_sent;   /* when it was last looked */
 	size_t used;           /* bytes of the input that the last event was about */
 	unsigned interim;      /* answers of 1xx */
 	unsigned fills, rooms; /* left in this turn */
@@ -241,6 +242,7 @@ int rf_call_begin(struct rf_call *c, const struct rf_call_request *request,
 static int put_body(struct rf_call *c, struct rf_span bytes)
 {
 	struct rf_buf *out = rf_stream_output(&c->stream);
+	int code;
 
 	if (bytes.len == 0)
 		return 0;
@@ -249,9 +251,9 @@ static int put_body(struct rf_call *c, struct rf_span bytes)
 	if (c->body != RF_BODY_CHUNKED)
 		return rf_stream_write(&c->stream, bytes);
 	rf_compose_chunk_begin(out, bytes.len);
-	rf_buf_add(out, bytes.at, bytes.len);
-	rf_compose_chunk_end(out);
-	return out->has_failed ? -ENOMEM : 0;
+	code = rf_stream_write(&c->stream, bytes);
+	rf_compose_chunk_end(rf_stream_output(&c->stream));
+	return out->has_failed ? -ENOMEM : code;
 }
 
 int rf_call_send(struct rf_call *c, struct rf_span bytes)
@@ -537,13 +539,15 @@ static void on_limit(void *data)
 /* Sends what there is.  True if there may be more to do at once. */
 static bool flush(struct rf_call *c)
 {
-	size_t before = rf_stream_pending(&c->stream), left;
-	int code = before > 0 ? rf_stream_flush(&c->stream) : 0;
+	int code = rf_stream_pending(&c->stream) > 0 ? rf_stream_flush(&c->stream) : 0;
+	bool has_sent = false;
+	size_t left;
 
 	left = rf_stream_pending(&c->stream);
-	if (left < before) {
+	if (c->stream.sent > c->bytes_sent) { /* here, or when it was written */
+		c->bytes_sent = c->stream.sent;
 		c->since_ns = rf_loop_now();
-		c->is_connected = true;
+		c->is_connected = has_sent = true;
 	}
 	if (code < 0 && (code != -EAGAIN || !c->stream.event)) {
 		if (!c->is_connected)
@@ -556,7 +560,7 @@ static bool flush(struct rf_call *c)
 		return true;
 	}
 	if (!c->is_full || left > c->host->limits->out_bytes / 2 || c->sent != SENDING)
-		return left < before;
+		return has_sent;
 	if (c->rooms == 0) { /* others have their turn */
 		rf_deadline_set(&c->soon, rf_loop_now());
 		return false;

@@ -72,6 +72,7 @@ struct rf_exchange {
 	enum rf_body body; /* of the answer */
 	uint64_t left;     /* of one with a length */
 	uint64_t drained;
+	uint64_t sent;         /* bytes, when it was last looked */
 	size_t used;           /* bytes of the input that the last event was about */
 	unsigned fills, rooms; /* left in this turn: reads, and times to go on sending */
 };
@@ -251,6 +252,7 @@ enum rf_fault rf_exchange_answer(struct rf_exchange *x, unsigned status, struct 
 static int put_body(struct rf_exchange *x, struct rf_span bytes)
 {
 	struct rf_buf *out = rf_stream_output(&x->stream);
+	int code;
 
 	if (x->is_head || bytes.len == 0)
 		return 0;
@@ -259,9 +261,9 @@ static int put_body(struct rf_exchange *x, struct rf_span bytes)
 	if (x->body != RF_BODY_CHUNKED)
 		return rf_stream_write(&x->stream, bytes);
 	rf_compose_chunk_begin(out, bytes.len);
-	rf_buf_add(out, bytes.at, bytes.len);
-	rf_compose_chunk_end(out);
-	return out->has_failed ? -ENOMEM : 0;
+	code = rf_stream_write(&x->stream, bytes);
+	rf_compose_chunk_end(rf_stream_output(&x->stream));
+	return out->has_failed ? -ENOMEM : code;
 }
 
 int rf_exchange_send(struct rf_exchange *x, struct rf_span bytes)
@@ -608,8 +610,10 @@ static bool flush(struct rf_exchange *x)
 	int code = before > 0 ? rf_stream_flush(&x->stream) : 0;
 	size_t left = rf_stream_pending(&x->stream);
 
-	if (left < before)
+	if (x->stream.sent > x->sent) { /* here, or when it was written */
+		x->sent = x->stream.sent;
 		x->since_ns = rf_loop_now();
+	}
 	if (code < 0 && (code != -EAGAIN || !x->stream.event))
 		x->fate = GONE;
 	if (!x->is_full || left > x->host->limits->out_bytes / 2 || x->fate != OPEN)

@@ -3,9 +3,10 @@
 
 #include <errno.h>
 
-#define FIRST 4000        /* bytes that are read at a time, at first: most heads have fewer */
-#define PIECE (16 * 1024) /* and while more than that comes */
-#define SPARE 4096        /* a buffer that is larger is given back at rest */
+#define FIRST   4000        /* bytes that are read at a time, at first: most heads have fewer */
+#define PIECE   (16 * 1024) /* and while more than that comes */
+#define THROUGH (16 * 1024) /* so many bytes are sent at once, before they are copied */
+#define SPARE   4096        /* a buffer that is larger is given back at rest */
 
 /*
  * Hang-ups are always told, and of an end that has hung up all there ever will be is there: so nothing is waited for any more, and
@@ -80,6 +81,7 @@ ssize_t rf_stream_fill(struct rf_stream *stream)
 	n = stream->transport.ops->read(&stream->transport, place, size);
 	if (n > 0) {
 		rf_buf_grew(&stream->in, (size_t)n);
+		stream->received += (size_t)n;
 		stream->is_bulk = (size_t)n == size;
 		stream->is_dry = !stream->is_bulk;
 	}
@@ -104,12 +106,29 @@ struct rf_buf *rf_stream_output(struct rf_stream *stream)
 	return &stream->out;
 }
 
+/* Sends what can be sent of many bytes without keeping them.  What goes wrong is seen when the rest is sent. */
+static struct rf_span write_through(struct rf_stream *stream, struct rf_span bytes)
+{
+	ssize_t n = 0;
+
+	if (rf_stream_flush(stream) == 0)
+		n = stream->transport.ops->write(&stream->transport, bytes.at, bytes.len);
+	if (n <= 0)
+		return bytes;
+	stream->sent += (size_t)n;
+	return rf_span_part(bytes, (size_t)n, bytes.len);
+}
+
 int rf_stream_write(struct rf_stream *stream, struct rf_span bytes)
 {
 	struct rf_buf *out = rf_stream_output(stream);
 
 	if (bytes.len > out->max - out->len)
 		return -ENOBUFS;
+	if (bytes.len >= THROUGH) {
+		bytes = write_through(stream, bytes);
+		out = rf_stream_output(stream);
+	}
 	rf_buf_add(out, bytes.at, bytes.len);
 	return out->has_failed ? -ENOMEM : 0;
 }
@@ -124,6 +143,7 @@ int rf_stream_flush(struct rf_stream *stream)
 		if (n < 0)
 			return (int)n;
 		stream->out_at += (size_t)n;
+		stream->sent += (size_t)n;
 	}
 	tidy(&stream->out, &stream->out_at);
 	return 0;

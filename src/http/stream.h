@@ -9,6 +9,7 @@
 #define RF_HTTP_STREAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/loop.h"
@@ -19,9 +20,10 @@ struct rf_stream {
 	struct rf_transport transport;
 	struct rf_event *event; /* NULL: hung up, and nothing needs to be waited for */
 	struct rf_buf in, out;
-	size_t in_at, out_at; /* bytes of each that are done with */
-	bool is_bulk;         /* the last read got all it asked for */
-	bool is_dry;          /* it got less, so there is no more until the loop says so */
+	size_t in_at, out_at;    /* bytes of each that are done with */
+	uint64_t received, sent; /* bytes so far */
+	bool is_bulk;            /* the last read got all it asked for */
+	bool is_dry;             /* it got less, so there is no more until the loop says so */
 	rf_event_fn *fn;
 	void *data;
 };
@@ -44,7 +46,7 @@ void rf_stream_drop(struct rf_stream *stream, size_t len);
 /* The buffer of what is to be sent, to append to: all of it is pending. */
 struct rf_buf *rf_stream_output(struct rf_stream *stream);
 
-/* Keeps bytes to be sent (copies).  -ENOBUFS if they are too many; none is kept then. */
+/* Sends bytes, or keeps them to be sent (copies).  -ENOBUFS if they are too many; none is sent then. */
 int rf_stream_write(struct rf_stream *stream, struct rf_span bytes);
 
 /* Sends what can be sent.  0 if that is all, -EAGAIN if some is left, or why nothing can be sent any more. */

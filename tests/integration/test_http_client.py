@@ -96,6 +96,8 @@ def server():
 # --- servers that everybody has ---
 
 def test_our_own_server_in_every_way(caller, server):
+    for kind in ("length", "chunked"):  # on a connection that is not there yet
+        assert caller(server.where).call("POST", "/sink", kind, 5000000).startswith("200 8 ")
     client = caller(server.where)
     assert client.call("GET", "/hello") == "200 6 542 new"
     assert client.call("GET", "/sized?9000000").startswith("200 9000000 ")
