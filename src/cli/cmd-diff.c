@@ -30,6 +30,7 @@ struct comparison {
 	struct rf_stack before, after;
 	struct rf_delta delta;
 	size_t *others; /* see renames.h */
+	struct rf_style style;
 };
 
 /* ------------------------------------------------------------- finding the changes */
@@ -143,7 +144,7 @@ static int show_all(const struct comparison *c, const char *sign, show_fn *show,
 
 static int put_change(void *data, const struct comparison *c, size_t i, struct rf_err *err)
 {
-	const struct rf_style style = rf_style_of(STDOUT_FILENO);
+	const struct rf_style style = c->style;
 	const struct rf_change *change = &c->delta.changes[i], *origin = origin_of(c, i);
 	struct rf_buf *out = data;
 	const char *word = word_for(c, i);
@@ -175,7 +176,8 @@ struct table {
 };
 
 /* So many of a sign, less if there are many lines. */
-static void put_bar(enum rf_style_role role, char sign, size_t count, size_t of, struct rf_buf *out)
+static void put_bar(struct rf_style style, enum rf_style_role role, char sign, size_t count,
+		    size_t of, struct rf_buf *out)
 {
 	char bar[BAR_MAX + 1];
 	size_t len = of <= BAR_MAX ? count : (count * BAR_MAX + of - 1) / of;
@@ -183,18 +185,18 @@ static void put_bar(enum rf_style_role role, char sign, size_t count, size_t of,
 	len = len <= BAR_MAX ? len : BAR_MAX;
 	memset(bar, sign, len);
 	bar[len] = '\0';
-	rf_style_put(rf_style_of(STDOUT_FILENO), role, bar, 0, out);
+	rf_style_put(style, role, bar, 0, out);
 }
 
-static void put_amount(const struct rf_inspect *in, struct table *table)
+static void put_amount(const struct rf_inspect *in, struct rf_style style, struct table *table)
 {
 	const struct rf_inspect_side *old = &in->old, *new = &in->new;
 	size_t added = in->lines.new.changed, deleted = in->lines.old.changed;
 
 	if (in->has_lines && (added > 0 || deleted > 0)) {
 		rf_buf_printf(table->out, "%6zu ", added + deleted);
-		put_bar(RF_STYLE_GOOD, '+', added, added + deleted, table->out);
-		put_bar(RF_STYLE_BAD, '-', deleted, added + deleted, table->out);
+		put_bar(style, RF_STYLE_GOOD, '+', added, added + deleted, table->out);
+		put_bar(style, RF_STYLE_BAD, '-', deleted, added + deleted, table->out);
 	} else if (old->kind == RF_INSPECT_BINARY || new->kind == RF_INSPECT_BINARY) {
 		rf_buf_printf(table->out, " binary %llu -> %llu bytes",
 			      (unsigned long long)old->size, (unsigned long long)new->size);
@@ -214,7 +216,7 @@ static void put_amount(const struct rf_inspect *in, struct table *table)
 
 static int put_row(void *data, const struct comparison *c, size_t i, struct rf_err *err)
 {
-	const struct rf_style style = rf_style_of(STDOUT_FILENO);
+	const struct rf_style style = c->style;
 	const struct rf_change *change = &c->delta.changes[i], *origin = origin_of(c, i);
 	struct table *table = data;
 	struct rf_inspect in;
@@ -232,7 +234,7 @@ static int put_row(void *data, const struct comparison *c, size_t i, struct rf_e
 		}
 		rf_style_put(style, RF_STYLE_PLAIN, change->path, origin ? 0 : 30, table->out);
 		rf_buf_puts(table->out, " |");
-		put_amount(&in, table);
+		put_amount(&in, style, table);
 		if (change->protects)
 			rf_buf_printf(table->out, "  (%s)", change->protects);
 		rf_buf_puts(table->out, "\n");
@@ -454,7 +456,7 @@ static int compare(const struct rf_worksite *site, struct rf_err *err)
 	};
 	RF_AUTO_BUF struct rf_buf out;
 	struct rf_workspace workspace;
-	struct comparison c = { 0 };
+	struct comparison c = { .style = rf_style_of(STDOUT_FILENO) };
 	int code;
 
 	rf_buf_init(&out, RF_MAX_JSON);

@@ -6,10 +6,9 @@
 #include <string.h>
 #include <sys/xattr.h>
 
-#define USERS    "user."
-#define NOTES    "user.overlay."     /* overlayfs's own */
-#define LISTS    "system.posix_acl_" /* access and default */
-#define LIST_MAX ((size_t)64 << 10)  /* what xattr(7) allows, for names and for a value */
+#define USERS "user."
+#define NOTES "user.overlay."     /* overlayfs's own */
+#define LISTS "system.posix_acl_" /* access and default */
 
 static bool begins(const char *name, const char *with)
 {
@@ -28,9 +27,9 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Adds one with its value.  One that is gone by now, or can't be read, is none. */
-static int add(int file, const char *name, char *value, struct rf_attributes *attributes)
+static int add(int file, const char *name, struct rf_attributes *attributes)
 {
-	ssize_t len = fgetxattr(file, name, value, LIST_MAX);
+	ssize_t len = fgetxattr(file, name, NULL, 0);
 	struct rf_attribute *one, *more;
 
 	if (len < 0)
@@ -40,31 +39,34 @@ static int add(int file, const char *name, char *value, struct rf_attributes *at
 		return -ENOMEM;
 	attributes->items = more;
 	one = &more[attributes->count];
-	*one = (struct rf_attribute){ strdup(name), malloc((size_t)len + 1), (size_t)len };
+	*one = (struct rf_attribute){ strdup(name), malloc((size_t)len + 1), 0 };
 	attributes->count++;
 	if (!one->name || !one->value)
 		return -ENOMEM;
-	memcpy(one->value, value, (size_t)len);
+	len = fgetxattr(file, name, one->value, (size_t)len);
+	if (len < 0) /* it has just been changed */
+		return -EAGAIN;
+	one->len = (size_t)len;
 	return 0;
 }
 
 int rf_attributes_read(int file, struct rf_attributes *ret_attributes)
 {
-	char *room;
 	ssize_t len = flistxattr(file, NULL, 0);
+	char *names;
 	int code = 0;
 
 	*ret_attributes = (struct rf_attributes){ 0 };
 	if (len <= 0)
 		return len == 0 || errno == ENOTSUP ? 0 : -errno;
-	room = malloc(2 * LIST_MAX);
-	if (!room)
+	names = malloc((size_t)len);
+	if (!names)
 		return -ENOMEM;
-	len = flistxattr(file, room, LIST_MAX);
-	for (const char *name = room; name < room + len && code == 0; name += strlen(name) + 1)
+	len = flistxattr(file, names, (size_t)len);
+	for (const char *name = names; name < names + len && code == 0; name += strlen(name) + 1)
 		if (rf_attributes_count(name))
-			code = add(file, name, room + LIST_MAX, ret_attributes);
-	free(room);
+			code = add(file, name, ret_attributes);
+	free(names);
 	if (ret_attributes->count > 1 && code == 0)
 		qsort(ret_attributes->items, ret_attributes->count, sizeof(struct rf_attribute),
 		      by_name);
