@@ -167,6 +167,18 @@ def test_it_is_put_over_what_is_there(post, who):
     assert (top / "folder/in").exists() and (top / "kept").read_text() == "kept\n"
 
 
+def test_a_folder_that_was_replaced_on_the_way_does_not_show_what_lay_there(post, who):
+    top = make(post, who, "one")
+    (top / "folder").mkdir()
+    (top / "folder/old").write_text("old\n")
+    if watchers.IS_ROOT and who == "user":
+        subprocess.run(["chown", "-hR", f"{watchers.USER_ID}:{watchers.USER_ID}", top], check=True)
+    packed = pack(("folder", {}, b"a file first\n"), ("folder", {"type": tarfile.DIRTYPE, "mode": 0o755}, b""), ("folder/new", {}, b"new\n"))
+    assert command(post, "import", "one", stdin=packed).returncode == 0
+    assert {bytes.fromhex(path) for path in inside(post, "one")} == {b"folder", b"folder/new"}
+    assert [row["path"] for row in json.loads(post.run("diff", "-w", "one", "--json").stdout)] == ["folder/new", "folder/old"]
+
+
 def pack(*entries, **how):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=how.get("format", tarfile.PAX_FORMAT)) as archive:
