@@ -97,8 +97,8 @@ class Post:
         return subprocess.Popen([*self.before, *wrap, self.ringfort, *map(os.fspath, args)], cwd="/",
                                 env=self.env, start_new_session=True, **options)
 
-    def run(self, *args, wrap=(), timeout=60):
-        return subprocess.run([*self.before, *wrap, self.ringfort, *map(os.fspath, args)], cwd="/", env=self.env,
+    def run(self, *args, wrap=(), timeout=60, program=None):
+        return subprocess.run([*self.before, *wrap, program or self.ringfort, *map(os.fspath, args)], cwd="/", env=self.env,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout,
                               check=False)
 

@@ -37,7 +37,12 @@ static int open_all(bool may_make, struct rf_err *err)
 {
 	int all = rf_statedir_open_in(FOLDER, may_make);
 
-	return all < 0 ? rf_fail(err, all, "open the folder of workspaces") : all;
+	if (all >= 0)
+		return all;
+	rf_fail(err, all, "open the folder of workspaces");
+	if (may_make && all == -ENOENT) /* what is missing could not even be named */
+		rf_fail_hint(err, "this user has no home: set XDG_STATE_HOME to a folder of yours");
+	return err->code;
 }
 
 static int check_name(const char *name, struct rf_err *err)

@@ -14,7 +14,7 @@ USER_ID = 12345
 NOT_RUN = {
     "make ": "a target of the Makefile", "sudo": "needs a password", "curl": "speaks of a program that may not be there",
     "shell": "waits for somebody to type", "git clone": "needs a network", "examples/": "test_examples.py runs them",
-    "PREFIX": "installs",
+    "PREFIX": "installs", "fix": "one after the other, in a test of their own", "shadow --workspace": "the same",
 }
 
 
@@ -85,3 +85,22 @@ def test_links_of_the_pages_lead_somewhere():
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
             if not target.startswith(("http:", "https:")):
                 assert (page.parent / target).exists(), (page.name, target)
+
+
+def test_the_workspace_of_the_front_page_does_what_it_shows(post):
+    tree = post.top / "project"
+    (tree / "src").mkdir(parents=True)
+    (tree / "README").write_text("read me\n")
+    (tree / "src/parser.c").write_text("int broken;\n")
+    (tree / "Makefile").write_text("test:\n\tgrep -q mended src/parser.c\n")
+    (tree / "agent").write_text("#!/bin/sh\necho mended > src/parser.c\n")
+    (tree / "agent").chmod(0o755)
+    if os.geteuid() == 0 and post.who == "user":
+        subprocess.run(["chown", "-R", f"{USER_ID}:{USER_ID}", tree], check=True)
+    steps = [step for steps in blocks() for step in steps if "fix" in step[0] or "shadow --workspace" in step[0]]
+    assert len(steps) == 4
+    for line, shown in steps:
+        done = post.run("-c", f"cd {tree} && {line.replace('ringfort', post.ringfort, 1)}", program="/bin/sh")
+        said = {shape(part.replace(str(tree), "/home/me/project")) for part in (done.stdout + done.stderr).splitlines()}
+        assert done.returncode == 0 and all(shape(part) in said for part in shown), (line, done)
+    assert (tree / "README").read_text() == "read me\n" and (tree / "src/parser.c").read_text() == "mended\n"
