@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/style.h"
 #include "cli/cmd.h"
+#include "cli/standstill.h"
 #include "cli/worksite.h"
 #include "workspace/sweep.h"
 
@@ -22,7 +23,38 @@ static uint32_t ancestor(const struct rf_ledger *ledger, uint32_t id, unsigned l
 	return id;
 }
 
-static int checkpoint(const struct rf_worksite *site, struct rf_err *err)
+/* Of what a program has done so far; -ESRCH if none runs. */
+static int checkpoint_living(const struct rf_worksite *site, struct rf_err *err)
+{
+	char workspace[RF_LEDGER_NAME], made[RF_LEDGER_NAME];
+	const char *name = site->count ? site->words[0] : made;
+	struct rf_snapshot snapshot;
+	struct rf_ledger ledger;
+	uint32_t point = 0;
+	int code = rf_worksite_name(site, workspace, err);
+
+	if (code < 0)
+		return code;
+	if (rf_workspace_peek(workspace, &ledger, err) == 0)
+		snprintf(made, sizeof(made), "checkpoint-%u", ledger.next);
+	else
+		code = -ESRCH; /* who names one at rest says what is wrong */
+	rf_ledger_done(&ledger);
+	if (code == 0)
+		code = rf_standstill_keep(workspace, name, &snapshot, &point, err);
+	if (code < 0)
+		return code;
+	rf_cmd_remark("checkpoint %s is @%u; the program goes on", name, point);
+	rf_worksite_tell(&(struct rf_move){ .kind = RF_AUDIT_CHECKPOINT,
+					    .workspace = workspace,
+					    .point = point,
+					    .name = name },
+			 1);
+	rf_snapshot_close(&snapshot);
+	return 0;
+}
+
+static int checkpoint_resting(const struct rf_worksite *site, struct rf_err *err)
 {
 	const char *name = site->count ? site->words[0] : NULL;
 	struct rf_workspace workspace;
@@ -59,6 +91,16 @@ static int checkpoint(const struct rf_worksite *site, struct rf_err *err)
 	}
 	rf_workspace_close(&workspace);
 	return code;
+}
+
+static int checkpoint(const struct rf_worksite *site, struct rf_err *err)
+{
+	int code = site->is_live ? checkpoint_living(site, err) : -ESRCH;
+
+	if (code != -ESRCH)
+		return code;
+	*err = RF_ERR_INIT;
+	return checkpoint_resting(site, err);
 }
 
 static bool is_number(const char *word)
@@ -226,15 +268,22 @@ static void put_log(const struct rf_ledger *ledger, struct rf_buf *out)
 static int history(const struct rf_worksite *site, struct rf_err *err)
 {
 	RF_AUTO_BUF struct rf_buf out;
-	struct rf_workspace workspace;
+	char name[RF_LEDGER_NAME];
+	struct rf_workspace workspace = { .folder = -1 };
 	int code;
 
 	rf_buf_init(&out, RF_MAX_JSON);
-	code = rf_worksite_open(site, &workspace, err);
+	code = rf_worksite_name(site, name, err);
 	if (code < 0)
 		return code;
-	(site->is_json ? rf_ledger_format : put_log)(&workspace.ledger, &out);
+	/* It is there as a whole at any moment: nobody who works on it has to be waited for. */
+	code = rf_workspace_exists(name) ? rf_workspace_peek(name, &workspace.ledger, err)
+					 : rf_worksite_open(site, &workspace, err);
+	if (code == 0)
+		(site->is_json ? rf_ledger_format : put_log)(&workspace.ledger, &out);
 	rf_workspace_close(&workspace);
+	if (code < 0)
+		return code;
 	return rf_cmd_print(&out) ? -EIO : 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/config.h"
+#include "cli/standstill.h"
 #include "cli/worksite.h"
 #include "policy/files.h"
 #include "workspace/agent.h"
@@ -63,8 +64,34 @@ static int fork_times(const struct rf_workspace *workspace, const char *name, ui
 	return 0;
 }
 
+/* One that begins with what a program has done so far; -ESRCH if none runs. */
+static int fork_living(const struct rf_worksite *site, struct rf_err *err)
+{
+	char workspace[RF_LEDGER_NAME];
+	struct rf_snapshot snapshot;
+	uint32_t point = 0;
+	int code = rf_worksite_name(site, workspace, err);
+
+	if (code < 0)
+		return code;
+	if (site->count == 1 && !site->times && rf_workspace_exists(site->words[0])) {
+		rf_fail_say(err, -EEXIST, "there is a workspace `%s` already", site->words[0]);
+		return rf_fail_hint(err, "choose another name");
+	}
+	if (site->count != 1 || !rf_ledger_is_name(site->words[0]))
+		return -ESRCH; /* who forks one at rest says what is wrong */
+	code = rf_standstill_keep(workspace, NULL, &snapshot, &point, err);
+	if (code < 0)
+		return code;
+	snapshot.visit.kept.ledger.head = point; /* of the fork alone: it is not written back */
+	code = site->times ? fork_times(&snapshot.visit.kept, site->words[0], site->times, err)
+			   : rf_workspace_fork(&snapshot.visit.kept, site->words[0], err);
+	rf_snapshot_close(&snapshot);
+	return code;
+}
+
 /* Another workspace, which begins where this one is; the layers are both's. */
-static int fork_it(const struct rf_worksite *site, struct rf_err *err)
+static int fork_resting(const struct rf_worksite *site, struct rf_err *err)
 {
 	struct rf_workspace workspace;
 	int code = rf_worksite_open(site, &workspace, err);
@@ -82,6 +109,16 @@ static int fork_it(const struct rf_worksite *site, struct rf_err *err)
 	}
 	rf_workspace_close(&workspace);
 	return code;
+}
+
+static int fork_it(const struct rf_worksite *site, struct rf_err *err)
+{
+	int code = site->is_live ? fork_living(site, err) : -ESRCH;
+
+	if (code != -ESRCH)
+		return code;
+	*err = RF_ERR_INIT;
+	return fork_resting(site, err);
 }
 
 static int remove_it(const struct rf_worksite *site, struct rf_err *err)

@@ -52,6 +52,7 @@ const struct rf_cmd_example rf_example_workspaces[] = {
 const struct rf_cmd_example rf_example_checkpoint[] = {
 	{ "ringfort checkpoint before-refactoring", NULL },
 	{ "ringfort checkpoint -w fix-bug --sync", NULL },
+	{ "ringfort checkpoint --live half-way", "while a program runs in it" },
 	{ NULL, NULL },
 };
 

@@ -61,6 +61,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("workspace",  'w', "NAME",       RF_OPTION_WORKSPACE, IN_ONE, "which one (default: that over the current directory)"),
 	OWN("at",         0,   "POINT",      RF_OPTION_AT, READS | ONLY(FILE_CP) | ONLY(EXPORT), "as it was there: a checkpoint's name, or @ID"),
 	OWN("times",      'n', "8",          RF_OPTION_TIMES, ONLY(FORK), "so many of them: NAME-1, NAME-2 ..."),
+	OWN("live",       0,   NULL,         RF_OPTION_LIVE, ONLY(CHECKPOINT) | ONLY(FORK), "copy what the program in it has done so far; it stands still meanwhile, and goes on"),
 	OWN("stop",       0,   NULL,         RF_OPTION_STOP, MOVES, "end the program that runs in it first; what it changed is kept"),
 	OWN("sync",       0,   NULL,         RF_OPTION_SYNC, ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(DISCARD) | ONLY(APPLY) | ONLY(SHADOW), "return when it would survive a power cut"),
 	OWN("only",       0,   "PATH",       RF_OPTION_ONLY, ONLY(APPLY), "changes at or beneath it, and of what acts later only itself; may be repeated"),

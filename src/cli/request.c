@@ -229,6 +229,7 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_TIMES:
 	case RF_OPTION_ONLY:
 	case RF_OPTION_STOP:
+	case RF_OPTION_LIVE:
 	case RF_OPTION_OURS:
 	case RF_OPTION_THEIRS:
 	case RF_OPTION_STAT:

@@ -256,6 +256,9 @@ static int take_option(struct rf_worksite *site, const struct rf_option *option,
 	case RF_OPTION_LONG:
 		site->is_long = true;
 		return 0;
+	case RF_OPTION_LIVE:
+		site->is_live = true;
+		return 0;
 	case RF_OPTION_STOP:
 		site->stops = true;
 		return 0;

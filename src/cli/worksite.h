@@ -28,6 +28,7 @@ enum rf_worksite_form {
 /* What the line says. */
 struct rf_worksite {
 	bool wants_help, is_json, is_durable, is_recursive, is_long;
+	bool is_live;               /* copies what runs in it, which goes on */
 	bool stops;                 /* ends what runs in the workspace first */
 	enum rf_worksite_form form; /* JSON as well where is_json */
 	enum rf_apply_conflict on_conflict;

@@ -80,6 +80,13 @@ static int describe(struct rf_visit *visit, struct rf_err *err)
 	return rf_pool_name(visit->upper) < 0 ? rf_fail(err, -EIO, "name a layer") : 0;
 }
 
+void rf_visit_init(struct rf_visit *visit)
+{
+	*visit = (struct rf_visit){
+		.kept.folder = -1, .pool = -1, .tree = -1, .held = -1, .note = -1
+	};
+}
+
 static int prepare(const char *name, const char *base, struct rf_visit *visit, struct rf_err *err)
 {
 	if (name && rf_workspace_open(name, &visit->kept, err) < 0)
@@ -99,8 +106,33 @@ static int prepare(const char *name, const char *base, struct rf_visit *visit, s
 int rf_visit_open(const char *name, const char *base, struct rf_visit *ret_visit,
 		  struct rf_err *err)
 {
-	*ret_visit = (struct rf_visit){ .kept.folder = -1, .pool = -1, .tree = -1, .held = -1 };
+	rf_visit_init(ret_visit);
 	if (prepare(name, base, ret_visit, err) == 0)
+		return 0;
+	rf_visit_close(ret_visit);
+	return err->code;
+}
+
+static int prepare_adopted(struct rf_visit *visit, struct rf_err *err)
+{
+	visit->base = strdup(visit->kept.ledger.base);
+	if (!visit->base)
+		return rf_fail(err, -ENOMEM, "open a workspace");
+	visit->tree = rf_workspace_open_base(&visit->kept, err);
+	if (visit->tree < 0)
+		return err->code;
+	visit->pool = rf_pool_open(true, visit->pool_path, sizeof(visit->pool_path), err);
+	if (visit->pool < 0 || list_lowers(visit, err) < 0)
+		return err->code;
+	return describe(visit, err);
+}
+
+int rf_visit_adopt(struct rf_workspace *workspace, struct rf_visit *ret_visit, struct rf_err *err)
+{
+	rf_visit_init(ret_visit);
+	ret_visit->kept = *workspace;
+	ret_visit->is_beside = true;
+	if (prepare_adopted(ret_visit, err) == 0)
 		return 0;
 	rf_visit_close(ret_visit);
 	return err->code;
@@ -122,7 +154,7 @@ static int prepare_over(const struct rf_visit *below, struct rf_visit *visit, st
 
 int rf_visit_open_over(const struct rf_visit *below, struct rf_visit *ret_visit, struct rf_err *err)
 {
-	*ret_visit = (struct rf_visit){ .kept.folder = -1, .pool = -1, .tree = -1, .held = -1 };
+	rf_visit_init(ret_visit);
 	if (prepare_over(below, ret_visit, err) == 0)
 		return 0;
 	rf_visit_close(ret_visit);
@@ -135,8 +167,6 @@ int rf_visit_begin(struct rf_visit *visit, struct rf_err *err)
 
 	if (fstat(visit->tree, &st) < 0)
 		return rf_fail(err, -errno, "look at %s", visit->base);
-	if (visit->kept.folder >= 0 && rf_occupant_note(visit->kept.folder, err) < 0)
-		return err->code;
 	visit->held = rf_pool_make(visit->pool, visit->upper, &st, err);
 	if (visit->held < 0)
 		return err->code;
@@ -144,7 +174,10 @@ int rf_visit_begin(struct rf_visit *visit, struct rf_err *err)
 	if (fstat(visit->held, &st) < 0)
 		return rf_fail(err, -errno, "look at a layer");
 	visit->began_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
-	return 0;
+	if (visit->kept.folder < 0 || visit->is_beside)
+		return 0;
+	visit->note = rf_occupant_note(visit->kept.folder, visit->upper, visit->began_ns, err);
+	return visit->note < 0 ? visit->note : 0;
 }
 
 /* What the run began with, beneath its own layer. */
@@ -275,6 +308,12 @@ int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta,
 
 	if (rf_visit_see(visit, delta, err) < 0)
 		return err->code;
+	/* While the program ran, somebody may have kept a copy of what it had done so far. */
+	if (visit->note >= 0) {
+		rf_occupant_hold(visit->note);
+		if (rf_workspace_reload(&visit->kept, ledger->name, err) < 0)
+			return err->code;
+	}
 	point = rf_ledger_add(ledger, visit->upper, note->command);
 	if (!point) {
 		rf_fail_say(err, -E2BIG, "workspace `%s` has too many points", ledger->name);
@@ -283,6 +322,7 @@ int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta,
 	if (note->agent && rf_ledger_set_agent(point, note->agent) < 0)
 		return rf_fail(err, -ENOMEM, "note the run");
 	snprintf(point->status, sizeof(point->status), "%s", note->status);
+	snprintf(point->name, sizeof(point->name), "%s", note->name ? note->name : "");
 	point->changes = delta->count;
 	for (size_t i = 0; i < delta->count; i++)
 		point->bytes += delta->changes[i].after.size;
@@ -314,8 +354,8 @@ void rf_visit_close(struct rf_visit *visit)
 
 	if (visit->held >= 0)
 		rf_pool_remove(visit->pool, visit->upper, &ignored);
-	if (visit->kept.folder >= 0)
-		rf_occupant_leave(visit->kept.folder);
+	if (visit->note >= 0)
+		rf_occupant_leave(visit->kept.folder, &visit->note);
 	rf_fd_done(&visit->held);
 	trim(visit);
 	rf_fd_done(&visit->pool);

@@ -23,8 +23,16 @@ struct rf_visit {
 	size_t most_points;      /* that the workspace shall keep, or 0: all */
 	int64_t began_ns;        /* when the run did, on the clock of files */
 	bool has_seen;           /* what the directory had under the changed names is noted */
+	bool is_beside;          /* of a launcher that has the workspace locked */
 	int pool, tree, held;    /* descriptors: of all layers, of the directory, of this layer */
+	int note;                /* the one that says that we run there, or -1 */
 };
+
+/* One that nothing was prepared for, for rf_visit_close(). */
+void rf_visit_init(struct rf_visit *visit);
+
+/* Prepares one in a workspace that the caller has opened (takes, in any case), and that it does not say it runs in. */
+int rf_visit_adopt(struct rf_workspace *workspace, struct rf_visit *ret_visit, struct rf_err *err);
 
 /* Prepares a run in the workspace called `name`, or over the directory `base` (absolute); one of them is NULL. */
 int rf_visit_open(const char *name, const char *base, struct rf_visit *ret_visit,
@@ -56,6 +64,7 @@ int rf_visit_see(struct rf_visit *visit, const struct rf_delta *delta, struct rf
 /* What ran, for whom (or NULL), and how it ended.  An undone one is kept to be looked at, and the head stays. */
 struct rf_visit_note {
 	const char *command, *agent, *status;
+	const char *name; /* of a checkpoint that it is, or NULL */
 	bool is_undone;
 };
 

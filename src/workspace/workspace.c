@@ -82,9 +82,8 @@ static int fail_busy(int folder, const char *name, struct rf_err *err)
 		return rf_fail_hint(err, "wait for the other command, or end it");
 	}
 	rf_fail_say(err, -EBUSY, "somebody works on workspace `%s`: a program runs in it", name);
-	return rf_fail_hint(err,
-			    "wait for its end; checkpoint, undo, fork and discard take --stop, "
-			    "to end it first");
+	return rf_fail_hint(err, "wait for its end; --stop ends it first; checkpoint and fork copy "
+				 "what it has done so far with --live");
 }
 
 static int open_locked(int all, const char *name, int wait_ms, struct rf_err *err)
@@ -225,6 +224,36 @@ int rf_workspace_stop(const char *name, struct rf_err *err)
 	folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	/* Who opens it next says what is wrong with it. */
 	return folder < 0 ? 0 : rf_occupant_stop(folder, name, err);
+}
+
+int rf_workspace_open_beside(const char *name, struct rf_workspace *ret_workspace,
+			     struct rf_err *err)
+{
+	RF_AUTO_FD int all = -1;
+
+	*ret_workspace = (struct rf_workspace){ .folder = -1 };
+	if (check_name(name, err) < 0)
+		return err->code;
+	all = open_all(true, err);
+	if (all < 0)
+		return all;
+	ret_workspace->folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return ret_workspace->folder < 0 ? rf_fail(err, -ESRCH, "open workspace %s", name) : 0;
+}
+
+int rf_workspace_reload(struct rf_workspace *workspace, const char *name, struct rf_err *err)
+{
+	struct rf_ledger ledger = { 0 };
+	char own[RF_LEDGER_NAME];
+
+	snprintf(own, sizeof(own), "%s", name); /* it may be the old ledger's */
+	if (load(workspace->folder, own, &ledger, err) < 0) {
+		rf_ledger_done(&ledger);
+		return err->code;
+	}
+	rf_ledger_done(&workspace->ledger);
+	workspace->ledger = ledger;
+	return 0;
 }
 
 int rf_workspace_peek(const char *name, struct rf_ledger *ret_ledger, struct rf_err *err)

@@ -36,6 +36,14 @@ int rf_workspace_stop(const char *name, struct rf_err *err);
 /* Locks a folder as a workspace's is: waits for a few seconds, then returns -EWOULDBLOCK. */
 int rf_workspace_wait(int folder);
 
+/*
+ * Opens the folder of one that a launcher has locked, without its ledger; and reads that (again).  Both are for who holds
+ * the launcher's note (occupant.h).
+ */
+int rf_workspace_open_beside(const char *name, struct rf_workspace *ret_workspace,
+			     struct rf_err *err);
+int rf_workspace_reload(struct rf_workspace *workspace, const char *name, struct rf_err *err);
+
 /* Reads the ledger of one, which somebody may be working on.  It is to be freed in any case. */
 int rf_workspace_peek(const char *name, struct rf_ledger *ret_ledger, struct rf_err *err);
 

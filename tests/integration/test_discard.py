@@ -193,3 +193,112 @@ def test_a_note_that_is_none_names_nobody(post, tree, note):
 def test_nothing_of_a_run_is_left_in_the_folder(post, tree):
     change(post, "echo 1 > one")
     assert not (state(post) / "workspaces/fix/run").exists()
+
+
+# Writes two files that belong together, again and again: a copy that was made meanwhile would show it.
+PAIRS = r"""
+import os, sys
+n = 0
+os.mkdir("d"); os.remove("kept"); os.symlink("one", "link")
+for i in range(300):
+    open(f"d/{i}", "w").write("x" * 1000)
+while True:
+    n += 1
+    for name in ("a", "b"):
+        with open("d/new", "w") as file:
+            file.write(str(n))
+        os.replace("d/new", name)
+    if n == 3:
+        print("ready", flush=True)
+"""
+
+
+@pytest.fixture
+def living(post, tree):
+    change(post, "echo 1 > one; mkdir old; echo x > old/x")
+    change(post, "rm -r old; mkdir old; echo y > old/y")
+    run = post.start("exec", "--time", "60s", "fix", "--", "python3", "-c", PAIRS)
+    assert run.stdout.readline() == b"ready\n"
+    yield run
+    run.kill()
+    run.communicate()
+
+
+def look(post, name):
+    return post.run("exec", name, "--", "sh", "-c", "ls; readlink link; cat old/*; cut -c1-40 a b; cmp -n 1 a b").stdout.splitlines()
+
+
+def test_a_living_program_is_copied_and_goes_on(post, living):
+    for word in ("first", "second", "third"):
+        done = post.run("checkpoint", "--live", "-w", "fix", word)
+        assert done.returncode == 0 and "goes on" in done.stderr, done.stderr
+    assert post.run("checkpoint", "--live", "-w", "fix").returncode == 0 and log(post)["points"][-1]["name"] == "checkpoint-6"
+    assert living.poll() is None
+    points = log(post)["points"][:5]
+    assert [(row["name"], row["parent"], row["status"]) for row in points[2:]] == [(word, 2, "running") for word in ("first", "second", "third")]
+    assert log(post)["head"] == 2
+    assert post.run("undo", "--stop", "-w", "fix", "first").returncode == 0
+    assert living.wait(20) != 0
+    points = log(post)["points"]
+    assert len(points) == 7 and points[-1]["parent"] == 2, "what it did to its end is a point, too"
+    assert log(post)["head"] == 3
+    found = look(post, "fix")
+    assert found[:7] == ["a", "b", "d", "link", "old", "one", "one"] and found[7] == "y", found
+    states = [json.loads(post.run("diff", "--json", "-w", "fix", "@2", f"@{row['id']}").stdout) for row in points[2:]]
+    for state_ in states:
+        assert {row["path"]: row["change"] for row in state_ if "/" not in row["path"]} == {"a": "added", "b": "added", "d": "added", "kept": "deleted", "link": "added"}
+
+
+def test_a_fork_of_a_living_program_goes_its_own_way(post, living):
+    done = post.run("fork", "--live", "-w", "fix", "other")
+    assert done.returncode == 0, done.stderr
+    assert living.poll() is None
+    found = look(post, "other")
+    assert found[:6] == ["a", "b", "d", "link", "old", "one"], found
+    assert log(post, "other")["head"] == 3 and log(post)["head"] == 2
+    assert post.run("rm", "other").returncode == 0
+
+
+def test_what_is_copied_is_of_one_moment(post, living):
+    """The program writes `a`, then `b`: at any moment `b` has what `a` has, or what it had just before."""
+    for number in range(5):
+        assert post.run("checkpoint", "--live", "-w", "fix", f"at{number}").returncode == 0
+    assert post.run("checkpoint", "--stop", "-w", "fix", "end").returncode == 0
+    for number in range(5):
+        post.run("undo", "-w", "fix", f"at{number}")
+        a, b = map(int, post.run("exec", "fix", "--", "sh", "-c", "cat a; echo; cat b").stdout.split())
+        assert a - b in (0, 1), (a, b)
+
+
+def test_without_a_program_live_is_as_always(post, tree):
+    change(post, "echo 1 > one")
+    assert post.run("checkpoint", "--live", "-w", "fix", "now").returncode == 0
+    assert post.run("fork", "--live", "-w", "fix", "other").returncode == 0
+    assert log(post)["points"][0]["name"] == "now" and "one" in seen(post, "other")
+
+
+def test_what_is_wrong_with_a_living_copy_is_said(post, living):
+    assert post.run("checkpoint", "--live", "-w", "fix", "good").returncode == 0
+    for args in (["checkpoint", "--live", "-w", "fix", "good"], ["checkpoint", "--live", "-w", "fix", "../x"],
+                 ["fork", "--live", "-w", "fix", "fix"]):
+        done = post.run(*args)
+        assert done.returncode == 125 and "hint" in done.stderr, done.stderr
+    assert living.poll() is None and len(layers(post)) == 4
+    assert post.run("checkpoint", "--live", "-w", "none", "x").returncode == 1
+
+
+def test_a_copy_that_is_killed_leaves_the_workspace_whole(post, living):
+    for number in range(12):
+        with post.start("checkpoint", "--live", "-w", "fix", f"at{number}") as command:
+            try:
+                command.wait(0.002 * number)
+            except subprocess.TimeoutExpired:
+                command.kill()
+            command.communicate()
+        assert isinstance(log(post), dict)
+    assert post.run("checkpoint", "--live", "-w", "fix", "last").returncode == 0, "and lets a program go on that was left standing"
+    assert living.poll() is None
+    assert post.run("undo", "--stop", "-w", "fix", "last").returncode == 0
+    assert look(post, "fix")[:6] == ["a", "b", "d", "link", "old", "one"]
+    assert post.run("gc").returncode == 0
+    assert len(layers(post)) == len(log(post)["points"])
