@@ -383,10 +383,10 @@ def test_a_handler_that_stalls_is_not_the_clients_fault(probe):
 
 
 def test_a_handler_that_pauses_is_not_the_clients_fault(probe):
-    server = probe("stall_ms=300")
+    server = probe("stall_ms=1000")
     with server.connect() as sock:
-        sock.sendall(b"POST /later?900 HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n" + b"x" * 10)
-        time.sleep(1.0)  # its time runs again from when it is read
+        sock.sendall(b"POST /later?1500 HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n" + b"x" * 10)
+        time.sleep(1.7)  # its time runs again from when it is read
         sock.sendall(b"x")
         assert read_some(sock, 17) == b"HTTP/1.1 200 OK\r\n"
 
