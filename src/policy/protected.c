@@ -8,11 +8,13 @@
 #include "policy/protected.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/fd.h"
 
 #define HOOK   "git hook"
 #define GIT    "git settings"
+#define REPO   "git repository"
 #define EDITOR "editor settings"
 #define AGENT  "agent settings"
 #define WORDS  "agent instructions"
@@ -31,7 +33,8 @@
 static const struct row {
 	const char *path;
 	const char *what;
-	bool is_top; /* counts at the top of a tree only: what acts there is a home's */
+	bool is_top;  /* counts at the top of a tree only: what acts there is a home's */
+	bool is_bare; /* counts outside of .git only */
 } rows[] = {
 	{ ".git/hooks/**",                   HOOK },
 	{ ".git/config",                     GIT },
@@ -40,7 +43,14 @@ static const struct row {
 	{ ".git/commondir",                  GIT },
 	{ ".git/modules/**/hooks/**",        HOOK },
 	{ ".git/modules/**/config",          GIT },
+	{ ".git/modules/**/commondir",       GIT },
 	{ ".git/worktrees/*/config.worktree", GIT },
+	{ ".git/worktrees/*/commondir",      GIT },
+	{ ".git/rebase-merge/**",            GIT }, /* commands that the next --continue executes */
+	{ ".git/worktrees/*/rebase-merge/**", GIT },
+	{ "*.git/hooks/**",                  HOOK },
+	{ "*.git/config",                    GIT },
+	{ "HEAD",                            REPO, false, true }, /* beside it git looks for settings */
 	{ ".gitmodules",                     GIT },
 	{ ".gitattributes",                  GIT },
 	{ ".husky/**",                       HOOK },
@@ -61,6 +71,12 @@ static const struct row {
 	{ ".gdbinit",                        TOOL },
 	{ ".lldbinit",                       TOOL },
 	{ ".pdbrc",                          TOOL },
+	{ ".Rprofile",                       TOOL },
+	{ ".ghci",                           TOOL },
+	{ ".iex.exs",                        TOOL },
+	{ ".irbrc",                          TOOL },
+	{ ".pryrc",                          TOOL },
+	{ ".octaverc",                       TOOL },
 	{ "sitecustomize.py",                TOOL },
 	{ "usercustomize.py",                TOOL },
 
@@ -76,6 +92,8 @@ static const struct row {
 	{ ".lvimrc",                         EDITOR },
 	{ ".vimrc",                          EDITOR },
 	{ ".dir-locals.el",                  EDITOR },
+	{ ".dir-locals-2.el",                EDITOR },
+	{ ".helix/**",                       EDITOR },
 
 	{ ".mcp.json",                       AGENT },
 	{ ".claude/**",                      AGENT },
@@ -86,6 +104,10 @@ static const struct row {
 	{ ".windsurf/**",                    AGENT },
 	{ ".roo/**",                         AGENT },
 	{ ".kiro/**",                        AGENT },
+	{ ".agents/**",                      AGENT },
+	{ ".amazonq/**",                     AGENT },
+	{ ".junie/**",                       AGENT },
+	{ ".qwen/**",                        AGENT },
 	{ ".aider.conf.yml",                 AGENT },
 	{ ".opencode/**",                    AGENT },
 	{ "opencode.json",                   AGENT },
@@ -102,6 +124,8 @@ static const struct row {
 	{ ".github/actions/**",              CI },
 	{ ".github/copilot-instructions.md", WORDS },
 	{ ".github/instructions/**",         WORDS },
+	{ ".github/agents/**",               WORDS },
+	{ ".github/prompts/**",              WORDS },
 	{ ".gitlab-ci.yml",                  CI },
 	{ ".circleci/**",                    CI },
 	{ ".buildkite/**",                   CI },
@@ -156,16 +180,34 @@ static const struct row {
 };
 /* clang-format on */
 
-/* True if the row's part, with at most one `*`, stands for the name. */
+/*
+ * True if the row's part, with at most one `*`, stands for the name, in capital letters or small ones: a tree that is
+ * shared with another system may lie on a file system that does not tell them apart.
+ */
 static bool part_is(const char *part, size_t len, const char *name, size_t name_len)
 {
 	const char *star = memchr(part, '*', len);
 	size_t before = star ? (size_t)(star - part) : len, after = star ? len - before - 1 : 0;
 
 	if (!star)
-		return len == name_len && memcmp(part, name, len) == 0;
-	return name_len >= before + after && memcmp(part, name, before) == 0 &&
-	       memcmp(star + 1, name + name_len - after, after) == 0;
+		return len == name_len && strncasecmp(part, name, len) == 0;
+	return name_len >= before + after && strncasecmp(part, name, before) == 0 &&
+	       strncasecmp(star + 1, name + name_len - after, after) == 0;
+}
+
+/* For a quick look: the first letter is the same, or any will do. */
+static bool may_be(const char *part, const char *name)
+{
+	return part[0] == '*' || (part[0] | ' ') == (name[0] | ' ');
+}
+
+/* True if the path lies in a folder .git. */
+static bool is_in_git(const char *path)
+{
+	for (const char *slash; (slash = strchr(path, '/')); path = slash + 1)
+		if (part_is(".git", 4, path, (size_t)(slash - path)))
+			return true;
+	return false;
 }
 
 /* How a path stands to a row; what is more comes later. */
@@ -225,10 +267,10 @@ static const char *find(const char *path, enum relation relation)
 	for (const char *from = path; from;
 	     from = from < last ? last : strchr(from, '/'), from += from && *from == '/')
 		for (size_t i = 0; i < RF_LEN(rows); i++)
-			if (rows[i].path[0] == from[0] || rows[i].path[0] == '*')
-				if ((from == path || !rows[i].is_top) &&
-				    compare(rows[i].path, from) == relation)
-					return rows[i].what;
+			if (may_be(rows[i].path, from) && (from == path || !rows[i].is_top) &&
+			    compare(rows[i].path, from) == relation &&
+			    !(rows[i].is_bare && is_in_git(path)))
+				return rows[i].what;
 	return NULL;
 }
 
@@ -247,7 +289,7 @@ bool rf_protected_begins(const char *name)
 	size_t len = strlen(name);
 
 	for (size_t i = 0; i < RF_LEN(rows); i++)
-		if ((rows[i].path[0] == name[0] || rows[i].path[0] == '*') &&
+		if (may_be(rows[i].path, name) &&
 		    part_is(rows[i].path, strcspn(rows[i].path, "/"), name, len))
 			return true;
 	return false;

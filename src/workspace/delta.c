@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -135,7 +136,7 @@ static const char *acts_later(const char *path, const struct entry *before,
 
 	if (!after->is_there || S_ISDIR(after->st.st_mode))
 		return NULL;
-	if (strcmp(slash ? slash + 1 : path, ".git") == 0)
+	if (strcasecmp(slash ? slash + 1 : path, ".git") == 0)
 		return "link to a git repository"; /* whose settings name programs */
 	what = rf_protected_what(path);
 	if (!what && S_ISLNK(after->st.st_mode))

@@ -284,7 +284,8 @@ def test_what_changes_while_it_is_applied_is_left(post, tree, who):
     assert (tree / "script").read_text() == "ours, meanwhile\n" and apply.returncode == 125
 
 
-@pytest.mark.parametrize("script", ["ln -s x .git", "echo 'gitdir: x' > .git", "mkdir -p a/b; echo 'gitdir: x' > a/b/.git"])
+@pytest.mark.parametrize("script", ["ln -s x .git", "echo 'gitdir: x' > .git", "mkdir -p a/b; echo 'gitdir: x' > a/b/.git", "ln -s x .GIT",
+                                    "mkdir -p a/objects a/refs; echo ref: refs/heads/x > a/HEAD; echo '[core] fsmonitor = evil' > a/config"])
 def test_a_git_that_leads_elsewhere_has_to_be_named(post, tree, script):
     made(post, tree, script)
     done = post.run("apply", "-w", "fix")
