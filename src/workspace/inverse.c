@@ -10,8 +10,46 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "workspace/copy.h"
 #include "workspace/seen.h"
+
+/* Copies a name; a folder of it can be written to until all is done, whatever its mode will be. */
+static int copy(int from, const char *name, int to)
+{
+	RF_AUTO_FD int folder = -1;
+	struct stat st;
+	int code = rf_copy_exactly(from, name, to, name);
+
+	if (code < 0 || fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
+	    (st.st_mode & S_IRWXU) == S_IRWXU)
+		return code;
+	folder = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return folder < 0 || fchmod(folder, st.st_mode | S_IRWXU) < 0 ? -errno : 0;
+}
+
+/* Gives the folder `path` and those above it what the directory's have, from the depth up. */
+static int finish_folders(int base, int inverse, const char *path)
+{
+	char at[PATH_MAX];
+	char *slash;
+
+	if (strlen(path) >= sizeof(at))
+		return -ENAMETOOLONG;
+	memcpy(at, path, strlen(path) + 1);
+	do {
+		RF_AUTO_FD int from = rf_path_open_within(base, at, O_RDONLY | O_DIRECTORY);
+		RF_AUTO_FD int to = rf_path_open_within(inverse, at, O_RDONLY | O_DIRECTORY);
+		int code = from >= 0 && to >= 0 ? rf_copy_look(from, to) : 0;
+
+		if (code < 0)
+			return code;
+		slash = strrchr(at, '/');
+		if (slash)
+			*slash = '\0';
+	} while (slash);
+	return rf_copy_look(base, inverse);
+}
 
 /* Makes the folders above `path` in the inverse, as the directory has them. */
 static int make_way(int base, int inverse, const char *path)
@@ -35,7 +73,7 @@ static int make_way(int base, int inverse, const char *path)
 			return from == -ENOENT || from == -ENOTDIR ? 0 : from < 0 ? from : to;
 		if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
 			return 0;
-		code = rf_copy_exactly(from, name, to, name);
+		code = copy(from, name, to);
 		if (code == -ENOENT)
 			return 0; /* the folder itself is new, and a whiteout stands for it */
 		if (code < 0 && code != -EEXIST)
@@ -58,10 +96,23 @@ static int keep_old(int base, int inverse, const char *path)
 		return 0; /* beneath a folder that is new itself, perhaps where a link was */
 	if (to < 0)
 		return to;
-	code = from < 0 ? -ENOENT : rf_copy_exactly(from, name, to, name);
+	code = from < 0 ? -ENOENT : copy(from, name, to);
 	if (code == -ENOENT && mknodat(to, name, S_IFCHR | 0600, makedev(0, 0)) < 0)
 		return -errno;
 	return code == -ENOENT || code == -EEXIST ? 0 : code;
+}
+
+/* True if the change before the i-th is made in the same folder, which is finished with that one. */
+static bool is_sibling(const struct rf_apply *apply, size_t i)
+{
+	const char *path = apply->delta.changes[i].path, *before, *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+
+	if (i == 0 || S_ISDIR(apply->delta.changes[i].before.mode) ||
+	    apply->stays[i - 1] != RF_APPLY_MADE)
+		return false;
+	before = apply->delta.changes[i - 1].path;
+	return strncmp(before, path, len) == 0 && !strchr(before + len, '/');
 }
 
 int rf_inverse_make(int pool, int base, const struct rf_apply *apply, bool is_durable,
@@ -79,6 +130,8 @@ int rf_inverse_make(int pool, int base, const struct rf_apply *apply, bool is_du
 	inverse = held < 0 ? -1 : rf_pool_open_layer(pool, id);
 	if (held < 0 || inverse < 0)
 		return err->code ? err->code : rf_fail(err, inverse, "open a layer");
+	if (fchmod(inverse, S_IRWXU) < 0)
+		code = rf_fail(err, -errno, "open a layer");
 	for (size_t i = 0; i < apply->delta.count && code == 0; i++) {
 		const char *path = apply->delta.changes[i].path;
 
@@ -86,6 +139,14 @@ int rf_inverse_make(int pool, int base, const struct rf_apply *apply, bool is_du
 			code = keep_old(base, inverse, path);
 		if (code < 0)
 			rf_fail(err, code, "keep %.100s", path);
+	}
+	for (size_t i = apply->delta.count; i-- > 0 && code == 0;) {
+		const char *path = apply->delta.changes[i].path;
+
+		if (apply->stays[i] == RF_APPLY_MADE && !is_sibling(apply, i))
+			code = finish_folders(base, inverse, path);
+		if (code < 0)
+			rf_fail(err, code, "keep the folders of %.100s", path);
 	}
 	if (code == 0 && is_durable && syncfs(inverse) < 0)
 		code = rf_fail(err, -errno, "keep what will be overwritten");

@@ -20,7 +20,8 @@
 #include "workspace/recall.h"
 #include "workspace/stack.h"
 
-#define OPAQUE "user.overlay.opaque"
+#define OPAQUE       "user.overlay.opaque"
+#define APPLIES_MOST 16 /* whose inverses lie beneath; half of them can be taken back at least */
 
 /* A folder that is to be put together, of those layers that show it. */
 struct part {
@@ -394,6 +395,63 @@ static size_t find_run(const struct rf_ledger *ledger, size_t most, struct rf_po
 	return found;
 }
 
+/* ------------------------------------------------------------- applies */
+
+static bool has_root_between(const struct rf_ledger *ledger, uint32_t low, uint32_t high)
+{
+	for (size_t i = 0; i < ledger->count; i++)
+		if (ledger->points[i].parent == 0 && ledger->points[i].began >= low &&
+		    ledger->points[i].began < high)
+			return true;
+	return false;
+}
+
+/* Opens what the directory was before the first apply: all inverses over it. */
+static int open_inverses(const struct rf_workspace *workspace, int pool, struct rf_stack *stack,
+			 struct rf_err *err)
+{
+	const struct rf_ledger *ledger = &workspace->ledger;
+	int base, code = 0;
+
+	for (size_t i = 0; i < ledger->apply_count && code == 0; i++)
+		code = rf_stack_add_named(stack, pool, ledger->applies[i].inverse, err);
+	if (code < 0)
+		return code;
+	base = rf_workspace_open_base(workspace, err);
+	return base < 0 ? base : rf_stack_add(stack, base, RF_STACK_BASE, err);
+}
+
+/*
+ * Makes one of the oldest applies where there are many.  They can't be taken back one by one then; what they
+ * overwrote lies beneath earlier points as before, so none of these may have begun between them.
+ */
+static int merge_applies(struct rf_workspace *workspace, int pool, struct rf_err *err)
+{
+	struct rf_ledger *ledger = &workspace->ledger;
+	struct rf_apply_note *applies = ledger->applies;
+	struct rf_stack stack = { 0 };
+	RF_AUTO_FD int held = -1;
+	size_t count = ledger->apply_count - APPLIES_MOST / 2;
+	char id[RF_LAYER_ID];
+
+	while (count > 1 && has_root_between(ledger, applies[0].since, applies[count - 1].since))
+		count--;
+	if (count < 2)
+		return 0;
+	if (open_inverses(workspace, pool, &stack, err) == 0)
+		held = rf_merge_layers(pool, &stack, count, id, err);
+	rf_stack_done(&stack);
+	if (held < 0)
+		return err->code;
+	memcpy(applies[count - 1].inverse, id, sizeof(id));
+	applies[count - 1].is_own = false;
+	ledger->apply_count -= count - 1;
+	memmove(applies, applies + count - 1, ledger->apply_count * sizeof(*applies));
+	return rf_workspace_save(workspace, true, err);
+}
+
+/* ------------------------------------------------------------- both */
+
 static size_t depth(const struct rf_ledger *ledger)
 {
 	size_t count = 0;
@@ -415,12 +473,15 @@ int rf_merge_points(struct rf_workspace *workspace, size_t most, size_t *ret_mer
 	int code = 0;
 
 	*ret_merged = 0;
-	if (before <= most || ledger->is_applying)
+	if ((before <= most && ledger->apply_count <= APPLIES_MOST) || ledger->is_applying)
 		return 0;
 	pool = rf_pool_open(true, path, sizeof(path), err);
-	points = calloc(before, sizeof(void *));
+	points = calloc(before + 1, sizeof(void *));
 	if (pool < 0 || !points)
 		code = pool < 0 ? pool : rf_fail(err, -ENOMEM, "merge layers");
+	if (code == 0 && ledger->apply_count > APPLIES_MOST)
+		code = merge_applies(workspace, pool, err);
+	enough = before > most ? enough : before;
 	while (code == 0 && depth(ledger) > enough) {
 		size_t count = find_run(ledger, depth(ledger) - enough + 1, points);
 

@@ -30,7 +30,8 @@ int rf_merge_layers(int pool, const struct rf_stack *stack, size_t count, char i
 /*
  * Merges points of an open workspace until no more than `most` lie beneath its head, and some fewer, so that this is not
  * due again at once.  The head stays, and so do checkpoints, points that several others begin at, and the point of the
- * last apply: only what nobody named goes, oldest first.  What can't be merged is left.  Gives how many points went.
+ * last apply: only what nobody named goes, oldest first.  Of many applies the oldest are made one, too.  What can't be
+ * merged is left.  Gives how many points went.
  */
 int rf_merge_points(struct rf_workspace *workspace, size_t most, size_t *ret_merged,
 		    struct rf_err *err);

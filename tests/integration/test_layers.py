@@ -246,6 +246,21 @@ def test_bits_of_the_directory_survive_an_apply_and_its_undo(post, tree):
     assert bits("shared") == "0o2775"
 
 
+def test_folders_that_deny_writing_are_kept_with_what_is_in_them(post, tree):
+    (tree / "closed/deep").mkdir(parents=True)
+    for name in ("closed/file", "closed/deep/file"):
+        (tree / name).write_text("old\n")
+    own(post, tree)
+    for name in ("closed/deep", "closed"):
+        (tree / name).chmod(0o555)
+    made(post, tree, "chmod 755 closed closed/deep; echo new > closed/file; echo new > closed/deep/file; rm README")
+    good(post, "apply", "-w", "fix")
+    assert (tree / "closed/deep/file").read_text() == "new\n" and (tree / "closed").stat().st_mode & 0o777 == 0o755
+    good(post, "undo", "-w", "fix")
+    assert [(tree / name).stat().st_mode & 0o777 for name in ("closed", "closed/deep")] == [0o555, 0o555]
+    assert (tree / "closed/deep/file").read_text() == "old\n" and (tree / "closed/file").read_text() == "old\n"
+
+
 def test_pipes_of_the_directory_come_back_and_sockets_stay(post, tree):
     os.mkfifo(tree / "pipe", 0o640)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -392,6 +407,20 @@ def test_gc_merges_down_to_what_is_set(post, tree):
     good(post, "gc")
     assert len(points(post)) <= 4 and inside(post, "cat f*") == before
     assert len(pool(post)) == len(points(post))
+
+
+def test_as_many_applies_as_anybody_likes(post, tree):
+    made(post, tree, "echo first > first")
+    for number in range(40):
+        inside(post, f"echo {number} >> README; echo {number} > f{number}")
+        good(post, "apply", "-w", "fix")
+    assert len(json.loads(good(post, "log", "-w", "fix", "--json"))["applies"]) <= 17
+    good(post, "undo", "-w", "fix")  # the last apply, and then more of them
+    for _ in range(5):
+        good(post, "undo", "-w", "fix")
+    assert (tree / "README").read_text() == "read me\n" + "".join(f"{n}\n" for n in range(37))
+    good(post, "undo", "-w", "fix", "@1")
+    assert inside(post, "ls; cat README") == "README\nfirst\nsrc\nread me\n"
 
 
 def test_two_hundred_checkpoints_lie_on_each_other(post, tree):

@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "integration")]
 from helpers import eventually  # noqa: E402
 from watchers import IS_ROOT, USER_ID, Post  # noqa: E402
+from worksites import Worksite  # noqa: E402
 
 BATCH = 7  # events of one message: the most that can be unacknowledged when a watcher is killed
 
@@ -236,6 +237,16 @@ class Campaign:
     def kill_both(self, times):
         return self.kill_wardens(times, with_watcher=True)
 
+    def kill_workspaces(self, times):
+        site = Worksite(self.post, self.random, self.expect)
+        kills = 0
+        while kills < times and not self.failed:
+            kills += site.kill()
+            if kills % 20 == 19:
+                site.judge_all()
+        site.judge_all()
+        return {"kills": kills, "midway": site.midway, "states": site.looked}
+
     def full_disk(self, _times):
         if not IS_ROOT:
             return None
@@ -357,6 +368,7 @@ PARTS = {
     "launchers": (Campaign.kill_launchers, 500, "the launcher, from its first instruction on"),
     "wardens": (Campaign.kill_wardens, 200, "the warden, while two clients run boxes"),
     "both": (Campaign.kill_both, 100, "warden and watcher at once, the same"),
+    "workspaces": (Campaign.kill_workspaces, 400, "a run, checkpoint, undo, apply, gc or fork of a workspace"),
     "full_disk": (Campaign.full_disk, 2, "a full disk"),
     "read_only": (Campaign.read_only, 2, "a disk that can't be written"),
     "damaged": (Campaign.damaged, 40, "a bit of the log changed"),
