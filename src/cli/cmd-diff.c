@@ -373,7 +373,9 @@ static void put_side(struct rf_json *json, const char *name, const struct rf_ins
 	rf_json_int(json, "size", (int64_t)side->size);
 	if (side->kind == RF_INSPECT_LINK)
 		rf_json_bytes(json, "target", side->data, side->len);
-	if (side->kind == RF_INSPECT_BINARY) {
+	if (side->kind == RF_INSPECT_BINARY && !side->is_hashed)
+		rf_json_null(json, "sha256");
+	if (side->is_hashed) {
 		rf_patch_put_hash(side, &hash);
 		rf_json_bytes(json, "sha256", hash.data ? hash.data : "", hash.len);
 	}

@@ -33,7 +33,8 @@ struct rf_inspect_side {
 	uint64_t size;
 	char *data; /* a text, or where a link leads; NULL if the content is no part of the change */
 	size_t len;
-	uint8_t hash[RF_SHA256_BYTES]; /* of a binary */
+	bool is_hashed; /* a binary, unless it is long and next to nothing in it was written */
+	uint8_t hash[RF_SHA256_BYTES]; /* of it */
 	struct rf_attributes attributes;
 };
 

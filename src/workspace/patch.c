@@ -164,7 +164,9 @@ static void put_about(const struct rf_inspect_side *side, struct rf_buf *out)
 	rf_buf_puts(out, words[side->kind]);
 	if (is_file(side))
 		rf_buf_printf(out, " of %llu bytes", (unsigned long long)side->size);
-	if (side->kind == RF_INSPECT_BINARY) {
+	if (side->kind == RF_INSPECT_BINARY && !side->is_hashed)
+		rf_buf_puts(out, ", hollow");
+	if (side->is_hashed) {
 		rf_buf_puts(out, " sha256 ");
 		rf_patch_put_hash(side, out);
 	}

@@ -157,6 +157,15 @@ def test_how_much_has_changed(post, tree):
     assert out[-1].strip() == "4 changed, 3 lines added, 2 deleted"
 
 
+def test_holes_cost_nothing(post, tree):
+    change(post, "for i in $(seq 200); do truncate -s 1000M hollow$i; done; printf '\\0x' > data.bin")
+    for form in ("--stat", "--patch", "--json"):  # an hour, if all of them were read
+        done = post.run("diff", "-w", "fix", form)
+        assert done.returncode == 0, done.stderr
+    rows = {row["path"]: row["after"] for row in json.loads(done.stdout)}
+    assert rows["hollow7"]["sha256"] is None and rows["hollow7"]["size"] == 1000 << 20 and len(rows["data.bin"]["sha256"]) == 64
+
+
 def test_a_patch_says_what_it_cannot_carry(post, tree):
     change(post, "printf '\\0x' > data.bin; chmod 600 run.sh; mkdir empty; mkfifo pipe; echo x > new")
     done = post.run("diff", "-w", "fix", "--patch")
