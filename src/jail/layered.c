@@ -229,7 +229,8 @@ static int mount_layers(const struct rf_place *place, int own, struct rf_err *er
 	if (fchdir(own) < 0)
 		return rf_fail(err, -errno, "enter the folder of the layers");
 	mnt = mount_one_by_one(place);
-	if (mnt == -EOPNOTSUPP || mnt == -EINVAL) /* older kernels look at options only in the end */
+	if (mnt == -EOPNOTSUPP ||
+	    mnt == -EINVAL) /* older kernels look at options only in the end */
 		mnt = mount_at_once(place, own);
 	if (mnt == -E2BIG)
 		return fail_count(place, err);
