@@ -13,18 +13,27 @@
 
 struct rf_event {
 	struct rf_loop *loop;
-	struct rf_event *next;
+	struct rf_event *next, *before; /* of all */
+	struct rf_event *next_ready;    /* of those that are always ready */
+	struct rf_event *next_dead;     /* of those that were cancelled */
 	rf_event_fn *fn; /* NULL: cancelled, freed when the loop is between two rounds */
 	void *data;
 	int fd; /* -1 for a timer */
 	int want;
 	bool is_always_ready; /* a regular file: epoll refuses those */
-	bool is_signals;
+	bool is_signals, is_timer;
 	uint64_t at_ns; /* of a timer; UINT64_MAX: not set */
+	size_t place;   /* of a timer that is set: among all that are */
 };
 
+/* No round looks at an event that has nothing to tell: there may be thousands that wait. */
 struct rf_loop {
-	struct rf_event *events; /* a few, so a list is enough */
+	struct rf_event *events; /* all */
+	struct rf_event *ready;  /* those that are always ready: a few */
+	struct rf_event *dead;
+	struct rf_event *
+		*timers;        /* that are set, as a heap: none is later than the two behind it */
+	size_t set, made, room; /* timers that are set, that there are, that there is room for */
 	int epoll;
 	int signals;
 	bool is_stopped;
@@ -64,6 +73,7 @@ void rf_loop_free(struct rf_loop *loop)
 		loop->events = event->next;
 		free(event);
 	}
+	free(loop->timers);
 	rf_fd_done(&loop->epoll);
 	rf_fd_done(&loop->signals);
 	free(loop);
@@ -89,9 +99,78 @@ static struct rf_event *add(struct rf_loop *loop, rf_event_fn *fn, void *data)
 		.fd = -1,
 		.at_ns = UINT64_MAX,
 	};
+	if (loop->events)
+		loop->events->before = event;
 	loop->events = event;
 	return event;
 }
+
+/* ------------------------------------------------------------- timers */
+
+static void put(struct rf_loop *loop, size_t place, struct rf_event *timer)
+{
+	loop->timers[place] = timer;
+	timer->place = place;
+}
+
+/* Moves a timer to where it belongs, towards the first or towards the last. */
+static void settle(struct rf_loop *loop, struct rf_event *timer)
+{
+	size_t at = timer->place, next;
+
+	for (; at > 0 && timer->at_ns < loop->timers[(at - 1) / 2]->at_ns; at = (at - 1) / 2)
+		put(loop, at, loop->timers[(at - 1) / 2]);
+	while ((next = 2 * at + 1) < loop->set) {
+		if (next + 1 < loop->set &&
+		    loop->timers[next + 1]->at_ns < loop->timers[next]->at_ns)
+			next++;
+		if (loop->timers[next]->at_ns >= timer->at_ns)
+			break;
+		put(loop, at, loop->timers[next]);
+		at = next;
+	}
+	put(loop, at, timer);
+}
+
+/* There is room for all timers: setting one never fails. */
+static void set_timer(struct rf_event *timer, uint64_t at_ns)
+{
+	struct rf_loop *loop = timer->loop;
+	bool was_set = timer->at_ns != UINT64_MAX;
+	struct rf_event *last;
+
+	timer->at_ns = at_ns;
+	if (!was_set && at_ns == UINT64_MAX)
+		return;
+	if (!was_set)
+		put(loop, loop->set++, timer);
+	if (at_ns != UINT64_MAX) {
+		settle(loop, timer);
+		return;
+	}
+	last = loop->timers[--loop->set];
+	if (last != timer) {
+		put(loop, timer->place, last);
+		settle(loop, last);
+	}
+}
+
+static bool make_room(struct rf_loop *loop)
+{
+	size_t room = loop->room ? 2 * loop->room : 16;
+	struct rf_event **timers;
+
+	if (loop->made < loop->room)
+		return true;
+	timers = reallocarray(loop->timers, room, sizeof(struct rf_event *));
+	if (!timers)
+		return false;
+	loop->timers = timers;
+	loop->room = room;
+	return true;
+}
+
+/* ------------------------------------------------------------- events */
 
 /* True for what epoll(7) can always wait for: pipes, sockets, and what has no file (signals, pidfds). */
 static bool can_wait(int fd)
@@ -114,10 +193,12 @@ int rf_loop_watch(struct rf_loop *loop, int fd, int want, rf_event_fn *fn, void 
 		int code = errno;
 
 		if (code != EPERM || can_wait(fd)) {
-			event->fn = NULL;
+			rf_event_cancel(event);
 			return rf_fail(err, -code, "watch a descriptor");
 		}
 		event->is_always_ready = true;
+		event->next_ready = loop->ready;
+		loop->ready = event;
 	}
 	event->fd = fd;
 	event->want = want;
@@ -139,18 +220,20 @@ void rf_event_want(struct rf_event *event, int want)
 int rf_loop_timer(struct rf_loop *loop, uint64_t at_ns, rf_event_fn *fn, void *data,
 		  struct rf_event **ret_event, struct rf_err *err)
 {
-	struct rf_event *event = add(loop, fn, data);
+	struct rf_event *event = make_room(loop) ? add(loop, fn, data) : NULL;
 
 	if (!event)
 		return rf_fail(err, -ENOMEM, "event loop");
-	event->at_ns = at_ns;
+	event->is_timer = true;
+	loop->made++;
+	set_timer(event, at_ns);
 	*ret_event = event;
 	return 0;
 }
 
 void rf_event_again(struct rf_event *event, uint64_t at_ns)
 {
-	event->at_ns = at_ns;
+	set_timer(event, at_ns);
 }
 
 int rf_loop_signals(struct rf_loop *loop, const sigset_t *set, rf_event_fn *fn, void *data,
@@ -169,12 +252,19 @@ int rf_loop_signals(struct rf_loop *loop, const sigset_t *set, rf_event_fn *fn, 
 
 void rf_event_cancel(struct rf_event *event)
 {
-	if (!event)
+	struct rf_loop *loop;
+
+	if (!event || !event->fn)
 		return;
+	loop = event->loop;
 	if (event->fd >= 0 && !event->is_always_ready)
-		epoll_ctl(event->loop->epoll, EPOLL_CTL_DEL, event->fd, NULL);
+		epoll_ctl(loop->epoll, EPOLL_CTL_DEL, event->fd, NULL);
+	if (event->is_timer)
+		set_timer(event, UINT64_MAX);
 	event->fn = NULL;
 	event->fd = -1;
+	event->next_dead = loop->dead;
+	loop->dead = event;
 }
 
 static void dispatch(struct rf_event *event, uint32_t told)
@@ -198,17 +288,29 @@ static void dispatch(struct rf_event *event, uint32_t told)
 	event->fn(event->data, what);
 }
 
+static void forget_ready(struct rf_loop *loop, const struct rf_event *event)
+{
+	struct rf_event **at = &loop->ready;
+
+	while (*at && *at != event)
+		at = &(*at)->next_ready;
+	if (*at)
+		*at = event->next_ready;
+}
+
 /* Frees what was cancelled in the last round; nobody holds these any more. */
 static void sweep(struct rf_loop *loop)
 {
-	for (struct rf_event **at = &loop->events; *at;) {
-		struct rf_event *event = *at;
+	while (loop->dead) {
+		struct rf_event *event = loop->dead;
 
-		if (event->fn) {
-			at = &event->next;
-			continue;
-		}
-		*at = event->next;
+		loop->dead = event->next_dead;
+		*(event->before ? &event->before->next : &loop->events) = event->next;
+		if (event->next)
+			event->next->before = event->before;
+		if (event->is_always_ready)
+			forget_ready(loop, event);
+		loop->made -= event->is_timer;
 		free(event);
 	}
 }
@@ -216,16 +318,14 @@ static void sweep(struct rf_loop *loop)
 /* How long the kernel may sleep, in milliseconds: until the next timer, rounded up. */
 static int until_next(const struct rf_loop *loop)
 {
-	uint64_t next = UINT64_MAX, now;
+	uint64_t next, now;
 
-	for (const struct rf_event *event = loop->events; event; event = event->next) {
-		if (event->fn && event->is_always_ready && event->want)
+	for (const struct rf_event *event = loop->ready; event; event = event->next_ready)
+		if (event->fn && event->want)
 			return 0;
-		if (event->fn && event->at_ns < next)
-			next = event->at_ns;
-	}
-	if (next == UINT64_MAX)
+	if (loop->set == 0)
 		return -1;
+	next = loop->timers[0]->at_ns;
 	now = rf_loop_now();
 	if (next <= now)
 		return 0;
@@ -233,28 +333,18 @@ static int until_next(const struct rf_loop *loop)
 						   : (int)((next - now + 999999) / 1000000);
 }
 
-/* The timer that has been due for longest, or NULL. */
-static struct rf_event *due(const struct rf_loop *loop, uint64_t now)
-{
-	struct rf_event *first = NULL;
-
-	for (struct rf_event *event = loop->events; event; event = event->next)
-		if (event->fn && event->at_ns <= now && (!first || event->at_ns < first->at_ns))
-			first = event;
-	return first;
-}
-
 static void dispatch_others(struct rf_loop *loop)
 {
 	uint64_t now = rf_loop_now();
-	struct rf_event *timer;
 
-	while ((timer = due(loop, now))) {
-		timer->at_ns = UINT64_MAX;
+	while (loop->set > 0 && loop->timers[0]->at_ns <= now) {
+		struct rf_event *timer = loop->timers[0];
+
+		set_timer(timer, UINT64_MAX);
 		timer->fn(timer->data, 0);
 	}
-	for (struct rf_event *event = loop->events; event; event = event->next)
-		if (event->fn && event->is_always_ready && event->want)
+	for (struct rf_event *event = loop->ready; event; event = event->next_ready)
+		if (event->fn && event->want)
 			event->fn(event->data, event->want);
 }
 

@@ -265,6 +265,58 @@ RF_TEST(timers_that_are_due_together_fire_in_the_order_of_their_times)
 	rf_loop_free(loop);
 }
 
+static uint64_t last_ns;
+static int fired, wrong;
+
+static void on_ordered(void *data, int what)
+{
+	const uint64_t *at_ns = data;
+
+	(void)what;
+	wrong += *at_ns < last_ns;
+	last_ns = *at_ns;
+	fired++;
+}
+
+/* Set, set anew and cancelled at random, from a number that is the same each time. */
+RF_TEST(many_timers_keep_their_order_whatever_becomes_of_the_others)
+{
+	enum {
+		MANY = 3000
+	};
+	static struct rf_event *timers[MANY];
+	static uint64_t at_ns[MANY];
+	struct rf_loop *loop = make_loop();
+	uint64_t began = rf_loop_now() - 3600 * 1000 * MS;
+	unsigned seed = 1;
+	int cancelled = 0;
+
+	for (int i = 0; i < MANY; i++) {
+		struct rf_err err = RF_ERR_INIT;
+
+		at_ns[i] = began + (seed = seed * 1103515245 + 12345) % 100000;
+		RF_REQUIRE(rf_loop_timer(loop, i % 5 ? at_ns[i] : UINT64_MAX, on_ordered, &at_ns[i],
+					 &timers[i], &err) == 0,
+			   "%s", err.msg);
+	}
+	for (int i = 0; i < MANY; i++) {
+		seed = seed * 1103515245 + 12345;
+		if (seed % 7 == 0) {
+			rf_event_cancel(timers[i]);
+			cancelled++;
+		} else if (i % 5 == 0 || seed % 3 == 0) {
+			at_ns[i] = began + (seed >> 4) % 100000;
+			rf_event_again(timers[i], at_ns[i]);
+		}
+	}
+	last_ns = 0;
+	fired = wrong = 0;
+	run_for(loop, 5 * MS);
+	RF_CHECK(fired == MANY - cancelled && wrong == 0, "%d fired of %d, %d too late", fired,
+		 MANY - cancelled, wrong);
+	rf_loop_free(loop);
+}
+
 RF_TEST(a_timer_sets_itself_anew_and_one_at_the_end_of_time_never_fires)
 {
 	struct rf_loop *loop = make_loop();
