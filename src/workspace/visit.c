@@ -170,8 +170,12 @@ int rf_visit_begin(struct rf_visit *visit, struct rf_err *err)
 	visit->held = rf_pool_make(visit->pool, visit->upper, &st, err);
 	if (visit->held < 0)
 		return err->code;
-	/* Files are stamped with a coarser clock than the precise one, and so is the layer. */
-	if (fstat(visit->held, &st) < 0)
+	/*
+	 * Files are stamped with a coarser clock than the precise one, and so is the layer.  Where the kernel gives
+	 * a precise stamp to what was looked at before, this one is later than that of a file changed just before.
+	 */
+	if (fstat(visit->held, &st) < 0 || fchmod(visit->held, st.st_mode & 07777) < 0 ||
+	    fstat(visit->held, &st) < 0)
 		return rf_fail(err, -errno, "look at a layer");
 	visit->began_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
 	if (visit->kept.folder < 0 || visit->is_beside)
