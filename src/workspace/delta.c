@@ -128,19 +128,62 @@ static bool can_be_run(const struct entry *entry)
 	       entry->st.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH);
 }
 
-/* What is there afterwards and acts; what is gone does not. */
+/* Others of the machine could put into it what they like, except in a folder in which each has his own. */
+static bool is_everybodys(const struct entry *entry)
+{
+	return entry->is_there && !S_ISLNK(entry->st.st_mode) && entry->st.st_mode & S_IWOTH &&
+	       !(S_ISDIR(entry->st.st_mode) && entry->st.st_mode & S_ISVTX);
+}
+
+static bool is_up(const char *part)
+{
+	return strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]);
+}
+
+/*
+ * True for a link that may lead out of the directory: whoever writes to it later writes elsewhere.  It leads no higher
+ * than the top, and nowhere up again once it went down.
+ */
+static bool leads_out(int dir, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *part;
+	char target[PATH_MAX];
+	ssize_t len = readlinkat(dir, slash ? slash + 1 : path, target, sizeof(target) - 1);
+	int depth = 0;
+	bool is_down = false;
+
+	if (len <= 0 || target[0] == '/')
+		return true;
+	target[len] = '\0';
+	for (const char *c = path; *c; c++)
+		depth += *c == '/';
+	for (part = target; part; part = strchr(part, '/'), part += part ? 1 : 0) {
+		if (is_up(part) && (is_down || --depth < 0))
+			return true;
+		is_down |= !is_up(part) && *part && *part != '/' && strncmp(part, "./", 2) != 0;
+	}
+	return false;
+}
+
+/* What is there afterwards and acts; what is gone does not.  `dir` is the folder that it is in. */
 static const char *acts_later(const char *path, const struct entry *before,
-			      const struct entry *after)
+			      const struct entry *after, int dir)
 {
 	const char *slash = strrchr(path, '/'), *what;
 
-	if (!after->is_there || S_ISDIR(after->st.st_mode))
+	if (!after->is_there)
+		return NULL;
+	if (is_everybodys(after) && !is_everybodys(before))
+		return "writable by everybody";
+	if (S_ISDIR(after->st.st_mode))
 		return NULL;
 	if (strcasecmp(slash ? slash + 1 : path, ".git") == 0)
 		return "link to a git repository"; /* whose settings name programs */
 	what = rf_protected_what(path);
 	if (!what && S_ISLNK(after->st.st_mode))
 		what = rf_protected_beneath(path);
+	if (!what && S_ISLNK(after->st.st_mode) && leads_out(dir, path))
+		what = "link that leads out";
 	return !what && can_be_run(after) && !can_be_run(before) ? "executable" : what;
 }
 
@@ -149,6 +192,7 @@ static int add(struct walk *w, const struct folder *in, const char *path, enum r
 {
 	struct rf_delta *delta = w->delta;
 	struct rf_change *change;
+	int dir = entries[AFTER].is_there ? in->views[AFTER].dirs[entries[AFTER].at] : -1;
 
 	if (delta->count == delta->room) {
 		size_t room = delta->room ? delta->room * 2 : 64;
@@ -166,8 +210,8 @@ static int add(struct walk *w, const struct folder *in, const char *path, enum r
 				      .kind = kind,
 				      .before = side_of(&entries[BEFORE]),
 				      .after = side_of(&entries[AFTER]),
-				      .protects =
-					      acts_later(path, &entries[BEFORE], &entries[AFTER]) };
+				      .protects = acts_later(path, &entries[BEFORE],
+							     &entries[AFTER], dir) };
 	if (!change->path)
 		return fail_memory(w);
 	if (entries[BEFORE].is_there)

@@ -440,3 +440,24 @@ def test_an_apply_that_is_killed_goes_on_or_back(post, tree, way):
             assert picture(tree) == before
         post.run("undo", "-w", "fix", "@1")
         assert picture(tree) == before
+
+
+@pytest.mark.parametrize("target, leads_out", [
+    ("/etc/passwd", True), ("../..", True), ("../../x", True), ("d/../../..", True), ("./../../x", True), ("..//..", True),
+    ("../README", False), ("main.c", False), ("./main.c", False), ("..", False), ("../src/main.c", False), ("..x/y", False)])
+def test_a_link_that_leads_out_is_not_applied_by_the_way(post, tree, target, leads_out):
+    made(post, tree, f"ln -s '{target}' src/out; echo more > src/more")
+    row, = [row for row in json.loads(post.run("diff", "--json", "-w", "fix").stdout) if row["path"] == "src/out"]
+    assert row["protected"] == ("link that leads out" if leads_out else None)
+    done = post.run("apply", "-w", "fix")
+    assert (done.returncode != 0) == leads_out and (tree / "src/more").exists() != leads_out
+    if leads_out:
+        assert post.run("apply", "-w", "fix", "--only", "src/out").returncode == 0
+    assert os.readlink(tree / "src/out") == target
+
+
+def test_what_everybody_could_write_to_is_not_applied_by_the_way(post, tree):
+    made(post, tree, "chmod 666 README; mkdir open sticky; chmod 777 open; chmod 1777 sticky")
+    rows = {row["path"]: row["protected"] for row in json.loads(post.run("diff", "--json", "-w", "fix").stdout)}
+    assert rows == {"README": "writable by everybody", "open": "writable by everybody", "sticky": None}
+    assert post.run("apply", "-w", "fix").returncode != 0 and not (tree / "open").exists()
