@@ -2,8 +2,11 @@
 #include "audit/teller.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include "base/fd.h"
 #include "base/pack.h"
@@ -31,6 +34,23 @@ int rf_teller_open(struct rf_teller *teller, struct rf_err *err)
 	rf_fd_done(&teller->fd);
 	return rf_client_connect_to(RF_TELLER_SOCKET, "watcher", RF_TELLER_WAIT, &teller->fd, &pid,
 				    err);
+}
+
+int rf_teller_try(struct rf_teller *teller, struct rf_err *err)
+{
+	const struct timeval most = { RF_TELLER_WAIT / 1000, RF_TELLER_WAIT % 1000 * 1000 };
+	pid_t pid;
+
+	rf_fd_done(&teller->fd);
+	if (rf_client_connect_to(RF_TELLER_SOCKET, "watcher", 0, &teller->fd, &pid, err) < 0)
+		return err->code;
+	/* From here on it is as one that was waited for. */
+	if (fcntl(teller->fd, F_SETFL, 0) == 0 &&
+	    setsockopt(teller->fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) == 0)
+		return 0;
+	rf_fail(err, -errno, "a socket");
+	rf_fd_done(&teller->fd);
+	return err->code;
 }
 
 bool rf_teller_is_cut(const struct rf_teller *teller)

@@ -32,6 +32,9 @@ void rf_teller_done(struct rf_teller *teller);
 /* Connects to the user's watcher.  -ENOENT, -ECONNREFUSED: none stands. */
 int rf_teller_open(struct rf_teller *teller, struct rf_err *err);
 
+/* The same, but a watcher that has no room for one more is not waited for: -ETIMEDOUT at once. */
+int rf_teller_try(struct rf_teller *teller, struct rf_err *err);
+
 static inline bool rf_teller_is_open(const struct rf_teller *teller)
 {
 	return teller->fd >= 0;

@@ -1,6 +1,7 @@
 /* The record of one run: see recorder.h. */
 #include "cli/recorder.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ void rf_recorder_init(struct rf_recorder *recorder)
 {
 	*recorder = (struct rf_recorder){ .why = RF_ERR_INIT };
 	rf_teller_init(&recorder->teller);
-	rf_teller_open(&recorder->teller, &recorder->why);
+	rf_teller_try(&recorder->teller, &recorder->why);
 }
 
 void rf_recorder_done(struct rf_recorder *recorder)
@@ -128,6 +129,11 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 			struct rf_run_options *options)
 {
 	recorder->request = request;
+	if (recorder->why.code == -ETIMEDOUT && request->plan->recorded != RF_RECORDED_NOT) {
+		recorder->why =
+			RF_ERR_INIT; /* whoever is to be recorded waits for a watcher that is busy */
+		rf_teller_open(&recorder->teller, &recorder->why);
+	}
 	if (request->plan->recorded == RF_RECORDED_NOT ||
 	    (request->plan->recorded == RF_RECORDED_AUTO && !request->plan->needs_watch &&
 	     !rf_teller_is_open(&recorder->teller)))

@@ -101,9 +101,13 @@ def test_a_hung_watcher_holds_no_command_up_for_long(post, fix):
 
 def test_an_apply_that_was_interrupted_is_recorded_when_it_goes_on(post, fix):
     assert in_it(post, "for n in $(seq 400); do echo $n > file$n; done").returncode == 0
-    for _ in range(60):  # until one is killed in the middle
+    began = time.monotonic()
+    assert post.run("apply", "-w", "fix").returncode == 0
+    took = time.monotonic() - began
+    assert post.run("undo", "-w", "fix").returncode == 0
+    for _ in range(100):  # until one is killed in the middle
         with post.start("apply", "-w", "fix") as apply:
-            time.sleep(random.random() * 0.06)
+            time.sleep(random.uniform(0.2, 1) * took)
             apply.kill()
             apply.communicate()
         assert post.run("apply", "-w", "fix").returncode == 0

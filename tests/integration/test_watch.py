@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -222,6 +223,35 @@ def test_a_watcher_that_hangs_stalls_nobody_but_who_must_be_recorded(post):
     late = [one for one in post.events("--kind", "run.refused") if "late" in one["reason"]]
     assert sorted(one["agent"] for one in late) == ["a", "b"]
     assert post.verify()["good"]
+
+
+def crowd(post):
+    """As many connections as a watcher that takes none has room for."""
+    where = os.open(f"/proc/self/fd/{post.root}/run/ringfort" if post.is_room else post.top / "run/ringfort", os.O_PATH)
+    held = []
+    try:
+        while True:
+            held.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK))
+            held[-1].connect(f"/proc/self/fd/{where}/watch.sock")
+    except BlockingIOError:
+        return held
+    finally:
+        os.close(where)
+
+
+def test_who_is_not_recorded_waits_for_no_crowd_at_a_hung_watcher(post):
+    watcher = post.stand()
+    watcher.send_signal(signal.SIGSTOP)
+    held = crowd(post)
+    began = time.monotonic()
+    assert post.run("run", "--audit", "off", "--", "true").returncode == 0
+    took = time.monotonic() - began
+    refused = post.run("run", "--audit", "required", "--", "true")
+    watcher.send_signal(signal.SIGCONT)
+    for sock in held:
+        sock.close()
+    assert len(held) > 10 and took < 1.5, (len(held), took)
+    assert refused.returncode == 126 and "does not answer" in refused.stderr
 
 
 def test_who_goes_away_while_his_run_waits_for_a_hung_watcher_leaves_nothing(post):
