@@ -102,7 +102,7 @@ static void on_settled(void *data, int pidfd, bool is_lesser)
 		return;
 	if (rf_teller_is_cut(teller)) {
 		recorder->is_shown = false;
-		rf_teller_open(teller, &ignored);
+		rf_teller_try(teller, &ignored); /* the box is served meanwhile */
 	}
 	if (rf_teller_is_open(teller) && !recorder->is_shown)
 		recorder->is_shown = rf_runs_show(teller, recorder->request->plan, recorder->box,

@@ -1,7 +1,6 @@
 /* Agents: see agent.h. */
 #include "workspace/agent.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include "base/limits.h"
 #include "base/statedir.h"
 #include "workspace/ledger.h"
+#include "workspace/roll.h"
 
 #define FOLDER "agents"
 #define NEW    ".new" /* one that is being written; a name with a dot in front is nobody's */
@@ -111,29 +111,9 @@ int rf_agent_remove(const char *id, struct rf_err *err)
 	return 0;
 }
 
-static int is_visible(const struct dirent *entry)
-{
-	return rf_ledger_is_name(entry->d_name);
-}
-
 int rf_agent_each(int (*fn)(void *data, const char *id), void *data, struct rf_err *err)
 {
 	RF_AUTO_FD int all = open_all(true, err);
-	struct dirent **entries;
-	char path[32];
-	int count, code = 0;
 
-	if (all < 0)
-		return all;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", all);
-	count = scandir(path, &entries, is_visible, alphasort);
-	if (count < 0)
-		return rf_fail(err, -errno, "list the agents");
-	for (int i = 0; i < count; i++) {
-		if (code == 0)
-			code = fn(data, entries[i]->d_name);
-		free(entries[i]);
-	}
-	free(entries);
-	return code;
+	return all < 0 ? all : rf_roll_each(all, "agents", fn, data, err);
 }

@@ -20,6 +20,7 @@
 #include "workspace/clear.h"
 #include "workspace/occupant.h"
 #include "workspace/recall.h"
+#include "workspace/roll.h"
 #include "workspace/submount.h"
 
 #define FOLDER "workspaces"
@@ -443,31 +444,11 @@ void rf_workspace_sweep(void)
 		free(entries);
 }
 
-static int is_visible(const struct dirent *entry)
-{
-	return rf_ledger_is_name(entry->d_name);
-}
-
 int rf_workspace_each(int (*fn)(void *data, const char *name), void *data, struct rf_err *err)
 {
 	RF_AUTO_FD int all = open_all(true, err);
-	struct dirent **entries;
-	char path[32];
-	int count, code = 0;
 
-	if (all < 0)
-		return all;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", all);
-	count = scandir(path, &entries, is_visible, alphasort);
-	if (count < 0)
-		return rf_fail(err, -errno, "list the workspaces");
-	for (int i = 0; i < count; i++) {
-		if (code == 0)
-			code = fn(data, entries[i]->d_name);
-		free(entries[i]);
-	}
-	free(entries);
-	return code;
+	return all < 0 ? all : rf_roll_each(all, "workspaces", fn, data, err);
 }
 
 /* ------------------------------------------------------------- its trees */
