@@ -100,7 +100,7 @@ static void on_message(void *data, int what)
 {
 	struct rf_far *far = data;
 	RF_AUTO_BUF struct rf_buf body;
-	RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
 	struct rf_err err = RF_ERR_INIT;
 	int got;
 

@@ -231,7 +231,7 @@ static bool is_expected(const struct rf_scribe *scribe, const struct rf_wire_mes
 static bool hear(struct rf_scribe *scribe)
 {
 	for (;;) {
-		RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+		RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
 		struct rf_err err = RF_ERR_INIT;
 		int got = rf_wire_receive(scribe->fd, RF_WIRE_WATCHER, &scribe->in, &message, &err);
 

@@ -517,7 +517,7 @@ static void on_message(void *data, int what)
 {
 	struct client *client = data;
 	struct rf_err err = RF_ERR_INIT, ignored;
-	RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
 	int got;
 
 	if (client->work && client->work->is_waiting) {

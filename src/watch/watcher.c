@@ -385,7 +385,7 @@ static void on_message(void *data, int what)
 
 	(void)what;
 	for (int i = 0; i < PACKETS; i++) {
-		RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+		RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
 		struct rf_err err = RF_ERR_INIT, ignored;
 		int got = rf_wire_receive(client->visitor.fd, RF_WIRE_TELLER, &watcher->in,
 					  &message, &err);

@@ -1,8 +1,8 @@
 /*
  * The client's side: see client.h.
  *
- * A private warden is started by a grandchild, which the child does not wait for: so the warden belongs
- * to the system's pid 1, and a program that counts its children, or waits for any of them, never
+ * A program of one's own (a private warden, a gateway) is started by a grandchild, which the child does not wait for:
+ * so it belongs to the system's pid 1, and a program that counts its children, or waits for any of them, never
  * meets one of ours.  Both are made with CLONE_VM and CLONE_VFORK on a stack of their own, with all
  * signals blocked, as posix_spawn(3) does it: no copy of the caller's memory, no handler of the caller's
  * that runs in them, and no lock that a thread could have left behind.
@@ -32,7 +32,7 @@
 #include "wire/peer.h"
 
 #define STACK      (32 * 1024) /* of the child, and as much of the grandchild */
-#define WARDEN_FD  3
+#define THEIR_FD   3
 #define ABOVE      10 /* descriptors from here on are not in the way of 0 to 3 */
 #define MANY_FILES 65536
 
@@ -131,11 +131,12 @@ int rf_client_connect(int *ret_fd, struct rf_err *err)
 	return code == -EXDEV ? rf_fail_hint(err, "run it with --no-warden") : code;
 }
 
-/* ------------------------------------------------------------- a warden of one's own */
+/* ------------------------------------------------------------- a program of one's own */
 
 /* What the child and the grandchild, which share our memory, are given and give back. */
 struct birth {
 	const char *program;
+	const char *const *argv;
 	int fd;
 	char *stack;      /* of the grandchild: its end */
 	int code;         /* negative errno, or 0 */
@@ -151,9 +152,9 @@ static int fail_birth(struct birth *birth, const char *what)
 
 static void close_the_rest(void)
 {
-	if (rf_kernel_close_range(WARDEN_FD + 1, ~0u, 0) == 0)
+	if (rf_kernel_close_range(THEIR_FD + 1, ~0u, 0) == 0)
 		return;
-	for (int fd = WARDEN_FD + 1; fd < MANY_FILES; fd++) /* before Linux 5.9 */
+	for (int fd = THEIR_FD + 1; fd < MANY_FILES; fd++) /* before Linux 5.9 */
 		close(fd);
 }
 
@@ -171,10 +172,9 @@ static void forget_signals(void)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 }
 
-static int become_warden(void *data)
+static int become_program(void *data)
 {
 	struct birth *birth = data;
-	char *argv[] = { (char *)(uintptr_t)birth->program, (char *)(uintptr_t) "--private", NULL };
 	int fd = fcntl(birth->fd, F_DUPFD, ABOVE), null;
 
 	if (fd < 0)
@@ -182,31 +182,31 @@ static int become_warden(void *data)
 	null = open("/dev/null", O_RDWR);
 	if (null < 0)
 		return fail_birth(birth, "open /dev/null");
-	for (int i = 0; i < WARDEN_FD; i++)
+	for (int i = 0; i < THEIR_FD; i++)
 		if (dup2(null, i) < 0)
 			return fail_birth(birth, "a descriptor");
-	if (dup2(fd, WARDEN_FD) < 0)
+	if (dup2(fd, THEIR_FD) < 0)
 		return fail_birth(birth, "a descriptor");
 	close_the_rest();
 	setsid(); /* keys that are typed in the caller's terminal are not for it */
 	if (chdir("/") < 0)
 		return fail_birth(birth, "change to /");
 	forget_signals();
-	execve(birth->program, argv, environ);
+	execve(birth->program, (char *const *)(uintptr_t)birth->argv, environ);
 	return fail_birth(birth, birth->program);
 }
 
 /* Ends at once: the system's pid 1 takes the grandchild over. */
-static int bear_warden(void *data)
+static int bear_program(void *data)
 {
 	struct birth *birth = data;
 
-	if (clone(become_warden, birth->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, birth) < 0)
+	if (clone(become_program, birth->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, birth) < 0)
 		fail_birth(birth, "a process");
 	return 0;
 }
 
-static int start(struct birth *birth, struct rf_err *err)
+static int start(struct birth *birth, const char *who, struct rf_err *err)
 {
 	char *stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -219,7 +219,7 @@ static int start(struct birth *birth, struct rf_err *err)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	/* Without a signal at its end, it is no child that anybody else waits for. */
-	child = clone(bear_warden, stacks + STACK, CLONE_VM | CLONE_VFORK, birth);
+	child = clone(bear_program, stacks + STACK, CLONE_VM | CLONE_VFORK, birth);
 	if (child < 0)
 		fail_birth(birth, "a process");
 	do
@@ -229,25 +229,33 @@ static int start(struct birth *birth, struct rf_err *err)
 	munmap(stacks, 2 * STACK);
 	if (birth->code == 0)
 		return 0;
-	rf_fail(err, birth->code, "start the warden: %s", birth->what);
+	rf_fail(err, birth->code, "start the %s: %s", who, birth->what);
 	if (birth->code == -ENOENT)
-		rf_fail_hint(err, "install Ringfort, or say where the program ringfort-warden is");
+		rf_fail_hint(err, "install Ringfort, or say where the program ringfort-%s is", who);
 	return err->code;
 }
 
-int rf_client_private(const char *program, int *ret_fd, struct rf_err *err)
+int rf_client_start(const char *program, const char *const *argv, const char *who, int *ret_fd,
+		    struct rf_err *err)
 {
 	int pair[2];
-	struct birth birth = { .program = program };
+	struct birth birth = { .program = program, .argv = argv };
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return rf_fail(err, -errno, "a pair of sockets");
 	birth.fd = pair[1];
-	if (start(&birth, err) == 0)
+	if (start(&birth, who, err) == 0)
 		*ret_fd = rf_fd_take(&pair[0]);
 	rf_fd_done(&pair[0]);
 	rf_fd_done(&pair[1]);
 	return birth.code;
+}
+
+int rf_client_private(const char *program, int *ret_fd, struct rf_err *err)
+{
+	const char *const argv[] = { program, "--private", NULL };
+
+	return rf_client_start(program, argv, "warden", ret_fd, err);
 }
 
 /* ------------------------------------------------------------- asking */
@@ -275,7 +283,7 @@ int rf_client_join(int fd, int *ret_fd, struct rf_err *err)
 int rf_client_hello(int fd, int timeout_ms, struct rf_wire_welcome *ret_welcome, struct rf_err *err)
 {
 	RF_AUTO_BUF struct rf_buf buf;
-	RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 	int got;
 

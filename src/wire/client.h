@@ -33,6 +33,13 @@ int rf_client_connect_to(const char *name, const char *who, int wait_ms, int *re
 			 pid_t *ret_pid, struct rf_err *err);
 
 /*
+ * Starts `program` with `argv` for this process alone, one end of a pair of sockets as its descriptor 3, and gives the
+ * other.  It is nobody's child that could be waited for; `who` is what messages call it.
+ */
+int rf_client_start(const char *program, const char *const *argv, const char *who, int *ret_fd,
+		    struct rf_err *err);
+
+/*
  * Starts a warden for this process alone, `program` with --private, and gives the connection: when it
  * closes, the warden ends.  It is nobody's child that could be waited for.
  */

@@ -19,6 +19,7 @@
 #define ERROR_MAX    1024
 #define QUESTION_MAX 4096
 #define SIGHT_MAX    1024
+#define PEM_MAX      (64 * 1024)
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -43,7 +44,7 @@ static const struct shape {
 	[RF_WIRE_STARTED] = { "STARTED", FROM(WARDEN), 0,
 			      sizeof(struct rf_wire_started), sizeof(struct rf_wire_started) },
 	[RF_WIRE_ENDED]   = { "ENDED",   FROM(WARDEN), 0, 1, RESULT_MAX },
-	[RF_WIRE_REFUSED] = { "REFUSED", FROM(WARDEN), 0, 1, ERROR_MAX },
+	[RF_WIRE_REFUSED] = { "REFUSED", FROM(WARDEN) | FROM(GATE), 0, 1, ERROR_MAX },
 	[RF_WIRE_TELL]    = { "TELL",    FROM(TELLER), 0, 1, SHORT },
 	[RF_WIRE_ASK]     = { "ASK",     FROM(TELLER), 0, 1, QUESTION_MAX },
 	[RF_WIRE_KEPT]    = { "KEPT",    FROM(WATCHER), 0, sizeof(uint64_t), sizeof(uint64_t) },
@@ -51,10 +52,20 @@ static const struct shape {
 	[RF_WIRE_LOST]    = { "LOST",    FROM(WATCHER), 0, 1, ERROR_MAX },
 	[RF_WIRE_LIVE]    = { "LIVE",    FROM(TELLER), 1, 1, SIGHT_MAX },
 	[RF_WIRE_PROVE]   = { "PROVE",   FROM(CLIENT) | FROM(TELLER), 1, 0, 0 },
+	[RF_WIRE_GATE_OPEN]    = { "OPEN",    FROM(TENANT), 0, 1, RESULT_MAX },
+	[RF_WIRE_GATE_LINES]   = { "LINES",   FROM(TENANT), 4, 0, 0 },
+	[RF_WIRE_GATE_PORT]    = { "PORT",    FROM(TENANT), 1, sizeof(uint32_t), sizeof(uint32_t) },
+	[RF_WIRE_GATE_PUBLISH] = { "PUBLISH", FROM(TENANT), 1, sizeof(uint32_t), sizeof(uint32_t) },
+	[RF_WIRE_GATE_STOCK]   = { "STOCK",   FROM(TENANT), 8, 0, 0 },
+	[RF_WIRE_GATE_CHANGE]  = { "CHANGE",  FROM(TENANT), 0, 1, RESULT_MAX },
+	[RF_WIRE_GATE_CLOSE]   = { "CLOSE",   FROM(TENANT), 0, 0, 0 },
+	[RF_WIRE_GATE_READY]   = { "READY",   FROM(GATE), 0, 1, PEM_MAX },
+	[RF_WIRE_GATE_EVENT]   = { "EVENT",   FROM(GATE), 0, 1, SHORT },
+	[RF_WIRE_GATE_DONE]    = { "DONE",    FROM(GATE), 0, 1, ERROR_MAX },
 };
 /* clang-format on */
 
-static const char *const sides[] = { "client", "warden", "client", "watcher" };
+static const char *const sides[] = { "client", "warden", "client", "watcher", "client", "gateway" };
 
 #define UNREAD_MAX 4096 /* packets; a socket holds fewer */
 
@@ -201,7 +212,7 @@ void rf_wire_close(int *fd)
 		return;
 	shutdown(*fd, SHUT_RD); /* nobody can send more */
 	for (int i = 0; i < UNREAD_MAX; i++) {
-		struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+		struct rf_wire_message message = RF_WIRE_NOTHING;
 		struct msghdr packet = { .msg_control = &control,
 					 .msg_controllen = sizeof(control) };
 
@@ -296,7 +307,7 @@ int rf_wire_receive(int fd, enum rf_wire_side from, struct rf_buf *buf,
 			      .msg_iovlen = 1,
 			      .msg_control = &control,
 			      .msg_controllen = sizeof(control) };
-	struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+	struct rf_wire_message message = RF_WIRE_NOTHING;
 	ssize_t n;
 	int code;
 

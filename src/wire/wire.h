@@ -23,13 +23,15 @@
 #define RF_WIRE_PACKET  (64 * 1024)        /* bytes of a packet, head and all */
 #define RF_WIRE_BODY    (24 * 1024 * 1024) /* bytes of a body: code of RF_MAX_CODE, and the rest */
 #define RF_WIRE_ROOM    (RF_WIRE_BODY + RF_WIRE_PACKET) /* the maximum of a buffer to receive into */
-#define RF_WIRE_FDS     4 /* descriptors of a message, a long body's among them */
+#define RF_WIRE_FDS     9 /* descriptors of a message, a long body's among them */
 
 enum rf_wire_side {
 	RF_WIRE_CLIENT,
 	RF_WIRE_WARDEN,
 	RF_WIRE_TELLER, /* who has something to tell the watcher: see docs/protocols/watch.md */
-	RF_WIRE_WATCHER
+	RF_WIRE_WATCHER,
+	RF_WIRE_TENANT, /* who has a box behind a gateway: see docs/protocols/gateway.md */
+	RF_WIRE_GATE
 };
 
 enum rf_wire_type {
@@ -55,6 +57,18 @@ enum rf_wire_type {
 	RF_WIRE_LOST, /* a packed error: none of these events is kept, or there is no answer */
 	/* From who tells a watcher, again: */
 	RF_WIRE_LIVE, /* a box that lives (audit/sight.h), and a pidfd of its pid 1 */
+	/* From who has a box behind a gateway; bodies are in gate.h: */
+	RF_WIRE_GATE_OPEN,    /* a box that will be there: its policy and credentials */
+	RF_WIRE_GATE_LINES,   /* its sockets, in the order of enum rf_line */
+	RF_WIRE_GATE_PORT,    /* u32: a port; a further listener of its, where each port has one */
+	RF_WIRE_GATE_PUBLISH, /* u32: its port that the listener, which is outside, leads to */
+	RF_WIRE_GATE_STOCK,   /* sockets made inside, to connect with to what it publishes */
+	RF_WIRE_GATE_CHANGE,  /* a policy's text, in place of the one it has */
+	RF_WIRE_GATE_CLOSE,   /* the box is over */
+	/* From the gateway: */
+	RF_WIRE_GATE_READY, /* its certificate, where connections of TLS are ended; or empty */
+	RF_WIRE_GATE_EVENT, /* what happened */
+	RF_WIRE_GATE_DONE,  /* counters: nothing of the box is left, and all events are told */
 	RF_WIRE_COUNT
 };
 
@@ -87,6 +101,12 @@ struct rf_wire_message {
 	size_t fd_count;
 };
 
+/* One that has nothing yet. */
+#define RF_WIRE_NOTHING                                                                            \
+	{                                                                                          \
+		.fds = { [0 ... RF_WIRE_FDS - 1] = -1 }                                            \
+	}
+
 #define RF_AUTO_WIRE __attribute__((cleanup(rf_wire_done)))
 
 /*
@@ -118,7 +138,7 @@ int rf_wire_welcome(const struct rf_wire_message *message, struct rf_wire_welcom
 		    struct rf_err *err);
 int rf_wire_started(const struct rf_wire_message *message, struct rf_wire_started *ret_started,
 		    struct rf_err *err);
-uint32_t rf_wire_u32(const struct rf_wire_message *message); /* of SIGNAL and END */
+uint32_t rf_wire_u32(const struct rf_wire_message *message); /* of SIGNAL, END and GATE_PORT */
 
 /* Sends a refusal, or a watcher's LOST; rf_wire_refused() takes it apart again, into `err`, and returns its code. */
 int rf_wire_refuse(int fd, uint64_t id, const struct rf_err *why, struct rf_err *err);

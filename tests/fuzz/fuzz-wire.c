@@ -1,5 +1,5 @@
 /*
- * A packet on the warden's socket, or the watcher's: the first byte says how many descriptors come with it, and from whom.  Whatever it is,
+ * A packet on the warden's socket, the watcher's or the gateway's: the first byte says how many descriptors come with it, and from whom.  Whatever it is,
  * no descriptor stays open that nobody owns, and what is taken for a message has its type's shape.
  */
 #include <errno.h>
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rf_buf_init(&buf, RF_WIRE_ROOM);
 	before = lowest_free();
 	send_packet(pair[0], data + 1, size - 1, data[0] & 7);
-	code = rf_wire_receive(pair[1], (enum rf_wire_side)(data[0] >> 3 & 3), &buf, &message,
+	code = rf_wire_receive(pair[1], (enum rf_wire_side)((data[0] >> 3 & 7) % 6), &buf, &message,
 			       &err);
 	if (code == 1) {
 		require(message.type > 0 && message.type < RF_WIRE_COUNT);

@@ -83,7 +83,7 @@ static const char *reason_at(int fd)
 {
 	static struct rf_err said;
 	RF_AUTO_BUF struct rf_buf buf;
-	RF_AUTO_WIRE struct rf_wire_message message = { .fds = { -1, -1, -1, -1 } };
+	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
 	struct rf_err err = RF_ERR_INIT;
 
 	said = RF_ERR_INIT;

@@ -80,12 +80,24 @@ RF_TEST(a_message_arrives_as_it_was_sent)
 		{ RF_WIRE_STARTED, RF_WIRE_WARDEN, sizeof(struct rf_wire_started), 0 },
 		{ RF_WIRE_ENDED,   RF_WIRE_WARDEN, 4 << 20, 0 },
 		{ RF_WIRE_REFUSED, RF_WIRE_WARDEN, 1, 0 },
+		{ RF_WIRE_REFUSED, RF_WIRE_GATE, 1, 0 },
+		{ RF_WIRE_GATE_OPEN,    RF_WIRE_TENANT, 1, 0 },
+		{ RF_WIRE_GATE_OPEN,    RF_WIRE_TENANT, 4 << 20, 0 },
+		{ RF_WIRE_GATE_LINES,   RF_WIRE_TENANT, 0, 4 },
+		{ RF_WIRE_GATE_PORT,    RF_WIRE_TENANT, 4, 1 },
+		{ RF_WIRE_GATE_PUBLISH, RF_WIRE_TENANT, 4, 1 },
+		{ RF_WIRE_GATE_STOCK,   RF_WIRE_TENANT, 0, 8 },
+		{ RF_WIRE_GATE_CHANGE,  RF_WIRE_TENANT, SHORT + 1, 0 },
+		{ RF_WIRE_GATE_CLOSE,   RF_WIRE_TENANT, 0, 0 },
+		{ RF_WIRE_GATE_READY,   RF_WIRE_GATE, 64 << 10, 0 },
+		{ RF_WIRE_GATE_EVENT,   RF_WIRE_GATE, SHORT, 0 },
+		{ RF_WIRE_GATE_DONE,    RF_WIRE_GATE, 1, 0 },
 	};
 	/* clang-format on */
 	char *body = malloc(RF_WIRE_BODY);
 	RF_AUTO_BUF struct rf_buf buf;
 	struct rf_err err = RF_ERR_INIT;
-	int pair[2], before, sent[3];
+	int pair[2], before, sent[RF_WIRE_FDS];
 
 	RF_REQUIRE(body, "no memory");
 	for (size_t i = 0; i < RF_WIRE_BODY; i++)
@@ -130,10 +142,13 @@ RF_TEST(what_has_not_the_shape_of_its_type_is_not_sent)
 		{ RF_WIRE_JOIN, 0, 0 },    { RF_WIRE_JOIN, 0, 2 },
 		{ RF_WIRE_RUN, 0, 3 },     { RF_WIRE_RUN, 1, 2 },
 		{ RF_WIRE_SIGNAL, 3, 0 },  { RF_WIRE_END, 5, 0 },
+		{ RF_WIRE_GATE_LINES, 0, 3 }, { RF_WIRE_GATE_LINES, 0, 0 },
+		{ RF_WIRE_GATE_STOCK, 0, 7 }, { RF_WIRE_GATE_PORT, 4, 0 },
+		{ RF_WIRE_GATE_OPEN, 0, 0 },  { RF_WIRE_GATE_EVENT, SHORT + 1, 0 },
 	};
 	/* clang-format on */
-	static const char body[300];
-	int pair[2], fds[3] = { 0, 1, 2 };
+	static const char body[SHORT + 1];
+	int pair[2], fds[8] = { 0, 1, 2, 0, 1, 2, 0, 1 };
 
 	open_pair(pair);
 	for (size_t i = 0; i < RF_LEN(cases); i++) {
@@ -163,6 +178,8 @@ RF_TEST(a_packet_of_another_shape_is_refused_and_its_descriptors_are_closed)
 		{ "four for three",       { 1, 1, RF_WIRE_RUN, 0 },         1, 4, -EBADMSG },
 		{ "nine for one",         { 0, 1, RF_WIRE_JOIN, 0 },        0, 9, -EBADMSG },
 		{ "nine for none",        { 4, 1, RF_WIRE_SIGNAL, 0 },      4, 9, -EBADMSG },
+		{ "ten for one",          { 0, 1, RF_WIRE_JOIN, 0 },        0, 10, -EBADMSG },
+		{ "a tenant's",           { 0, 1, RF_WIRE_GATE_CLOSE, 0 },  0, 0, -EBADMSG },
 		{ "longer than any",      { UINT32_MAX, 1, RF_WIRE_RUN, 0 }, 0, 4, -EBADMSG },
 		{ "a long body without memory", { 70000, 1, RF_WIRE_RUN, 0 }, 0, 3, -EBADMSG },
 		{ "a long body elsewhere", { 70000, 1, RF_WIRE_RUN, 0 },    0, 4, -EBADMSG },
@@ -171,7 +188,7 @@ RF_TEST(a_packet_of_another_shape_is_refused_and_its_descriptors_are_closed)
 	/* clang-format on */
 	RF_AUTO_BUF struct rf_buf buf;
 	char packet[1024] = { 0 };
-	int pair[2], pipe_fds[2], fds[9], before;
+	int pair[2], pipe_fds[2], fds[10], before;
 
 	rf_buf_init(&buf, RF_WIRE_ROOM);
 	open_pair(pair);

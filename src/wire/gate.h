@@ -1,0 +1,178 @@
+/*
+ * What is said between who has a box (the launcher, a library) and the egress gateway through which that box reaches
+ * the world: the bodies of the GATE_* messages, and the client's side of the conversation.
+ *
+ *     client                                  gateway
+ *     GATE_OPEN  policy, credentials    →
+ *                                       ←     GATE_READY certificate        or REFUSED
+ *     GATE_LINES the box's sockets      →
+ *                                       ←     GATE_EVENT, GATE_EVENT …      while the box lives
+ *     GATE_CHANGE policy                →                                   (REFUSED: the old one stays)
+ *     GATE_CLOSE                        →
+ *                                       ←     GATE_EVENT …, GATE_DONE       nothing of the box is left
+ *
+ * A message's id says which box is meant.  When the connection ends, all boxes on it are over: the gateway closes what
+ * it has of them.  When the gateway ends, they have no network.  docs/protocols/gateway.md tells the whole of it.
+ */
+#ifndef RF_WIRE_GATE_H
+#define RF_WIRE_GATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "wire/wire.h"
+
+#define RF_GATE_CREDENTIALS 64
+#define RF_GATE_SECRET_MAX  (16 * 1024) /* bytes of a credential's value, and of a placeholder */
+#define RF_GATE_NAME        256         /* bytes of a box's id, an agent's or a credential's name */
+#define RF_GATE_HOST        256
+#define RF_GATE_PATH        2048
+#define RF_GATE_WORDS       512 /* of a rule, a reason, a remedy */
+#define RF_GATE_PEM         (48 * 1024)
+#define RF_GATE_STOCK       8 /* sockets in a GATE_STOCK */
+
+/* A box's sockets, all made in its network namespace, none of which the box has. */
+enum rf_line {
+	RF_LINE_TCP,     /* listens, dual-stack and transparent: getsockname() of what is accepted
+			    is where the program wanted to go */
+	RF_LINE_DNS_UDP, /* takes what goes to port 53 of any address; IPV6_PKTINFO says which, and
+			    answers go out with that as their source */
+	RF_LINE_DNS_TCP, /* listens, the same */
+	RF_LINE_PROXY,   /* listens on loopback inside, for programs that know of a proxy */
+	RF_LINE_COUNT
+};
+
+struct rf_gate_credential {
+	const char *name, *value, *placeholder;
+};
+
+struct rf_gate_open {
+	const char *box;   /* its id */
+	const char *agent; /* or "" */
+	const char *
+		policy; /* the text of its keys `network` and `credentials`, as rf_policy_format() writes them */
+	const struct rf_gate_credential *credentials;
+	size_t credential_count;
+	bool holds_writes; /* a shadow run: POST, PUT, PATCH and DELETE are held back and listed */
+};
+
+enum rf_gate_kind {
+	RF_GATE_CONNECT,    /* a connection: told at its end, or when it was refused */
+	RF_GATE_REQUEST,    /* one of HTTP */
+	RF_GATE_DNS,        /* a name that was asked for */
+	RF_GATE_LIMIT,      /* a rate, a size, a number of connections */
+	RF_GATE_BREAKER,    /* of a host: opened, or stood in the way */
+	RF_GATE_CREDENTIAL, /* put into a request, or held back */
+	RF_GATE_SECRET,     /* found in an answer, and taken out */
+	RF_GATE_PUBLISHED,  /* a connection from outside to a port of the box */
+	RF_GATE_KIND_COUNT
+};
+
+enum rf_gate_verdict {
+	RF_GATE_ALLOWED,
+	RF_GATE_DENIED,
+	RF_GATE_REPORTED, /* it would have been denied; network.mode is `report` or `open` */
+	RF_GATE_HELD,     /* kept back until `apply` */
+	RF_GATE_VERDICT_COUNT
+};
+
+/* Texts are "" where there is none. */
+struct rf_gate_event {
+	uint64_t time_ms; /* CLOCK_REALTIME */
+	enum rf_gate_kind kind;
+	enum rf_gate_verdict verdict;
+	const char *host;    /* as the program named it, or the address that it dialled */
+	const char *address; /* that was dialled upstream */
+	uint32_t port;
+	const char *method;
+	const char *path; /* without the query */
+	uint32_t status;  /* of the answer, or 0 */
+	uint64_t up_bytes, down_bytes, duration_us;
+	const char *credential; /* its name */
+	const char *rule;       /* that decided: its text, or "default" */
+	const char *reason;
+	const char *remedy; /* what to add to the policy */
+};
+
+struct rf_gate_counts {
+	uint64_t connections, requests, names;
+	uint64_t denied, held;
+	uint64_t up_bytes, down_bytes;
+	uint64_t lost_events; /* that could not be told */
+};
+
+/* "connect", "request" …; "allowed", "denied" …: as logs have them. */
+const char *rf_gate_kind_name(enum rf_gate_kind kind);
+const char *rf_gate_verdict_name(enum rf_gate_verdict verdict);
+
+/* ------------------------------------------------------------- bodies */
+
+/*
+ * Reads a body (borrows: strings stay there).  -EBADMSG for what is none.  What is given by
+ * rf_gate_read_open() is to be ended with rf_gate_open_done(), which frees the list and no secrets: these lie in the
+ * message, and whoever received it wipes it.
+ */
+int rf_gate_read_open(const void *data, size_t len, struct rf_gate_open *ret_open,
+		      struct rf_err *err);
+void rf_gate_open_done(struct rf_gate_open *open);
+int rf_gate_read_event(const void *data, size_t len, struct rf_gate_event *ret_event,
+		       struct rf_err *err);
+int rf_gate_read_counts(const void *data, size_t len, struct rf_gate_counts *ret_counts,
+			struct rf_err *err);
+
+/* Writes one.  Texts that are too long are cut in events, and nowhere else. */
+void rf_gate_pack_open(const struct rf_gate_open *open, struct rf_buf *out);
+void rf_gate_pack_event(const struct rf_gate_event *event, struct rf_buf *out);
+void rf_gate_pack_counts(const struct rf_gate_counts *counts, struct rf_buf *out);
+
+/* ------------------------------------------------------------- the gateway's side */
+
+/* Each sends one message; -EAGAIN where the socket does not wait and is full. */
+int rf_gate_send_ready(int fd, uint64_t box, const char *pem, struct rf_err *err);
+int rf_gate_send_event(int fd, uint64_t box, const struct rf_gate_event *event, struct rf_err *err);
+int rf_gate_send_done(int fd, uint64_t box, const struct rf_gate_counts *counts,
+		      struct rf_err *err);
+
+/* ------------------------------------------------------------- the client's side */
+
+/* Starts `program` (ringfort-gateway) for this process alone; it ends with the connection, which is given. */
+int rf_gate_start(const char *program, int *ret_fd, struct rf_err *err);
+
+/* Asks for a box's way out.  The secrets are not kept. */
+int rf_gate_ask(int fd, uint64_t box, const struct rf_gate_open *open, struct rf_err *err);
+
+/*
+ * Waits for the answer, at most `timeout_ms`.  `*ret_pem` lies in `buf`: "" where no connection of TLS is ended.
+ * Fails with what the gateway says, with -ETIMEDOUT, or with -ECONNRESET if it has ended.
+ */
+int rf_gate_await(int fd, uint64_t box, int timeout_ms, struct rf_buf *buf, const char **ret_pem,
+		  struct rf_err *err);
+
+/* Hands over the box's sockets (borrows; the caller's copies are to be closed). */
+int rf_gate_give_lines(int fd, uint64_t box, const int lines[RF_LINE_COUNT], struct rf_err *err);
+int rf_gate_give_port(int fd, uint64_t box, uint16_t port, int listener, struct rf_err *err);
+
+/* A listener outside that leads to a port of the box, and sockets made inside to connect to it with. */
+int rf_gate_publish(int fd, uint64_t box, uint16_t port, int listener, struct rf_err *err);
+int rf_gate_give_stock(int fd, uint64_t box, const int stock[RF_GATE_STOCK], struct rf_err *err);
+
+int rf_gate_change(int fd, uint64_t box, const char *policy, struct rf_err *err);
+int rf_gate_close(int fd, uint64_t box, struct rf_err *err);
+
+/* What the gateway said. */
+struct rf_gate_news {
+	uint64_t box;
+	bool is_done;               /* `counts` is set, and nothing follows for this box */
+	bool is_refused;            /* a GATE_CHANGE was: `why` is set */
+	struct rf_gate_event event; /* else; its texts lie in the buffer */
+	struct rf_gate_counts counts;
+	struct rf_err why;
+};
+
+/* Receives the next of them into `buf`: 1, 0 at the end of the connection, -EAGAIN if there is none, or an error. */
+int rf_gate_next(int fd, struct rf_buf *buf, struct rf_gate_news *ret_news, struct rf_err *err);
+
+#endif
