@@ -96,7 +96,8 @@ static void free_call(struct rf_call *c)
 }
 
 /* A socket on its way to the other end. */
-static int dial(const struct rf_call_origin *origin, int *ret_fd, struct rf_err *err)
+static int dial(const struct rf_call_origin *origin, struct rf_transport *ret_transport,
+		struct rf_err *err)
 {
 	const int on = 1;
 	RF_AUTO_FD int fd =
@@ -108,7 +109,9 @@ static int dial(const struct rf_call_origin *origin, int *ret_fd, struct rf_err 
 	if (connect(fd, (const struct sockaddr *)&origin->address, origin->len) < 0 &&
 	    errno != EINPROGRESS)
 		return rf_fail(err, -errno, "connect");
-	*ret_fd = rf_fd_take(&fd);
+	if (origin->maker)
+		return origin->maker->make(origin->maker, &fd, origin->name, ret_transport, err);
+	*ret_transport = rf_transport_plain(&fd);
 	return 0;
 }
 
@@ -116,19 +119,19 @@ int rf_call_new(struct rf_call_host *host, const struct rf_call_origin *origin,
 		struct rf_call **ret_call, struct rf_err *err)
 {
 	const struct rf_call_limits *limits = host->limits;
+	struct rf_transport transport;
 	struct rf_call *c;
-	int fd = -1;
 
-	if (dial(origin, &fd, err) < 0)
+	if (dial(origin, &transport, err) < 0)
 		return err->code;
 	c = calloc(1, sizeof(*c));
 	if (!c) {
-		rf_fd_done(&fd);
+		transport.ops->done(&transport);
 		return rf_fail(err, -ENOMEM, "a connection");
 	}
 	c->host = host;
 	c->origin = *origin;
-	if (rf_stream_init(&c->stream, host->loop, rf_transport_plain(&fd),
+	if (rf_stream_init(&c->stream, host->loop, transport,
 			   limits->http.head.all_bytes + 16 * KIB, limits->out_bytes + OUT_SPARE,
 			   on_stream, c, err) < 0) {
 		free(c);
@@ -347,6 +350,29 @@ static bool fail_with(struct rf_call *c, int code, const char *what)
 	return false;
 }
 
+/* Why the connection failed, as the kernel knows it best. */
+static int cause(struct rf_call *c, int code)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	if (getsockopt(c->stream.transport.fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error)
+		return -error;
+	return code;
+}
+
+/* The connection failed: whoever knows best tells why. */
+static bool fail_to(struct rf_call *c, int code, const char *what)
+{
+	const struct rf_transport *transport = &c->stream.transport;
+
+	if (!transport->ops->explain || !transport->ops->explain(transport, &c->err))
+		return fail_with(c, cause(c, code), what);
+	rf_fail_in(&c->err, "%s", what);
+	c->is_gone = true;
+	return false;
+}
+
 static bool take_head(struct rf_call *c)
 {
 	const struct rf_http1_head *head = &c->http.head;
@@ -380,17 +406,6 @@ static bool end_input(struct rf_call *c)
 	return true;
 }
 
-/* Why the connection failed, as the kernel knows it best. */
-static int cause(struct rf_call *c, int code)
-{
-	int error = 0;
-	socklen_t len = sizeof(error);
-
-	if (getsockopt(c->stream.transport.fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && error)
-		return -error;
-	return code;
-}
-
 static bool fill(struct rf_call *c)
 {
 	ssize_t n;
@@ -409,7 +424,7 @@ static bool fill(struct rf_call *c)
 	if (n == 0)
 		return end_input(c);
 	if (n < 0)
-		return fail_with(c, cause(c, (int)n), "read the answer");
+		return fail_to(c, (int)n, "read the answer");
 	c->since_ns = rf_loop_now();
 	return true;
 }
@@ -551,7 +566,7 @@ static bool flush(struct rf_call *c)
 	}
 	if (code < 0 && (code != -EAGAIN || !c->stream.event)) {
 		if (!c->is_connected)
-			return fail_with(c, cause(c, code), "connect");
+			return fail_to(c, code, "connect");
 		/* A server that refuses a body may have answered, and read no more. */
 		rf_buf_clear(&c->stream.out);
 		c->stream.out_at = 0;

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "http/deadline.h"
+#include "http/host.h"
 #include "http/http1.h"
 #include "http/stream.h"
 
@@ -45,10 +46,13 @@ struct rf_call_limits {
 
 extern const struct rf_call_limits rf_call_usual;
 
-/* Where to connect to: an address that somebody resolved, and judged. */
+/* Where to connect to: an address that somebody resolved, and judged; and how. */
 struct rf_call_origin {
 	struct sockaddr_storage address;
 	socklen_t len;
+	const struct rf_transport_maker
+		*maker; /* NULL: as it is; else it lives as long as the pool (borrows) */
+	char name[RF_HOST_TEXT + 1]; /* whom the other end must prove to be, for the maker */
 };
 
 struct rf_call_request {

@@ -15,7 +15,9 @@ struct rf_http_pool {
 static bool is_same(const struct rf_call_origin *origin, const struct rf_call_origin *other)
 {
 	return origin->len == other->len &&
-	       memcmp(&origin->address, &other->address, origin->len) == 0;
+	       memcmp(&origin->address, &other->address, origin->len) == 0 &&
+	       origin->maker == other->maker &&
+	       (!origin->maker || strcmp(origin->name, other->name) == 0);
 }
 
 static void remove_at(struct rf_http_pool *pool, struct rf_call **at)

@@ -1,7 +1,7 @@
 /*
  * Calls of a client, on connections that are kept for the next call to the same place.
  *
- * Two calls share a connection only if they go to the same address; one that waits is closed after a while, or when there are too many, the one that
+ * Two calls share a connection only if they go to the same address, by the same means and under the same name; one that waits is closed after a while, or when there are too many, the one that
  * waited longest first, or when the server closes it or speaks unasked.
  */
 #ifndef RF_HTTP_HTTP_POOL_H

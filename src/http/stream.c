@@ -20,7 +20,7 @@ static void on_event(void *data, int what)
 		rf_event_cancel(stream->event);
 		stream->event = NULL;
 	}
-	if (what & (RF_LOOP_HANGUP | RF_LOOP_READ))
+	if (what & (RF_LOOP_HANGUP | RF_LOOP_READ | stream->transport.read_needs))
 		stream->is_dry = false;
 	stream->fn(stream->data, what);
 }
@@ -83,7 +83,9 @@ ssize_t rf_stream_fill(struct rf_stream *stream)
 		rf_buf_grew(&stream->in, (size_t)n);
 		stream->received += (size_t)n;
 		stream->is_bulk = (size_t)n == size;
-		stream->is_dry = !stream->is_bulk;
+		stream->is_dry = !stream->is_bulk && !stream->transport.is_deep;
+	} else if (n == -EAGAIN) {
+		stream->is_dry = true;
 	}
 	return n;
 }
@@ -188,8 +190,20 @@ void rf_stream_rest(struct rf_stream *stream)
 	stream->is_bulk = false;
 }
 
+/*
+ * Of bytes that a transport keeps, the kernel knows nothing; but of a socket that can be written to it tells at once.  One that can't be is told of later:
+ * what is kept is less than a record, so the other end is not held up by it, and takes what is pending sooner or later.
+ */
 void rf_stream_wait(struct rf_stream *stream, bool wants_input)
 {
-	rf_event_want(stream->event, (wants_input ? RF_LOOP_READ : 0) |
-					     (rf_stream_pending(stream) > 0 ? RF_LOOP_WRITE : 0));
+	const struct rf_transport *transport = &stream->transport;
+	int want = 0;
+
+	if (wants_input)
+		want |= transport->read_needs ? transport->read_needs : RF_LOOP_READ;
+	if (wants_input && transport->is_deep && !stream->is_dry)
+		want |= RF_LOOP_WRITE;
+	if (rf_stream_pending(stream) > 0)
+		want |= transport->write_needs ? transport->write_needs : RF_LOOP_WRITE;
+	rf_event_want(stream->event, want);
 }

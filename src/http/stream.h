@@ -63,7 +63,10 @@ void rf_stream_rest(struct rf_stream *stream);
 int rf_stream_move(struct rf_stream *from, struct rf_loop *loop, struct rf_stream *ret_stream,
 		   rf_event_fn *fn, void *data, struct rf_err *err);
 
-/* Says what to wait for: input if it is wanted, and the other end while anything is pending. */
+/*
+ * Says what to wait for: input if it is wanted, and the other end while anything is pending.  If the transport may have input that the loop can't know
+ * of, `fn` is told at once.
+ */
 void rf_stream_wait(struct rf_stream *stream, bool wants_input);
 
 #endif
