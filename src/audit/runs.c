@@ -60,7 +60,9 @@ void rf_runs_digest(const struct rf_plan *plan, uint8_t hash[RF_AUDIT_HASH])
 
 		rf_sha256_add(&sha, how, sizeof(how));
 		add_text(&sha, place->path);
-		add_text(&sha, place->kind == RF_PLACE_TEXT ? NULL : place->source);
+		add_text(&sha, place->kind == RF_PLACE_TEXT || place->kind == RF_PLACE_DATA
+				       ? NULL
+				       : place->source);
 	}
 	add_number(&sha, plan->deny_count);
 	for (size_t i = 0; i < plan->deny_count; i++)

@@ -287,6 +287,7 @@ static int open_on_host(const struct rf_place *place, struct rf_err *err)
 	case RF_PLACE_HOST:
 		return rf_source_find(place, err);
 	case RF_PLACE_SYSTEM:
+	case RF_PLACE_DATA:
 	case RF_PLACE_TEXT: /* the host's own passwd, hosts and their like */
 	case RF_PLACE_DEVICE:
 		fd = rf_fd_open(place->path, O_PATH);

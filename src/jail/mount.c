@@ -28,6 +28,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "base/path.h"
@@ -314,17 +315,60 @@ static int put_system(struct builder *b, const struct rf_place *place, struct rf
 	return attach(b, rf_fd_take(&mnt), S_ISDIR(st.st_mode), place->path, err);
 }
 
+/* Bytes that stand in the plan as base64. */
+static int write_data(int fd, const char *text)
+{
+	int code = 0;
+
+	for (size_t left = strlen(text), n; left > 0 && code == 0; left -= n, text += n) {
+		char bytes[3072];
+		ssize_t size;
+
+		n = left < 4096 ? left : 4096;
+		size = rf_base64_decode(text, n, bytes);
+		code = size < 0 ? (int)size : rf_fd_write(fd, bytes, (size_t)size);
+	}
+	return code;
+}
+
+static int write_file(int dir, const char *name, const struct rf_place *place, struct rf_err *err)
+{
+	RF_AUTO_FD int fd =
+		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+	int code = -errno;
+
+	if (fd >= 0)
+		code = place->kind == RF_PLACE_DATA
+			       ? write_data(fd, place->source)
+			       : rf_fd_write(fd, place->source, strlen(place->source));
+	return code < 0 ? rf_fail(err, code, "write %s", place->path) : 0;
+}
+
+/*
+ * Puts a file of ours over one that a tree of the host shows.  It is made in the root, and its name removed as soon as there
+ * is a mount of it.
+ */
+static int cover(struct builder *b, const struct rf_place *place, struct rf_err *err)
+{
+	static const char name[] = ".cover";
+	int mnt;
+
+	if (write_file(b->root, name, place, err) < 0)
+		return err->code;
+	mnt = clone_at(b->root, name, RF_MOUNT_ATTR_RDONLY | SAFE | RF_MOUNT_ATTR_NOEXEC);
+	unlinkat(b->root, name, 0);
+	if (mnt < 0)
+		return rf_fail(err, mnt, "bind %s", place->path);
+	return attach(b, mnt, false, place->path, err);
+}
+
 static int put_text(struct builder *b, const struct rf_place *place, struct rf_err *err)
 {
 	const char *name = enter_parent(b, place->path, err);
-	RF_AUTO_FD int fd = -1;
-	int code;
 
 	if (!name)
 		return err->code;
-	fd = openat(b->parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
-	code = fd < 0 ? -errno : rf_fd_write(fd, place->source, strlen(place->source));
-	return code < 0 ? rf_fail(err, code, "write %s", place->path) : 0;
+	return b->parent_is_ours ? write_file(b->parent, name, place, err) : cover(b, place, err);
 }
 
 static int put_link(struct builder *b, const struct rf_place *place, struct rf_err *err)
@@ -479,6 +523,7 @@ static put_fn *const put[] = {
 	[RF_PLACE_HOST]    = put_host,
 	[RF_PLACE_SYSTEM]  = put_system,
 	[RF_PLACE_TEXT]    = put_text,
+	[RF_PLACE_DATA]    = put_text,
 	[RF_PLACE_LINK]    = put_link,
 	[RF_PLACE_DIR]     = put_directory,
 	[RF_PLACE_SCRATCH] = put_scratch,
@@ -498,7 +543,7 @@ static size_t text_bytes(const struct rf_plan *plan)
 	size_t sum = 0;
 
 	for (size_t i = 0; i < plan->place_count; i++)
-		if (plan->places[i].kind == RF_PLACE_TEXT)
+		if (plan->places[i].kind == RF_PLACE_TEXT || plan->places[i].kind == RF_PLACE_DATA)
 			sum += (strlen(plan->places[i].source) | 65535) + 1;
 	return sum;
 }
@@ -618,6 +663,7 @@ static bool is_common(const struct rf_place *place)
 	switch (place->kind) {
 	case RF_PLACE_SYSTEM:
 	case RF_PLACE_TEXT:
+	case RF_PLACE_DATA:
 	case RF_PLACE_LINK:
 	case RF_PLACE_DIR:
 	case RF_PLACE_DEVICE:

@@ -17,6 +17,7 @@ static const struct {
 	[RF_PLACE_HOST]    = { "host",    "from the host" },
 	[RF_PLACE_SYSTEM]  = { "system",  "from the host" },
 	[RF_PLACE_TEXT]    = { "text",    "written" },
+	[RF_PLACE_DATA]    = { "data",    "written" },
 	[RF_PLACE_LINK]    = { "link",    "a link" },
 	[RF_PLACE_DIR]     = { "dir",     "a folder" },
 	[RF_PLACE_SCRATCH] = { "scratch", "scratch" },

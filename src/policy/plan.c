@@ -135,7 +135,7 @@ static int add_extra_texts(struct maker *m)
 	for (size_t i = 0; i < m->facts->extra_count; i++) {
 		struct rf_place place = m->facts->extras[i];
 
-		if (place.kind != RF_PLACE_TEXT)
+		if (place.kind != RF_PLACE_TEXT && place.kind != RF_PLACE_DATA)
 			continue;
 		place.path = rf_arena_copy(m->arena, place.path);
 		place.source = rf_arena_copy(m->arena, place.source);

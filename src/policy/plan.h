@@ -24,6 +24,7 @@ enum rf_place_kind {
 	RF_PLACE_HOST,    /* a file or directory of the host, bound here */
 	RF_PLACE_SYSTEM,  /* the same, except that a symbolic link on the host stays one (/lib) */
 	RF_PLACE_TEXT,    /* a file that we write; `source` is its content */
+	RF_PLACE_DATA,    /* the same, of any bytes; `source` is its content in base64 */
 	RF_PLACE_LINK,    /* a symbolic link; `source` is its target */
 	RF_PLACE_DIR,     /* an empty directory */
 	RF_PLACE_SCRATCH, /* a directory on the box's own scratch file system, gone with it */
@@ -70,7 +71,7 @@ struct rf_facts {
 	char *const *env;  /* the caller's environment, for env.pass */
 	char *const *argv; /* what to run, at least one element */
 	bool has_terminal; /* wants a terminal of the box's own */
-	/* What is brought along besides the rules, HOST (only read) or TEXT; or NULL.  Borrowed. */
+	/* What is brought along besides the rules, HOST (only read), TEXT or DATA; or NULL.  Borrowed. */
 	const struct rf_place *extras;
 	size_t extra_count;
 	uint8_t seed[RF_CANARY_SEED];   /* random, for canaries */

@@ -78,6 +78,7 @@ static void look(const struct walk *walk, struct rf_view *view, struct rf_view_s
 		look_at_host(walk, place, view, sight);
 		break;
 	case RF_PLACE_TEXT:
+	case RF_PLACE_DATA:
 		*sight = (struct rf_view_sight){ .kind = RF_VIEW_FILE, .can = RF_RIGHT_READ };
 		break;
 	case RF_PLACE_LINK:

@@ -11,15 +11,10 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include "base/bundles.h"
 #include "base/fd.h"
 
-/* Where distributions keep them; in each list the first that is there counts. */
-static const char *const files[] = {
-	"/etc/ssl/certs/ca-certificates.crt", /* Debian, Arch, Gentoo, Alpine */
-	"/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
-	"/etc/ssl/ca-bundle.pem",             /* SUSE */
-	"/etc/ssl/cert.pem",                  /* Alpine */
-};
+static const char *const files[] = { RF_BUNDLES };
 static const char *const folders[] = { "/etc/ssl/certs", "/etc/pki/tls/certs" };
 
 /* Whether a folder has names like 5f15c80c.0. */

@@ -124,12 +124,13 @@ static void read_extra(struct rf_pack_reader *in, struct rf_place *extra)
 	extra->kind = (enum rf_place_kind)rf_pack_read_u32(in);
 	extra->path = rf_pack_read_string(in, PATH_ROOM);
 	extra->source =
-		rf_pack_read_string(in, extra->kind == RF_PLACE_TEXT ? RF_MAX_CODE + 1 : PATH_ROOM);
+		rf_pack_read_string(in, extra->kind == RF_PLACE_HOST ? PATH_ROOM : RF_MAX_CODE + 1);
 	extra->rights = rf_pack_read_u32(in);
 	extra->is_optional = rf_pack_read_bool(in);
 	extra->why = rf_pack_read_string(in, WORD_ROOM);
 	extra->rule = rf_pack_read_string(in, WORD_ROOM);
-	if ((extra->kind != RF_PLACE_HOST && extra->kind != RF_PLACE_TEXT) ||
+	if ((extra->kind != RF_PLACE_HOST && extra->kind != RF_PLACE_TEXT &&
+	     extra->kind != RF_PLACE_DATA) ||
 	    extra->rights & ~(unsigned)(RF_RIGHT_READ | RF_RIGHT_EXEC) ||
 	    !is_absolute(extra->path) ||
 	    (extra->kind == RF_PLACE_HOST && !is_absolute(extra->source)))

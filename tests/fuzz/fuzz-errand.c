@@ -33,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(errand.extras[i].path[0] == '/' &&
 			!(errand.extras[i].rights & RF_RIGHT_WRITE) &&
 			(errand.extras[i].kind == RF_PLACE_HOST ||
-			 errand.extras[i].kind == RF_PLACE_TEXT));
+			 errand.extras[i].kind == RF_PLACE_TEXT ||
+			 errand.extras[i].kind == RF_PLACE_DATA));
 	rf_errand_pack(&errand, &again);
 	require(again.len == size && memcmp(again.data, data, size) == 0);
 	rf_errand_done(&errand);
