@@ -5,6 +5,8 @@
 #define RF_MAX_POLICY_BYTES (1024 * 1024)      /* one policy file */
 #define RF_MAX_POLICY_DEPTH 16                 /* nesting in one policy file */
 #define RF_MAX_LIST         1024               /* elements in one list of a policy */
+#define RF_MAX_NET_RULES    4096               /* rules about the network in one list */
+#define RF_MAX_CREDENTIALS  64                 /* that one policy names */
 #define RF_MAX_EXTENDS      16                 /* elements of one `extends` */
 #define RF_MAX_CHAIN        64                 /* sources that one policy is built from */
 #define RF_MAX_CHAIN_DEPTH  8                  /* a profile that extends one that extends one ... */

@@ -543,6 +543,10 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 {
 	bool is_late;
 
+	if (box->plan->link == RF_LINK_GATEWAY) {
+		rf_fail_say(err, -EOPNOTSUPP, "network.allow: this version has no gateway yet");
+		return rf_fail_hint(err, "use `network: none`, or `network: host` for all of it");
+	}
 	/*
 	 * Hands hold our descriptors: without a pidfd pid 1 could not tell whether we live.  Whoever
 	 * serves others, too, works where it is put, and alone.

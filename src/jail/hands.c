@@ -294,7 +294,7 @@ void rf_hands_start(struct rf_box *box)
 	memset(hands.holders, 0, sizeof(hands.holders));
 	memset(hands.owners, NOBODY, sizeof(hands.owners));
 	hands.is_root = box->is_root;
-	hands.has_net = box->plan->link == RF_LINK_NONE;
+	hands.has_net = box->plan->link != RF_LINK_HOST;
 	hands.has_loopback = box->plan->has_loopback;
 	pid = rf_kernel_clone3(&args, work, NULL);
 	if (pid < 0)

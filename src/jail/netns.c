@@ -25,7 +25,7 @@ int rf_netns_raise(struct rf_box *box, struct rf_err *err)
 	struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 	RF_AUTO_FD int fd = -1;
 
-	if (box->plan->link != RF_LINK_NONE)
+	if (box->plan->link == RF_LINK_HOST)
 		return 0;
 	if (rf_parts_has_network(box)) {
 		if (setns(box->parts->network, CLONE_NEWNET) < 0)

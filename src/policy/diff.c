@@ -28,8 +28,12 @@ static const struct meaning {
 	{ "weaker",           0,                false, "MORE OPEN",      "stricter" },
 	{ "isolation",        0,                false, "WEAKER",         "stricter" },
 	{ "network.unix",     0,                false, "MORE OPEN",      "stricter" },
+	{ "network.mode",     0,                false, "MORE OPEN",      "stricter" },
 	{ "network.allow",    RF_DIFF_LOOSER,   false, "MORE OPEN",      "stricter" },
 	{ "network.deny",     RF_DIFF_STRICTER, false, "MORE OPEN",      "stricter" },
+	{ "credentials",      RF_DIFF_LOOSER,   false, "can be used",    "can't be used" },
+	{ "network.hosts",    RF_DIFF_OTHER,    false, "",               "" },
+	{ "network.publish",  RF_DIFF_LOOSER,   false, "published",      "no longer published" },
 	{ "syscalls",         0,                false, "MORE OPEN",      "stricter" },
 	{ "seccomp",          RF_DIFF_STRICTER, false, "no longer filters", "filters" },
 	{ "files.write",      RF_DIFF_LOOSER,   false, "writable",       "no longer writable" },
@@ -211,7 +215,12 @@ static char *pair_of(const struct rf_list_item *item)
 	if (!item)
 		return NULL;
 	rf_buf_init(&text, RF_MAX_POLICY_BYTES);
-	rf_buf_printf(&text, "%s=%s", item->name, item->value);
+	rf_buf_printf(&text, "%s=", item->name);
+	for (const char *at = item->value; *at; at++) /* a credential has its fields as lines */
+		if (*at != '\n')
+			rf_buf_add(&text, at, 1);
+		else if (at[1])
+			rf_buf_puts(&text, "; ");
 	return rf_buf_take(&text);
 }
 
@@ -219,24 +228,28 @@ static int compare_map(struct rf_diff *diff, const struct rf_policy *a, const st
 		       enum rf_key key)
 {
 	const struct rf_list *x = &a->values[key].list, *y = &b->values[key].list;
+	const struct meaning *meaning = meaning_of(key);
+	enum rf_diff_way added = meaning ? meaning->added : RF_DIFF_OTHER;
 	int r = 0;
 
-	for (size_t i = 0; i < y->count && r >= 0; i++)
+	for (size_t i = 0; i < y->count && r >= 0; i++) {
+		const struct rf_list_item *was = rf_list_find(x, y->items[i].name);
+
 		if (!rf_list_has(x, y->items[i].name, y->items[i].value))
-			r = add(diff, key, RF_DIFF_OTHER,
-				pair_of(rf_list_find(x, y->items[i].name)), pair_of(&y->items[i]),
-				NULL);
+			r = add(diff, key, was ? RF_DIFF_OTHER : added, pair_of(was),
+				pair_of(&y->items[i]), NULL);
+	}
 	for (size_t i = 0; i < x->count && r >= 0; i++)
 		if (!rf_list_find(y, x->items[i].name))
-			r = add(diff, key, RF_DIFF_OTHER, pair_of(&x->items[i]), NULL, NULL);
+			r = add(diff, key, opposite(added), pair_of(&x->items[i]), NULL, NULL);
 	return r;
 }
 
 /* The keys that a section holds, as bits. */
-static uint64_t keys_of(const struct rf_key_section *section)
+static rf_key_set keys_of(const struct rf_key_section *section)
 {
 	size_t len = strlen(section->name);
-	uint64_t keys = 0;
+	rf_key_set keys = 0;
 
 	for (int i = 0; i < RF_KEY_COUNT; i++)
 		if (strncmp(rf_key_table[i].path, section->name, len) == 0 &&
@@ -246,13 +259,13 @@ static uint64_t keys_of(const struct rf_key_section *section)
 }
 
 /* A row for keys that became final, or did so before and no longer do. */
-static int add_keys(struct rf_diff *diff, uint64_t keys, bool is_added)
+static int add_keys(struct rf_diff *diff, rf_key_set keys, bool is_added)
 {
 	enum rf_diff_way way = is_added ? RF_DIFF_STRICTER : RF_DIFF_LOOSER;
 	int r = 0;
 
 	for (size_t i = 0; i < RF_KEY_SECTIONS && r >= 0; i++) {
-		uint64_t all = keys_of(&rf_key_sections[i]);
+		rf_key_set all = keys_of(&rf_key_sections[i]);
 		char *text = (keys & all) == all ? strdup(rf_key_sections[i].name) : NULL;
 
 		if (!text)
@@ -304,7 +317,7 @@ int rf_diff_make(const struct rf_policy *a, const struct rf_policy *b, struct rf
 
 		if (rf_key_table[i].type == RF_KEY_TYPE_KEYS)
 			r = compare_keys(&diff, a, b);
-		else if (rf_key_table[i].type == RF_KEY_TYPE_MAP)
+		else if (rf_key_is_map(key))
 			r = compare_map(&diff, a, b, key);
 		else if (rf_words_is_list(key))
 			r = compare_list(&diff, a, b, key);

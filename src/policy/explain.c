@@ -76,7 +76,11 @@ static const char *syscalls_name(const struct rf_plan *plan)
 
 static const char *link_name(const struct rf_plan *plan)
 {
-	return plan->link == RF_LINK_HOST ? "host" : "none";
+	static const char *const names[] = {
+		[RF_LINK_NONE] = "none", [RF_LINK_GATEWAY] = "gateway", [RF_LINK_HOST] = "host"
+	};
+
+	return names[plan->link];
 }
 
 /* "rwx" with a hyphen for what is missing. */

@@ -4,11 +4,14 @@
  * Only what was set is written.  Text that could be taken for anything else than itself stands in
  * double quotes, where every character that YAML treats specially is escaped.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/rune.h"
 #include "policy/key.h"
+#include "policy/net-credential.h"
 #include "policy/words.h"
 
 /* Paths, names and sizes: nothing in these letters can be mistaken for YAML. */
@@ -72,6 +75,33 @@ static void put_element(struct rf_buf *out, enum rf_key key, const struct rf_lis
 		put_text(out, text.data);
 }
 
+/* A credential's fields, beneath its name; its hosts stand next to each other. */
+static void put_fields(struct rf_buf *out, const char *fields, const char *indent)
+{
+	struct rf_span field, value;
+	bool is_in_list = false;
+
+	while (rf_net_credential_next(&fields, &field, &value)) {
+		char name[16];
+		char *text = strndup(value.at, value.len);
+		bool is_list;
+
+		snprintf(name, sizeof(name), "%.*s", RF_SPAN_ARG(field));
+		is_list = rf_net_credential_is_list(name);
+		if (!is_list || !is_in_list)
+			rf_buf_printf(out, "%s    %s:%s", indent, name, is_list ? "\n" : " ");
+		if (is_list)
+			rf_buf_printf(out, "%s      - ", indent);
+		is_in_list = is_list;
+		if (text)
+			put_text(out, text);
+		else
+			out->has_failed = true;
+		rf_buf_puts(out, "\n");
+		free(text);
+	}
+}
+
 /* One element a line, beneath its key. */
 static void put_list(struct rf_buf *out, enum rf_key key, const struct rf_list *list,
 		     const char *indent)
@@ -79,18 +109,23 @@ static void put_list(struct rf_buf *out, enum rf_key key, const struct rf_list *
 	enum rf_key_type type = rf_key_table[key].type;
 
 	if (list->count == 0)
-		rf_buf_puts(out, type == RF_KEY_TYPE_MAP ? " {}" : " []");
+		rf_buf_puts(out, rf_key_is_map(key) ? " {}" : " []");
 	rf_buf_puts(out, "\n");
 	for (size_t i = 0; i < list->count; i++) {
 		const struct rf_list_item *item = &list->items[i];
 
 		rf_buf_puts(out, indent);
-		rf_buf_puts(out, type == RF_KEY_TYPE_MAP ? "  " : "  - ");
-		if (type != RF_KEY_TYPE_MAP)
-			put_element(out, key, item);
+		rf_buf_puts(out, rf_key_is_map(key) ? "  " : "  - ");
+		if (rf_key_is_map(key))
+			put_text(out, item->name);
 		else
-			rf_buf_puts(out, item->name);
-		if (type == RF_KEY_TYPE_MAP) {
+			put_element(out, key, item);
+		if (type == RF_KEY_TYPE_GRANTS) {
+			rf_buf_puts(out, ":\n");
+			put_fields(out, item->value, indent);
+			continue;
+		}
+		if (rf_key_is_map(key)) {
 			rf_buf_puts(out, ": ");
 			put_text(out, item->value);
 		}
@@ -98,7 +133,7 @@ static void put_list(struct rf_buf *out, enum rf_key key, const struct rf_list *
 	}
 }
 
-static void put_keys(struct rf_buf *out, uint64_t keys)
+static void put_keys(struct rf_buf *out, rf_key_set keys)
 {
 	rf_buf_puts(out, keys ? "\n" : " []\n");
 	for (int i = 0; i < RF_KEY_COUNT; i++)
@@ -147,6 +182,10 @@ static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum r
 	case RF_KEY_TYPE_MAP:
 	case RF_KEY_TYPE_SOURCES:
 	case RF_KEY_TYPE_FILTERS:
+	case RF_KEY_TYPE_RULES:
+	case RF_KEY_TYPE_HOSTS:
+	case RF_KEY_TYPE_PORTS:
+	case RF_KEY_TYPE_GRANTS:
 		put_list(out, key, &value->list, indent);
 		break;
 	case RF_KEY_TYPE_KEYS:
@@ -155,7 +194,7 @@ static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum r
 	}
 }
 
-static void put_keys_of(const struct rf_policy *policy, uint64_t set, struct rf_buf *out)
+static void put_keys_of(const struct rf_policy *policy, rf_key_set set, struct rf_buf *out)
 {
 	const char *open = ""; /* the section whose keys are being written */
 

@@ -1,8 +1,7 @@
 /*
  * The keys of a policy: see key.h.
  *
- * A key enters this table together with its enforcer.  What the design names beyond it stands in a
- * second table and is refused by name, so that nobody believes in a rule that nothing carries out.
+ * A key enters this table together with its enforcer, so that nobody believes in a rule that nothing carries out.
  */
 #include "policy/key.h"
 
@@ -38,7 +37,10 @@ static const struct rf_key_choice credentials[] = {
 	{ "hide", RF_CREDENTIALS_HIDE }, { "show", RF_CREDENTIALS_SHOW }, { NULL },
 };
 static const struct rf_key_choice links[] = {
-	{ "none", RF_LINK_NONE }, { "host", RF_LINK_HOST }, { NULL },
+	{ "none", RF_LINK_NONE }, { "gateway", RF_LINK_GATEWAY }, { "host", RF_LINK_HOST }, { NULL },
+};
+static const struct rf_key_choice modes[] = {
+	{ "enforce", RF_NET_ENFORCE }, { "report", RF_NET_REPORT }, { "open", RF_NET_OPEN }, { NULL },
 };
 static const struct rf_key_choice audits[] = {
 	{ "off", RF_RECORDED_NOT }, { "auto", RF_RECORDED_AUTO },
@@ -126,6 +128,30 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_UNIX] = CHOICE("network.unix", switches, LESS, "off",
 		"whether unix sockets can be made, besides pairs"),
 
+	[RF_KEY_NET_MODE] = CHOICE("network.mode", modes, LESS, NULL,
+		"what becomes of what no rule allows: refused; passed and reported; passed"),
+	[RF_KEY_NET_ALLOW] = LISTS("network.allow", RULES,
+		"hosts that can be reached, with methods, ports and paths; nothing else can"),
+	[RF_KEY_NET_DENY] = LISTS("network.deny", RULES,
+		"what of these can't, whatever else allows it"),
+	[RF_KEY_NET_HOSTS] = LISTS("network.hosts", HOSTS,
+		"names that lead to addresses of one's own choice"),
+	[RF_KEY_NET_PUBLISH] = LISTS("network.publish", PORTS,
+		"ports inside that the host can reach"),
+	[RF_KEY_NET_LIMIT + RF_NET_CONNECTIONS]    = QUOTA("network.connections", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_PENDING]        = QUOTA("network.pending", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_RATE]           = QUOTA("network.rate", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_BANDWIDTH]      = QUOTA("network.bandwidth", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_BANDWIDTH_UP]   = QUOTA("network.bandwidth_up", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_BANDWIDTH_DOWN] = QUOTA("network.bandwidth_down", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_REQUEST_SIZE]   = QUOTA("network.request_size", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_RESPONSE_SIZE]  = QUOTA("network.response_size", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_CONNECT_TIME]   = QUOTA("network.connect_time", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_IDLE_TIME]      = QUOTA("network.idle_time", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_TOTAL_TIME]     = QUOTA("network.total_time", LESS),
+	[RF_KEY_GRANTS] = LISTS("credentials", GRANTS,
+		"secrets that are added to requests outside the box; inside there is only a placeholder"),
+
 	[RF_KEY_COMMANDS] = LISTS("commands", PROGRAMS,
 		"the only programs that can be run; without it, all can"),
 
@@ -161,25 +187,13 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_FINAL] = LISTS("final", KEYS,
 		"keys that later sources may only make stricter"),
 };
-static_assert(RF_KEY_COUNT <= 64, "a policy keeps one bit for each key");
+static_assert(RF_KEY_COUNT <= 8 * sizeof(rf_key_set), "a policy keeps one bit for each key");
 
 const struct rf_key_section rf_key_sections[RF_KEY_SECTIONS] = {
 	{ "limits", -1 }, { "files", -1 }, { "env", -1 }, { "network", RF_KEY_LINK },
 	{ "breaker", -1 }, { "budgets", -1 }, { "alarms", -1 },
 };
 
-/* Keys of the design that nothing enforces yet, and what to do instead. */
-static const struct {
-	const char *path, *hint;
-} later[] = {
-	{ "network.allow",       "use `network: none`, or `network: host` for all of it" },
-	{ "network.deny",        "use `network: none`" },
-	{ "network.connections", "remove it, or use `network: none`" },
-	{ "network.rate",        "remove it, or use `network: none`" },
-	{ "network.bandwidth",   "remove it, or use `network: none`" },
-	{ "network.mode",        "remove it; every rule is enforced" },
-	{ "credentials",         "remove it, or hand a variable over in env.pass" },
-};
 /* clang-format on */
 
 int rf_key_find(const char *path)
@@ -230,15 +244,17 @@ static const char *nearest(const char *path)
 	return best.name;
 }
 
+bool rf_key_is_map(enum rf_key key)
+{
+	enum rf_key_type type = rf_key_table[key].type;
+
+	return type == RF_KEY_TYPE_MAP || type == RF_KEY_TYPE_HOSTS || type == RF_KEY_TYPE_GRANTS;
+}
+
 int rf_key_refuse(const char *path, struct rf_err *err)
 {
 	const char *dot = strrchr(path, '.'), *name;
 
-	for (size_t i = 0; i < RF_LEN(later); i++)
-		if (strcmp(later[i].path, path) == 0) {
-			rf_fail_say(err, -EINVAL, "`%s` is not supported by this version", path);
-			return rf_fail_hint(err, "%s", later[i].hint);
-		}
 	if (strcmp(dot ? dot + 1 : path, "<<") == 0) {
 		rf_fail_say(err, -EINVAL, "merge keys (<<) are not part of the policy language");
 		return rf_fail_hint(err, "write the keys out");
@@ -254,8 +270,10 @@ const struct rf_limit_info *rf_key_figure(enum rf_key key)
 	case RF_KEY_TYPE_LIMIT:
 		return &rf_limit_table[key - RF_KEY_LIMIT];
 	case RF_KEY_TYPE_QUOTA:
-		return key < RF_KEY_ALARM ? &rf_quota_table[key - RF_KEY_QUOTA]
-					  : &rf_alarm_table[key - RF_KEY_ALARM];
+		if (key >= RF_KEY_ALARM)
+			return &rf_alarm_table[key - RF_KEY_ALARM];
+		return key >= RF_KEY_QUOTA ? &rf_quota_table[key - RF_KEY_QUOTA]
+					   : &rf_net_limit_table[key - RF_KEY_NET_LIMIT];
 	default:
 		return NULL;
 	}
@@ -279,9 +297,11 @@ uint64_t rf_key_number(const struct rf_policy *policy, enum rf_key key)
 
 bool rf_key_is_as_strict(enum rf_key key, uint64_t a, uint64_t b)
 {
+	const struct rf_limit_info *figure = rf_key_figure(key);
+
 	switch (rf_key_table[key].strict) {
 	case RF_KEY_STRICT_LESS:
-		return a <= b;
+		return figure ? rf_limit_is_within(figure, a, b) : a <= b;
 	case RF_KEY_STRICT_MORE:
 		return a >= b;
 	default:

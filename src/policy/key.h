@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "policy/alarm.h"
 #include "policy/list.h"
+#include "policy/net.h"
 #include "policy/policy.h"
 #include "policy/quota.h"
 
@@ -41,6 +42,13 @@ enum rf_key {
 	RF_KEY_LINK,
 	RF_KEY_LOOPBACK,
 	RF_KEY_UNIX,
+	RF_KEY_NET_MODE,
+	RF_KEY_NET_ALLOW,
+	RF_KEY_NET_DENY,
+	RF_KEY_NET_HOSTS,
+	RF_KEY_NET_PUBLISH,
+	RF_KEY_NET_LIMIT, /* the first of RF_NET_LIMIT_COUNT keys, in the order of enum rf_net_limit */
+	RF_KEY_GRANTS = RF_KEY_NET_LIMIT + RF_NET_LIMIT_COUNT, /* `credentials` */
 	RF_KEY_COMMANDS,
 	RF_KEY_AUDIT,
 	RF_KEY_COUNTS,
@@ -53,12 +61,15 @@ enum rf_key {
 	RF_KEY_COUNT
 };
 
-#define RF_KEY_BIT(key) (UINT64_C(1) << (key))
+/* A set of keys. */
+__extension__ typedef unsigned __int128 rf_key_set;
+
+#define RF_KEY_BIT(key) ((rf_key_set)1 << (key))
 
 enum rf_key_type {
-	RF_KEY_TYPE_CHOICE,   /* number: one of `choices` */
-	RF_KEY_TYPE_LIMIT,    /* number: a row of rf_limit_table */
-	RF_KEY_TYPE_QUOTA,    /* number: a row of rf_quota_table, or of rf_alarm_table */
+	RF_KEY_TYPE_CHOICE, /* number: one of `choices` */
+	RF_KEY_TYPE_LIMIT,  /* number: a row of rf_limit_table */
+	RF_KEY_TYPE_QUOTA, /* number: a row of rf_quota_table, rf_alarm_table or rf_net_limit_table */
 	RF_KEY_TYPE_HOST,     /* text: a host name */
 	RF_KEY_TYPE_AGENT,    /* text: who something is done for */
 	RF_KEY_TYPE_PATH,     /* text: an absolute path inside the box */
@@ -70,6 +81,10 @@ enum rf_key_type {
 	RF_KEY_TYPE_PROGRAMS, /* list: names or absolute paths of programs */
 	RF_KEY_TYPE_KEYS,     /* bits: other keys */
 	RF_KEY_TYPE_SOURCES, /* list: names of profiles and files; one may stand without brackets */
+	RF_KEY_TYPE_RULES,   /* list: rules about the network, each in its one form */
+	RF_KEY_TYPE_HOSTS,   /* list: names of hosts and the addresses that they lead to */
+	RF_KEY_TYPE_PORTS,   /* list: ports to publish */
+	RF_KEY_TYPE_GRANTS, /* list: names of credentials and their fields, as net-credential.h has them */
 	RF_KEY_TYPE_FILTERS, /* list: files of the host, each of which only takes away; as above */
 };
 
@@ -117,8 +132,8 @@ struct rf_key_value {
 };
 
 struct rf_policy {
-	uint64_t set;    /* RF_KEY_BIT of every key that has a value */
-	uint64_t finals; /* the content of `final` */
+	rf_key_set set;    /* RF_KEY_BIT of every key that has a value */
+	rf_key_set finals; /* the content of `final` */
 	struct rf_key_value values[RF_KEY_COUNT];
 	int lines[RF_KEY_COUNT]; /* where each stands in the text, or 0 */
 	/* Where each element of `extends` stands in the text. */
@@ -147,6 +162,9 @@ bool rf_key_has_rest(enum rf_key key);
 
 /* What applies: the value, or the default of a figure that has one without being set. */
 uint64_t rf_key_number(const struct rf_policy *policy, enum rf_key key);
+
+/* True if the elements of the key's list are names with content of their own. */
+bool rf_key_is_map(enum rf_key key);
 
 /* Refuses a path that is no key: as one of a later version, or as unknown with the nearest name. */
 int rf_key_refuse(const char *path, struct rf_err *err);

@@ -81,6 +81,7 @@ static const struct {
 						    DECIMAL "s)?(" DECIMAL "ms)?$" },
 	[RF_UNIT_PERCENT] = { "a share",   "50%",   "^[0-9]+%$" },
 	[RF_UNIT_COUNT]   = { "a number",  "64",    "^[0-9]+$" },
+	[RF_UNIT_RATE]    = { "a rate",    "100/min", "^[0-9]+/(s|min|h|day)( burst [0-9]+)?$" },
 };
 
 /* A suffix and what it multiplies by; in the order in which a value is taken apart again. */
@@ -98,6 +99,11 @@ static const struct scale sizes[] = {
 /* Longest first: a part of a time is never greater than the one before it. */
 static const struct scale times[] = {
 	{ "h", HOUR }, { "m", 60 * SEC }, { "s", SEC }, { "ms", 1 },
+};
+
+/* How many of it are in a day; the shortest first. */
+static const struct scale spans[] = {
+	{ "/s", 86400 }, { "/min", 1440 }, { "/h", 24 }, { "/day", 1 },
 };
 /* clang-format on */
 
@@ -196,6 +202,33 @@ static bool parse_whole(const char *text, const char *suffix, uint64_t *value)
 	       add_scaled(value, &n, 1);
 }
 
+/* "100/min", or "100/min burst 20".  What is too much becomes more than any row allows. */
+static bool parse_rate(const char *text, uint64_t *value)
+{
+	const uint64_t most = (UINT64_C(1) << RF_LIMIT_BURST_BITS) - 1;
+	struct number n, at_once;
+	size_t len, i = 0;
+
+	if (!take_number(&text, &n) || n.parts != 1)
+		return false;
+	len = strcspn(text, " ");
+	while (i < RF_LEN(spans) &&
+	       (strlen(spans[i].suffix) != len || memcmp(spans[i].suffix, text, len) != 0))
+		i++;
+	if (i == RF_LEN(spans))
+		return false;
+	text += len;
+	at_once = n;
+	if (*text && (strncmp(text, " burst ", 7) != 0 ||
+		      (text += 7, !take_number(&text, &at_once)) || at_once.parts != 1 || *text))
+		return false;
+	if (n.whole > most || at_once.whole > most)
+		*value = UINT64_MAX - 1;
+	else if (at_once.whole > 0)
+		*value = rf_limit_rate(n.whole * spans[i].factor, at_once.whole);
+	return true;
+}
+
 static bool parse_unit(enum rf_unit unit, const char *text, uint64_t *value)
 {
 	*value = 0;
@@ -208,6 +241,8 @@ static bool parse_unit(enum rf_unit unit, const char *text, uint64_t *value)
 		return parse_whole(text, "%", value);
 	case RF_UNIT_COUNT:
 		return parse_whole(text, "", value);
+	case RF_UNIT_RATE:
+		return parse_rate(text, value);
 	}
 	return false;
 }
@@ -283,6 +318,24 @@ static void format_ms(uint64_t value, char *text, size_t size)
 	}
 }
 
+/* By the span in which as many come as at once, if there is one; else by the shortest that divides. */
+static void format_rate(uint64_t value, char *text, size_t size)
+{
+	uint64_t per_day = rf_limit_rate_per_day(value), burst = rf_limit_rate_burst(value);
+	size_t i = 0;
+
+	while (i < RF_LEN(spans) && per_day != burst * spans[i].factor)
+		i++;
+	if (i < RF_LEN(spans)) {
+		snprintf(text, size, "%llu%s", (unsigned long long)burst, spans[i].suffix);
+		return;
+	}
+	for (i = 0; per_day % spans[i].factor != 0;) /* ends at the factor 1 */
+		i++;
+	snprintf(text, size, "%llu%s burst %llu", (unsigned long long)(per_day / spans[i].factor),
+		 spans[i].suffix, (unsigned long long)burst);
+}
+
 void rf_limit_format(enum rf_limit limit, uint64_t value, char *text, size_t size)
 {
 	rf_limit_write(&rf_limit_table[limit], value, text, size);
@@ -313,5 +366,26 @@ void rf_limit_write(const struct rf_limit_info *info, uint64_t value, char *text
 	case RF_UNIT_COUNT:
 		snprintf(text, size, "%llu", number);
 		break;
+	case RF_UNIT_RATE:
+		format_rate(value, text, size);
+		break;
 	}
+}
+
+uint64_t rf_limit_lesser(const struct rf_limit_info *info, uint64_t a, uint64_t b)
+{
+	uint64_t days, bursts;
+
+	if (info->unit != RF_UNIT_RATE || a == RF_LIMIT_NONE || b == RF_LIMIT_NONE)
+		return a < b ? a : b;
+	days = rf_limit_rate_per_day(a < b ? a : b);
+	bursts = rf_limit_rate_burst(a);
+	if (bursts > rf_limit_rate_burst(b))
+		bursts = rf_limit_rate_burst(b);
+	return rf_limit_rate(days, bursts);
+}
+
+bool rf_limit_is_within(const struct rf_limit_info *info, uint64_t a, uint64_t b)
+{
+	return rf_limit_lesser(info, a, b) == a;
 }

@@ -33,8 +33,30 @@ enum rf_unit {
 	RF_UNIT_BYTES,
 	RF_UNIT_MS,
 	RF_UNIT_PERCENT,
-	RF_UNIT_COUNT
+	RF_UNIT_COUNT,
+	RF_UNIT_RATE, /* so many in a time, and so many at once: rf_limit_rate() */
 };
+
+/*
+ * A rate as one number: how many in a day, in the upper bits, and how many at once at most, in the lower.  What is
+ * written as "100/min" is a hundred at once and 144,000 in a day.
+ */
+#define RF_LIMIT_BURST_BITS 24
+
+static inline uint64_t rf_limit_rate(uint64_t per_day, uint64_t burst)
+{
+	return per_day << RF_LIMIT_BURST_BITS | burst;
+}
+
+static inline uint64_t rf_limit_rate_per_day(uint64_t rate)
+{
+	return rate >> RF_LIMIT_BURST_BITS;
+}
+
+static inline uint64_t rf_limit_rate_burst(uint64_t rate)
+{
+	return rate & ((1U << RF_LIMIT_BURST_BITS) - 1);
+}
 
 struct rf_limit_info {
 	const char *key;   /* in the policy, under `limits` */
@@ -65,5 +87,9 @@ void rf_limit_format(enum rf_limit limit, uint64_t value, char *text, size_t siz
 int rf_limit_read(const struct rf_limit_info *info, const char *text, uint64_t *ret_value,
 		  struct rf_err *err);
 void rf_limit_write(const struct rf_limit_info *info, uint64_t value, char *text, size_t size);
+
+/* What is within both, and whether what is within `a` is within `b`: of a rate, both its numbers count. */
+uint64_t rf_limit_lesser(const struct rf_limit_info *info, uint64_t a, uint64_t b);
+bool rf_limit_is_within(const struct rf_limit_info *info, uint64_t a, uint64_t b);
 
 #endif

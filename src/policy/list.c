@@ -24,13 +24,23 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+/* So that a search looks at few names: a list of thousands is read without a pause. */
+static unsigned hash_of(const char *name)
+{
+	unsigned hash = 2166136261U;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619U;
+	return hash;
+}
+
 /* Makes room for one more.  Returns 0 or a negative errno. */
 static int reserve(struct rf_list *list)
 {
 	size_t room = list->room ? list->room * 2 : 8;
 	struct rf_list_item *items;
 
-	if (list->count >= RF_MAX_LIST)
+	if (list->count >= (list->max ? list->max : RF_MAX_LIST))
 		return -E2BIG;
 	if (list->count < list->room)
 		return 0;
@@ -51,6 +61,7 @@ int rf_list_add(struct rf_list *list, const char *name, const char *value)
 		return r;
 	item.name = strdup(name);
 	item.value = value ? strdup(value) : NULL;
+	item.hash = hash_of(name);
 	if (!item.name || (value && !item.value)) {
 		free(item.name);
 		free(item.value);
@@ -109,8 +120,11 @@ const struct rf_list_item *rf_list_find(const struct rf_list *list, const char *
 
 bool rf_list_has(const struct rf_list *list, const char *name, const char *value)
 {
+	unsigned hash = hash_of(name);
+
 	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(list->items[i].name, name) == 0 && is_same(list->items[i].value, value))
+		if (list->items[i].hash == hash && strcmp(list->items[i].name, name) == 0 &&
+		    is_same(list->items[i].value, value))
 			return true;
 	return false;
 }

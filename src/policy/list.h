@@ -3,7 +3,7 @@
  *
  * One shape serves them all: a file rule is a source with the place where it shows, a variable is a
  * name with its content, a name to pass has no value.  Owns its strings.  Holds at most RF_MAX_LIST
- * elements, so the plain searches here stay short.
+ * elements (rules about the network: more), so the plain searches here stay short.
  */
 #ifndef RF_POLICY_LIST_H
 #define RF_POLICY_LIST_H
@@ -13,13 +13,15 @@
 
 struct rf_list_item {
 	char *name;
-	char *value; /* or NULL */
-	int line;    /* of the text that it was read from, or 0 */
+	char *value;   /* or NULL */
+	int line;      /* of the text that it was read from, or 0 */
+	unsigned hash; /* of the name */
 };
 
 struct rf_list {
 	struct rf_list_item *items;
 	size_t count, room;
+	size_t max; /* 0: RF_MAX_LIST */
 };
 
 void rf_list_done(struct rf_list *list);

@@ -11,6 +11,9 @@
  *   variables  A side sets a variable, passes it, or has nothing to do with it.  Pass meets pass:
  *              passed.  Set meets pass or the same content: set.  Anything else: not there.  So a
  *              ceiling lets a request choose the content of exactly those that it passes.
+ *   network    A rule meets a rule in what both match; a side that lets everything pass bounds nothing.  A name
+ *              leads where the ceiling says; where only the request says so, or says otherwise, it is denied.
+ *   credentials  Those that both sides have from the same source, bound to what both bind them to.
  *   filters    Those of both sides apply.
  *   commands   A list meets a list in what stands on both; no list is all programs.
  *
@@ -24,6 +27,8 @@
 #include "base/path.h"
 #include "policy/files.h"
 #include "policy/key.h"
+#include "policy/net-credential.h"
+#include "policy/net-place.h"
 #include "policy/value.h"
 
 static const struct rf_list *list_of(const struct rf_policy *policy, enum rf_key key)
@@ -121,10 +126,87 @@ static int meet_variables(struct rf_policy *out, const struct rf_policy *from,
 	return r;
 }
 
+/* True if a side refuses nothing that it does not deny: a list of what it allows says nothing then. */
+static bool passes_all(const struct rf_policy *side)
+{
+	return side->values[RF_KEY_LINK].number == RF_LINK_HOST ||
+	       (side->values[RF_KEY_LINK].number == RF_LINK_GATEWAY &&
+		side->values[RF_KEY_NET_MODE].number != (uint64_t)RF_NET_ENFORCE);
+}
+
+static int unite(struct rf_list *out, const struct rf_list *from)
+{
+	int r = 0;
+
+	if (from->max)
+		out->max = from->max;
+	for (size_t i = 0; i < from->count && r >= 0; i++)
+		r = rf_list_unite(out, from->items[i].name, from->items[i].value);
+	return r;
+}
+
+static int meet_rules(struct rf_policy *out, const struct rf_policy *a, const struct rf_policy *b)
+{
+	struct rf_list *list = &out->values[RF_KEY_NET_ALLOW].list;
+	struct rf_list *deny = &out->values[RF_KEY_NET_DENY].list;
+	int r = unite(deny, list_of(a, RF_KEY_NET_DENY));
+
+	if (r >= 0)
+		r = unite(deny, list_of(b, RF_KEY_NET_DENY));
+	if (r < 0)
+		return r;
+	if (passes_all(a) != passes_all(b))
+		return unite(list, list_of(passes_all(a) ? b : a, RF_KEY_NET_ALLOW));
+	return rf_net_rules_meet(list_of(a, RF_KEY_NET_ALLOW), list_of(b, RF_KEY_NET_ALLOW), list);
+}
+
+/* Where names lead is the ceiling's to say; what is published, both must. */
+static int meet_hosts(struct rf_policy *out, const struct rf_policy *ceiling,
+		      const struct rf_policy *request)
+{
+	const struct rf_list *mine = list_of(ceiling, RF_KEY_NET_HOSTS);
+	const struct rf_list *theirs = list_of(request, RF_KEY_NET_HOSTS);
+	const struct rf_list *ports = list_of(request, RF_KEY_NET_PUBLISH);
+	int r = unite(&out->values[RF_KEY_NET_HOSTS].list, mine);
+
+	for (size_t i = 0; i < theirs->count && r >= 0; i++)
+		if (!rf_list_has(mine, theirs->items[i].name, theirs->items[i].value)) {
+			r = rf_list_unite(&out->values[RF_KEY_NET_DENY].list, theirs->items[i].name,
+					  NULL);
+			out->set |= RF_KEY_BIT(RF_KEY_NET_DENY);
+		}
+	for (size_t i = 0; i < ports->count && r >= 0; i++)
+		if (rf_list_find(list_of(ceiling, RF_KEY_NET_PUBLISH), ports->items[i].name))
+			r = rf_list_unite(&out->values[RF_KEY_NET_PUBLISH].list,
+					  ports->items[i].name, NULL);
+	return r;
+}
+
+static int meet_grants(struct rf_policy *out, const struct rf_policy *ceiling,
+		       const struct rf_policy *request)
+{
+	const struct rf_list *list = list_of(ceiling, RF_KEY_GRANTS);
+	int r = 0;
+
+	for (size_t i = 0; i < list->count && r >= 0; i++) {
+		const struct rf_list_item *mine = &list->items[i];
+		const struct rf_list_item *theirs =
+			rf_list_find(list_of(request, RF_KEY_GRANTS), mine->name);
+		char *both = NULL;
+
+		if (theirs)
+			r = rf_net_credential_meet(mine->value, theirs->value, &both);
+		if (both)
+			r = rf_list_assign(&out->values[RF_KEY_GRANTS].list, mine->name, both);
+		free(both);
+	}
+	return r;
+}
+
 static int meet_commands(struct rf_policy *out, const struct rf_policy *ceiling,
 			 const struct rf_policy *request)
 {
-	const uint64_t bit = RF_KEY_BIT(RF_KEY_COMMANDS);
+	const rf_key_set bit = RF_KEY_BIT(RF_KEY_COMMANDS);
 	const struct rf_policy *from = ceiling->set & bit ? ceiling : request;
 	const struct rf_list *list = list_of(from, RF_KEY_COMMANDS);
 	int r = 0;
@@ -152,7 +234,7 @@ static int meet_denials(struct rf_policy *out, const struct rf_policy *from)
 static int meet_scalar(struct rf_policy *out, const struct rf_policy *ceiling,
 		       const struct rf_policy *request, enum rf_key key, bool is_asked)
 {
-	const uint64_t bit = RF_KEY_BIT(key);
+	const rf_key_set bit = RF_KEY_BIT(key);
 	bool is_request = false;
 
 	switch (rf_key_table[key].strict) {
@@ -169,7 +251,13 @@ static int meet_scalar(struct rf_policy *out, const struct rf_policy *ceiling,
 	}
 	/* Where the stricter one is a default that nobody wrote down, it is written down now. */
 	if ((ceiling->set | request->set) & bit && rf_key_figure(key)) {
-		out->values[key].number = rf_key_number(is_request ? request : ceiling, key);
+		uint64_t number = rf_key_number(is_request ? request : ceiling, key);
+
+		/* Of a rate, each number may be the other side's. */
+		if (rf_key_table[key].strict == RF_KEY_STRICT_LESS)
+			number = rf_limit_lesser(rf_key_figure(key), rf_key_number(ceiling, key),
+						 rf_key_number(request, key));
+		out->values[key].number = number;
 		out->set |= bit;
 		return 0;
 	}
@@ -206,7 +294,7 @@ static int meet_canaries(struct rf_policy *out, const struct rf_policy *a,
 	return r;
 }
 
-/* The defaults with `policy` on top; what is final in it binds its sources, not this copy. */
+/* The defaults with `policy` on top; what is final in it binds its sources, not this copy.  The host's network is an open one. */
 static int complete(const struct rf_policy *policy, struct rf_policy **ret_whole)
 {
 	struct rf_policy *whole = rf_policy_new(RF_COMMAND_RUN);
@@ -219,12 +307,16 @@ static int complete(const struct rf_policy *policy, struct rf_policy **ret_whole
 		rf_policy_free(whole);
 		return r;
 	}
+	if (whole->values[RF_KEY_LINK].number == RF_LINK_HOST) {
+		whole->values[RF_KEY_NET_MODE].number = RF_NET_OPEN;
+		whole->set |= RF_KEY_BIT(RF_KEY_NET_MODE);
+	}
 	*ret_whole = whole;
 	return 0;
 }
 
 static int meet_all(struct rf_policy *out, const struct rf_policy *ceiling,
-		    const struct rf_policy *request, uint64_t asked)
+		    const struct rf_policy *request, rf_key_set asked)
 {
 	int r = 0;
 
@@ -254,6 +346,16 @@ static int meet_all(struct rf_policy *out, const struct rf_policy *ceiling,
 		r = meet_canaries(out, ceiling, request);
 	if (r >= 0)
 		r = meet_commands(out, ceiling, request);
+	if (r >= 0)
+		r = meet_rules(out, ceiling, request);
+	if (r >= 0)
+		r = meet_hosts(out, ceiling, request);
+	if (r >= 0)
+		r = meet_grants(out, ceiling, request);
+	if (out->values[RF_KEY_LINK].number == RF_LINK_HOST) {
+		out->set &= ~RF_KEY_BIT(RF_KEY_NET_MODE);
+		out->values[RF_KEY_NET_MODE].number = 0;
+	}
 	if (out->values[RF_KEY_READ].list.count)
 		out->set |= RF_KEY_BIT(RF_KEY_READ); /* both sides may have had it as writable */
 	if (out->values[RF_KEY_SET].list.count)

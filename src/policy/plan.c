@@ -115,6 +115,9 @@ static int add_texts(struct maker *m)
 		return add_place(m, &(struct rf_place){
 					    RF_PLACE_HOST, "/etc/resolv.conf", "/etc/resolv.conf",
 					    R, true, "the host's name servers", "network.link" });
+	if (m->plan->link == RF_LINK_GATEWAY)
+		return add_text(m, "/etc/resolv.conf", "the gateway's name server",
+				"nameserver " RF_PLAN_RESOLVER "\noptions ndots:1 timeout:2\n");
 	return add_text(m, "/etc/resolv.conf", "name servers", "# This box has no network.\n");
 }
 
@@ -177,17 +180,6 @@ static int add_canaries(struct maker *m)
 	return m->arena->has_failed ? fail_memory(m) : 0;
 }
 
-/* The value of a variable of the caller, or NULL. */
-static const char *caller_env(const struct maker *m, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (char *const *e = m->facts->env; e && *e; e++)
-		if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
-			return *e + len + 1;
-	return NULL;
-}
-
 /* Adds `folder`/`beneath` to the state's folders, unless the folder is not known. */
 static int add_state(struct maker *m, const char *folder, const char *beneath)
 {
@@ -208,10 +200,10 @@ static int add_state(struct maker *m, const char *folder, const char *beneath)
 /* No box may see where the boxes are kept: not as a shown folder, nor within one. */
 static int find_states(struct maker *m)
 {
-	const char *xdg = caller_env(m, "XDG_STATE_HOME");
+	const char *xdg = rf_plan_caller_env(m->facts, "XDG_STATE_HOME");
 
 	if (add_state(m, "/run", "ringfort") < 0 || add_state(m, "/var/lib", "ringfort") < 0 ||
-	    add_state(m, caller_env(m, "XDG_RUNTIME_DIR"), "ringfort") < 0 ||
+	    add_state(m, rf_plan_caller_env(m->facts, "XDG_RUNTIME_DIR"), "ringfort") < 0 ||
 	    add_state(m, xdg ? xdg : m->facts->home, xdg ? "ringfort" : ".local/state/ringfort") <
 		    0)
 		return m->err->code;
@@ -571,65 +563,6 @@ static void choose_workdir(struct maker *m)
 		m->plan->workdir = HOME;
 }
 
-/* The kind of the caller's terminal, as a box may be told; a name and nothing else. */
-static const char *terminal_name(const struct maker *m)
-{
-	const char *name = caller_env(m, "TERM");
-	size_t len = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					 "0123456789+-._")
-			  : 0;
-
-	return len > 0 && len <= 64 && !name[len] && name[0] != '.' ? name : "dumb";
-}
-
-/* What a box has, then what is passed, then what is set; a later one replaces an earlier. */
-static int gather_env(struct maker *m, struct rf_list *env)
-{
-	/* clang-format off */
-	const struct { const char *name, *value; } own[] = {
-		{ "PATH",    "/usr/local/bin:/usr/bin:/bin" },
-		{ "HOME",    HOME },
-		{ "USER",    USER },
-		{ "LOGNAME", USER },
-		{ "SHELL",   "/bin/sh" },
-		{ "TMPDIR",  "/tmp" },
-		{ "LANG",    "C.UTF-8" },
-		{ "PWD",     m->plan->workdir },
-	};
-	/* clang-format on */
-	const struct rf_list *pass = &m->policy->values[RF_KEY_PASS].list;
-	const struct rf_list *set = &m->policy->values[RF_KEY_SET].list;
-	int r = 0;
-
-	for (size_t i = 0; i < RF_LEN(own) && r >= 0; i++)
-		r = rf_list_assign(env, own[i].name, own[i].value);
-	if (m->plan->has_terminal && r >= 0)
-		r = rf_list_assign(env, "TERM", terminal_name(m));
-	for (size_t i = 0; i < pass->count && r >= 0; i++) {
-		const char *value = caller_env(m, pass->items[i].name);
-
-		if (value)
-			r = rf_list_assign(env, pass->items[i].name, value);
-	}
-	for (size_t i = 0; i < set->count && r >= 0; i++)
-		r = rf_list_assign(env, set->items[i].name, set->items[i].value);
-	return r;
-}
-
-static int add_env(struct maker *m)
-{
-	struct rf_list env = { 0 };
-	int r = gather_env(m, &env);
-	char **strings = rf_arena_alloc(m->arena, (env.count + 1) * sizeof(*strings));
-
-	for (size_t i = 0; strings && i < env.count; i++)
-		strings[i] =
-			rf_arena_printf(m->arena, "%s=%s", env.items[i].name, env.items[i].value);
-	m->plan->env = strings;
-	rf_list_done(&env);
-	return r < 0 ? rf_fail(m->err, r, "env") : 0;
-}
-
 static void add_argv(struct maker *m)
 {
 	size_t count = 0;
@@ -704,11 +637,8 @@ static int make(struct maker *m)
 	add_scalars(m);
 	if (m->arena->has_failed)
 		return fail_memory(m);
-	if (m->plan->link == RF_LINK_HOST && !m->plan->has_loopback) {
-		rf_fail_say(m->err, -EINVAL, "network: a link to the host needs loopback on");
-		return rf_fail_hint(m->err, "remove `loopback: off`, or use `link: none`");
-	}
-	if (add_filters(m) < 0 || add_agent(m) < 0)
+	if (rf_plan_network(m->policy, m->plan, m->err) < 0 || add_filters(m) < 0 ||
+	    add_agent(m) < 0)
 		return m->err->code;
 	if (add_defaults(m) < 0 || add_extra_texts(m) < 0 || add_canaries(m) < 0 ||
 	    add_all_files(m) < 0 || limit_commands(m) < 0)
@@ -717,7 +647,7 @@ static int make(struct maker *m)
 	if (m->arena->has_failed)
 		return fail_memory(m);
 	add_argv(m);
-	if (add_env(m) < 0)
+	if (rf_plan_env(m->policy, m->facts, m->plan, m->err) < 0)
 		return m->err->code;
 	return m->arena->has_failed ? fail_memory(m) : 0;
 }
@@ -742,6 +672,8 @@ int rf_plan_make(const struct rf_policy *policy, const struct rf_facts *facts,
 		r = make(&m);
 	rf_policy_free(whole);
 	if (r < 0) {
+		if (m.plan)
+			rf_net_free(m.plan->net);
 		rf_arena_free(m.arena);
 		return r;
 	}
@@ -751,8 +683,10 @@ int rf_plan_make(const struct rf_policy *policy, const struct rf_facts *facts,
 
 void rf_plan_free(struct rf_plan *plan)
 {
-	if (plan)
-		rf_arena_free(plan->memory);
+	if (!plan)
+		return;
+	rf_net_free(plan->net);
+	rf_arena_free(plan->memory);
 }
 
 bool rf_plan_where(const struct rf_plan *plan, const char *path, char *inside)

@@ -15,9 +15,13 @@
 
 #include "policy/alarm.h"
 #include "policy/canary.h"
+#include "policy/net.h"
 #include "policy/pattern.h"
 #include "policy/policy.h"
 #include "policy/quota.h"
+
+/* Where names are asked for in a box with a gateway: an address that is nobody's, so that nothing of a box's own is there. */
+#define RF_PLAN_RESOLVER "192.0.2.53"
 
 /* What one place in the box is made of. */
 enum rf_place_kind {
@@ -76,6 +80,8 @@ struct rf_facts {
 	size_t extra_count;
 	uint8_t seed[RF_CANARY_SEED];   /* random, for canaries */
 	const struct rf_place *layered; /* a directory with layers over it, or NULL; borrowed */
+	/* What stands inside for a credential, as "VARIABLE=placeholder"; NULL-ended, or NULL.  Borrowed. */
+	char *const *stand_ins;
 	bool only_looks; /* what the policy lets it write of the host it can only read, but for that directory */
 };
 
@@ -103,8 +109,9 @@ struct rf_plan {
 	bool needs_watch;             /* the policy sets one of these: a watcher, or no run */
 	enum rf_isolation isolation;
 	enum rf_link link;
-	bool has_loopback; /* sockets of the inet families work inside the box */
-	bool has_unix;     /* unix sockets too, which reach those of the host in shown trees */
+	struct rf_net *net; /* what may be reached through a gateway; NULL where no key says so */
+	bool has_loopback;  /* sockets of the inet families work inside the box */
+	bool has_unix;      /* unix sockets too, which reach those of the host in shown trees */
 	enum rf_syscalls syscalls;
 	char **seccomp;    /* NULL-ended: system call profiles on the host, all of which apply */
 	bool has_terminal; /* its standard streams are a terminal of its own, not pipes */
@@ -122,6 +129,16 @@ struct rf_plan {
 int rf_plan_make(const struct rf_policy *policy, const struct rf_facts *facts,
 		 struct rf_plan **ret_plan, struct rf_err *err);
 void rf_plan_free(struct rf_plan *plan);
+
+/* A part of it (plan-net.c): what the gateway is told, and what of the network's keys can't be kept. */
+int rf_plan_network(const struct rf_policy *policy, struct rf_plan *plan, struct rf_err *err);
+
+/* A part of it (plan-env.c): the variables inside. */
+int rf_plan_env(const struct rf_policy *policy, const struct rf_facts *facts, struct rf_plan *plan,
+		struct rf_err *err);
+
+/* The value of a variable of the caller, or NULL. */
+const char *rf_plan_caller_env(const struct rf_facts *facts, const char *name);
 
 /* A part of it (plan-watch.c): what is a watcher's, once the agent is known. */
 int rf_plan_watch(const struct rf_policy *policy, struct rf_plan *plan, struct rf_err *err);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/rune.h"
 #include "policy/key.h"
+#include "policy/net-place.h"
 #include "policy/value.h"
 
 struct rf_policy *rf_policy_new_empty(void)
@@ -140,11 +141,16 @@ static bool keeps_final(const struct rf_policy *base, const struct rf_policy *ov
 	case RF_KEY_TYPE_FILES:
 	case RF_KEY_TYPE_NAMES:
 	case RF_KEY_TYPE_MAP:
+	case RF_KEY_TYPE_HOSTS:
+	case RF_KEY_TYPE_PORTS:
+	case RF_KEY_TYPE_GRANTS:
 	case RF_KEY_TYPE_SOURCES:
 		for (size_t i = 0; i < b->list.count; i++)
 			if (!rf_list_has(&a->list, b->list.items[i].name, b->list.items[i].value))
 				return false;
 		return true;
+	case RF_KEY_TYPE_RULES:
+		return key == RF_KEY_NET_DENY || rf_net_rules_cover(&a->list, &b->list);
 	case RF_KEY_TYPE_FILTERS:
 	case RF_KEY_TYPE_PATTERNS:
 	case RF_KEY_TYPE_PATHS:

@@ -20,7 +20,7 @@
 enum rf_isolation { RF_ISOLATION_AUTO, RF_ISOLATION_PROCESS };
 enum rf_weaker    { RF_WEAKER_REFUSE, RF_WEAKER_ALLOW };
 enum rf_require   { RF_REQUIRE_ANY, RF_REQUIRE_HARD };      /* of every limit's grade */
-enum rf_link      { RF_LINK_NONE, RF_LINK_HOST };           /* what the box's network leads to */
+enum rf_link      { RF_LINK_NONE, RF_LINK_GATEWAY, RF_LINK_HOST }; /* what the box's network leads to */
 enum rf_switch    { RF_SWITCH_OFF, RF_SWITCH_ON };
 enum rf_current   { RF_CURRENT_NONE, RF_CURRENT_READ };     /* the caller's working directory */
 enum rf_credentials { RF_CREDENTIALS_HIDE, RF_CREDENTIALS_SHOW }; /* well-known files of keys and tokens */

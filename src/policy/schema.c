@@ -73,11 +73,82 @@ static void put_limit(struct rf_json *json, const struct rf_limit_info *info)
 	rf_json_close_array(json);
 }
 
+/* Names and the addresses that they lead to. */
+static void put_hosts(struct rf_json *json)
+{
+	put_type(json, "object");
+	rf_json_int(json, "maxProperties", RF_MAX_LIST);
+	rf_json_open_object(json, "propertyNames");
+	rf_json_string(json, "pattern", "^[A-Za-z0-9.-]+$");
+	rf_json_close_object(json);
+	put_text(json, "additionalProperties", "^[0-9A-Fa-f.:]+$|^\\[[0-9A-Fa-f.:]+\\](:[0-9]+)?$");
+}
+
+/* Credentials: each with a source, what it is bound to, and at most one way to be sent. */
+static void put_grants(struct rf_json *json)
+{
+	static const struct {
+		const char *name, *pattern, *help;
+	} fields[] = {
+		{ "from", "^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|cmd:.+|stdin:)$",
+		  "where the value comes from" },
+		{ "header", "^[^: ]+: .*\\{\\}", "a header, with {} for the value" },
+		{ "basic", NULL, "the user, or {}: where the value is the user" },
+		{ "query", "^[A-Za-z0-9._~-]+$", "the name of a parameter" },
+		{ "sigv4", "^[a-z0-9-]+/[a-z0-9-]+$", "AWS: a region and a service" },
+		{ "env", NAME_PATTERN, "the variable inside that holds the placeholder" },
+		{ "budget", "^[0-9]+/(s|min|h|day)$|^none$", "requests that may use it" },
+	};
+
+	put_type(json, "object");
+	rf_json_int(json, "maxProperties", RF_MAX_CREDENTIALS);
+	rf_json_open_object(json, "propertyNames");
+	rf_json_string(json, "pattern", "^[A-Za-z0-9_][A-Za-z0-9_-]{0,31}$");
+	rf_json_close_object(json);
+	rf_json_open_object(json, "additionalProperties");
+	put_type(json, "object");
+	rf_json_bool(json, "additionalProperties", false);
+	rf_json_open_array(json, "required");
+	rf_json_string(json, NULL, "from");
+	rf_json_string(json, NULL, "hosts");
+	rf_json_close_array(json);
+	rf_json_open_object(json, "properties");
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		rf_json_open_object(json, fields[i].name);
+		rf_json_string(json, "description", fields[i].help);
+		put_type(json, "string");
+		if (fields[i].pattern)
+			rf_json_string(json, "pattern", fields[i].pattern);
+		rf_json_close_object(json);
+	}
+	rf_json_open_object(json, "body");
+	rf_json_string(json, "description", "replace the placeholder where it stands in a body");
+	rf_json_open_array(json, "enum");
+	rf_json_string(json, NULL, "on");
+	rf_json_string(json, NULL, "true");
+	rf_json_bool(json, NULL, true);
+	rf_json_close_array(json);
+	rf_json_close_object(json);
+	rf_json_open_object(json, "hosts");
+	rf_json_string(json, "description", "what it is bound to; it is sent nowhere else");
+	rf_json_open_array(json, "anyOf");
+	put_text(json, NULL, NULL);
+	rf_json_open_object(json, NULL);
+	put_type(json, "array");
+	rf_json_int(json, "minItems", 1);
+	put_text(json, "items", NULL);
+	rf_json_close_object(json);
+	rf_json_close_array(json);
+	rf_json_close_object(json);
+	rf_json_close_object(json);
+	rf_json_close_object(json);
+}
+
 /* A list; `element` is the pattern of its elements, `dots` whether `..` may be a part of one. */
-static void put_list(struct rf_json *json, const char *element, bool has_dots)
+static void put_list(struct rf_json *json, const char *element, bool has_dots, int max)
 {
 	put_type(json, "array");
-	rf_json_int(json, "maxItems", RF_MAX_LIST);
+	rf_json_int(json, "maxItems", max);
 	rf_json_open_object(json, "items");
 	put_type(json, "string");
 	if (element)
@@ -186,13 +257,22 @@ static void put_value(struct rf_json *json, enum rf_key key)
 		rf_json_string(json, "pattern", "^/");
 		break;
 	case RF_KEY_TYPE_FILES:
-		put_list(json, NULL, false);
+		put_list(json, NULL, false, RF_MAX_LIST);
 		break;
 	case RF_KEY_TYPE_NAMES:
-		put_list(json, NAME_PATTERN, true);
+		put_list(json, NAME_PATTERN, true, RF_MAX_LIST);
 		break;
 	case RF_KEY_TYPE_MAP:
 		put_map(json);
+		break;
+	case RF_KEY_TYPE_RULES:
+		put_list(json, NULL, true, RF_MAX_NET_RULES);
+		break;
+	case RF_KEY_TYPE_HOSTS:
+		put_hosts(json);
+		break;
+	case RF_KEY_TYPE_GRANTS:
+		put_grants(json);
 		break;
 	case RF_KEY_TYPE_KEYS:
 		put_keys(json);
@@ -205,7 +285,7 @@ static void put_value(struct rf_json *json, enum rf_key key)
 		break;
 	default: /* whatever else there is, is a text or a list of texts */
 		if (rf_words_is_list(key))
-			put_list(json, NULL, true);
+			put_list(json, NULL, true, RF_MAX_LIST);
 		else
 			put_type(json, "string");
 	}

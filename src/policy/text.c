@@ -2,8 +2,8 @@
  * Policies as text: YAML, and JSON as the part of YAML that it is.
  *
  * policy/markup.c gives events with positions, and this reader follows the shape that the table of keys
- * prescribes: a mapping of keys and sections, in a section scalars, lists of scalars and one map of
- * scalars.  It never goes deeper than that, and stops at the first event that does not fit, so the
+ * prescribes: a mapping of keys and sections, in a section scalars, lists of scalars and maps of
+ * scalars, and credentials, which are maps of maps.  It never goes deeper than that, and stops at the first event that does not fit, so the
  * stack does not grow with the text.  What makes YAML surprising is refused with its position: repeated
  * and merge keys here, the rest by the reader of events.
  */
@@ -19,17 +19,18 @@
 #include "policy/files.h"
 #include "policy/key.h"
 #include "policy/markup.h"
+#include "policy/net-credential.h"
 #include "policy/value.h"
 
-/* A list in a section is as deep as it gets, far from where the stack or libyaml would suffer. */
-#define DEEPEST 3
+/* A list in a credential is as deep as it gets, far from where the stack or libyaml would suffer. */
+#define DEEPEST 4
 static_assert(DEEPEST <= RF_MAX_POLICY_DEPTH, "the keys fit into the depth that is allowed");
 
 struct reader {
 	struct rf_markup yaml;
 	struct rf_files_base base;
 	struct rf_policy *policy;
-	uint64_t seen, seen_sections;
+	rf_key_set seen, seen_sections;
 	struct rf_err *err;
 };
 
@@ -106,7 +107,68 @@ static int read_list(struct reader *r, enum rf_key key)
 	}
 }
 
-/* Reads a mapping of names to scalars up to its end. */
+/* Reads the fields of one credential up to their end. */
+static int read_fields(struct reader *r, struct rf_net_credential_draft *draft)
+{
+	char field[64];
+
+	for (;;) {
+		bool is_list;
+
+		if (rf_markup_next(&r->yaml) < 0)
+			return r->err->code;
+		if (rf_markup_is(&r->yaml, YAML_MAPPING_END_EVENT))
+			return 0;
+		if (!rf_markup_is(&r->yaml, YAML_SCALAR_EVENT))
+			return rf_markup_fail(&r->yaml, "a key is needed here, not %s",
+					      rf_markup_kind(&r->yaml));
+		snprintf(field, sizeof(field), "%.60s", rf_markup_scalar(&r->yaml));
+		if (rf_markup_next(&r->yaml) < 0)
+			return r->err->code;
+		is_list = rf_net_credential_is_list(field) &&
+			  rf_markup_is(&r->yaml, YAML_SEQUENCE_START_EVENT);
+		if (is_list && rf_markup_next(&r->yaml) < 0)
+			return r->err->code;
+		while (!is_list || !rf_markup_is(&r->yaml, YAML_SEQUENCE_END_EVENT)) {
+			if (!rf_markup_is(&r->yaml, YAML_SCALAR_EVENT))
+				return rf_markup_fail(&r->yaml,
+						      "%s: plain text is needed here, not %s",
+						      field, rf_markup_kind(&r->yaml));
+			if (rf_net_credential_add(draft, field, rf_markup_scalar(&r->yaml),
+						  &r->base, r->err) < 0)
+				return rf_markup_at(&r->yaml);
+			if (!is_list)
+				break;
+			if (rf_markup_next(&r->yaml) < 0)
+				return r->err->code;
+		}
+	}
+}
+
+/* Reads one credential, whose first event is the current one. */
+static int read_grant(struct reader *r, enum rf_key key, const char *name)
+{
+	struct rf_net_credential_draft draft = { 0 };
+	char *fields = NULL;
+	int code;
+
+	if (!rf_markup_is(&r->yaml, YAML_MAPPING_START_EVENT)) {
+		rf_markup_fail(&r->yaml, "a mapping is needed here, not %s",
+			       rf_markup_kind(&r->yaml));
+		return rf_fail_hint(r->err,
+				    "write { from: \"env:NAME\", hosts: [api.example.org] }");
+	}
+	code = read_fields(r, &draft);
+	if (code >= 0 && rf_net_credential_end(&draft, &fields, r->err) < 0)
+		code = rf_markup_at(&r->yaml);
+	if (code >= 0)
+		code = rf_value_set_pair(r->policy, key, name, fields, r->err);
+	rf_net_credential_done(&draft);
+	free(fields);
+	return code;
+}
+
+/* Reads a mapping of names to what they stand for, up to its end. */
 static int read_map(struct reader *r, enum rf_key key)
 {
 	const char *path = rf_key_table[key].path;
@@ -135,10 +197,16 @@ static int read_map(struct reader *r, enum rf_key key)
 			return rf_markup_fail(&r->yaml, "%s.%.80s: the name is here twice", path,
 					      name);
 		/* Checked before its value is there, so that the position is the name's. */
-		if (rf_value_set_pair(r->policy, key, name, "", r->err) < 0)
+		if (rf_key_table[key].type != RF_KEY_TYPE_HOSTS &&
+		    rf_value_set_pair(r->policy, key, name, "", r->err) < 0)
 			return rf_markup_at(&r->yaml);
 		if (rf_markup_next(&r->yaml) < 0)
 			return r->err->code;
+		if (rf_key_table[key].type == RF_KEY_TYPE_GRANTS) {
+			if (read_grant(r, key, name) < 0)
+				return rf_fail_in(r->err, "%s.%.40s", path, name);
+			continue;
+		}
 		if (!rf_markup_is(&r->yaml, YAML_SCALAR_EVENT))
 			return rf_markup_fail(&r->yaml,
 					      "%s.%.80s: plain text is needed here, not %s", path,
@@ -159,12 +227,16 @@ static int read_value(struct reader *r, enum rf_key key)
 	case RF_KEY_TYPE_NAMES:
 	case RF_KEY_TYPE_PROGRAMS:
 	case RF_KEY_TYPE_KEYS:
+	case RF_KEY_TYPE_RULES:
+	case RF_KEY_TYPE_PORTS:
 		return read_list(r, key);
 	case RF_KEY_TYPE_SOURCES:
 	case RF_KEY_TYPE_FILTERS:
 		return rf_markup_is(&r->yaml, YAML_SCALAR_EVENT) ? read_element(r, key)
 								 : read_list(r, key);
 	case RF_KEY_TYPE_MAP:
+	case RF_KEY_TYPE_HOSTS:
+	case RF_KEY_TYPE_GRANTS:
 		return read_map(r, key);
 	default:
 		break;
@@ -178,7 +250,7 @@ static int read_value(struct reader *r, enum rf_key key)
 }
 
 /* Marks one bit of `seen`; a second time is an error. */
-static int see(struct reader *r, uint64_t *seen, int bit, const char *path)
+static int see(struct reader *r, rf_key_set *seen, int bit, const char *path)
 {
 	if (*seen & RF_KEY_BIT(bit))
 		return rf_markup_fail(&r->yaml, "%s: the key is here twice", path);

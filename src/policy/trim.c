@@ -163,6 +163,7 @@ void rf_trim_amount(enum rf_unit unit, uint64_t value, char *text, size_t size)
 	case RF_UNIT_PERCENT:
 		snprintf(text, size, "%" PRIu64 "%%", value);
 		break;
+	case RF_UNIT_RATE: /* nothing that is used has this unit */
 	case RF_UNIT_COUNT:
 		snprintf(text, size, "%" PRIu64, value);
 		break;

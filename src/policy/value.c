@@ -9,13 +9,20 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "policy/chain.h"
+#include "policy/net-credential.h"
+#include "policy/net-place.h"
 #include "policy/pattern.h"
+
+static int fail_list_of(int code, int max, struct rf_err *err)
+{
+	if (code == -E2BIG)
+		return rf_fail_say(err, code, "more than %d elements", max);
+	return rf_fail(err, code, "keep the value");
+}
 
 static int fail_list(int code, struct rf_err *err)
 {
-	if (code == -E2BIG)
-		return rf_fail_say(err, code, "more than %d elements", RF_MAX_LIST);
-	return rf_fail(err, code, "keep the value");
+	return fail_list_of(code, RF_MAX_LIST, err);
 }
 
 static int replace_text(struct rf_key_value *value, const char *text)
@@ -290,6 +297,115 @@ static int set_final(struct rf_policy *policy, const char *text, struct rf_err *
 	return 0;
 }
 
+static int set_rule(struct rf_key_value *value, enum rf_key key, const char *text,
+		    struct rf_err *err)
+{
+	struct rf_net_rule_room room;
+	struct rf_net_rule rule;
+	int r;
+
+	if (rf_net_rule_parse(text, key == RF_KEY_NET_DENY, &room, &rule, err) < 0)
+		return err->code;
+	value->list.max = RF_MAX_NET_RULES;
+	r = rf_list_unite(&value->list, rule.text, NULL);
+	return r < 0 ? fail_list_of(r, RF_MAX_NET_RULES, err) : 0;
+}
+
+/* A name, and the address that it leads to. */
+static int set_alias(struct rf_key_value *value, const char *name, const char *text,
+		     struct rf_err *err)
+{
+	struct rf_host host;
+	enum rf_fault fault = rf_host_parse(rf_span_of(name), &host);
+	char place[RF_NET_PLACE];
+	uint8_t address[16];
+	uint16_t port;
+	int r;
+
+	if (fault || host.kind != RF_HOST_NAME) {
+		rf_fail_say(err, -EINVAL, "\"%.60s\" is not the name of a host", name);
+		return rf_fail_hint(err, "write a whole name, such as api.example");
+	}
+	if (rf_net_place_read(text, address, &port, err) < 0)
+		return err->code;
+	rf_net_place_write(address, port, place);
+	r = rf_list_assign(&value->list, host.text, place);
+	return r < 0 ? fail_list(r, err) : 0;
+}
+
+static int set_port(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	struct rf_net_publish publish;
+	char place[RF_NET_PLACE];
+	int r;
+
+	if (rf_net_place_publish(text, &publish, err) < 0)
+		return err->code;
+	rf_net_place_write_publish(&publish, place);
+	r = rf_list_unite(&value->list, place, NULL);
+	return r < 0 ? fail_list(r, err) : 0;
+}
+
+static int set_grant(struct rf_key_value *value, const char *name, const char *fields,
+		     struct rf_err *err)
+{
+	int r = rf_net_credential_check_name(name, err);
+
+	if (r < 0)
+		return r;
+	value->list.max = RF_MAX_CREDENTIALS;
+	r = rf_list_assign(&value->list, name, fields);
+	return r < 0 ? fail_list_of(r, RF_MAX_CREDENTIALS, err) : 0;
+}
+
+/* "NAME=..." as a flag has it: a host with its address, a credential with where it comes from and goes to. */
+static int set_named(struct rf_key_value *value, enum rf_key key, const char *text,
+		     const struct rf_files_base *base, struct rf_err *err)
+{
+	const char *sign = strchr(text, '=');
+	char *name, *fields = NULL;
+	int r;
+
+	if (!sign) {
+		rf_fail_say(err, -EINVAL, "\"%.40s\" has no =", text);
+		return rf_fail_hint(err, key == RF_KEY_NET_HOSTS
+						 ? "write NAME=ADDRESS or NAME=ADDRESS:PORT"
+						 : "write NAME=env:VARIABLE@HOST, or file:PATH, "
+						   "cmd:COMMAND, stdin: instead of env:");
+	}
+	name = strndup(text, (size_t)(sign - text));
+	if (!name)
+		return fail_list(-ENOMEM, err);
+	if (key == RF_KEY_NET_HOSTS) {
+		r = set_alias(value, name, sign + 1, err);
+	} else {
+		r = rf_net_credential_parse(sign + 1, base, &fields, err);
+		if (r < 0)
+			r = rf_fail_in(err, "%.40s", name);
+		else
+			r = set_grant(value, name, fields, err);
+	}
+	free(fields);
+	free(name);
+	return r;
+}
+
+/*
+ * What only a gateway can carry out brings one along, unless the same source says what the network leads to; so a
+ * source that says `network.link` has the last word in any order.
+ */
+static void imply_gateway(struct rf_policy *policy, enum rf_key key)
+{
+	bool needs_it =
+		key == RF_KEY_NET_ALLOW || key == RF_KEY_NET_PUBLISH ||
+		(key == RF_KEY_NET_MODE && policy->values[key].number != (uint64_t)RF_NET_ENFORCE);
+
+	if (!needs_it || policy->set & RF_KEY_BIT(RF_KEY_LINK))
+		return;
+	policy->values[RF_KEY_LINK].number = RF_LINK_GATEWAY;
+	policy->set |= RF_KEY_BIT(RF_KEY_LINK);
+}
+
 int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
 		 const struct rf_files_base *base, struct rf_err *err)
 {
@@ -340,17 +456,37 @@ int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
 	case RF_KEY_TYPE_FILTERS:
 		r = set_filter(value, text, base, err);
 		break;
+	case RF_KEY_TYPE_RULES:
+		r = set_rule(value, key, text, err);
+		break;
+	case RF_KEY_TYPE_HOSTS:
+	case RF_KEY_TYPE_GRANTS:
+		r = set_named(value, key, text, base, err);
+		break;
+	case RF_KEY_TYPE_PORTS:
+		r = set_port(value, text, err);
+		break;
 	}
 	if (r < 0)
 		return rf_fail_in(err, "%s", rf_key_table[key].path);
 	policy->set |= RF_KEY_BIT(key);
+	imply_gateway(policy, key);
 	return 0;
 }
 
 int rf_value_set_pair(struct rf_policy *policy, enum rf_key key, const char *name,
 		      const char *content, struct rf_err *err)
 {
-	if (set_pair(&policy->values[key], name, content, err) < 0)
+	struct rf_key_value *value = &policy->values[key];
+	int r;
+
+	if (rf_key_table[key].type == RF_KEY_TYPE_HOSTS)
+		r = set_alias(value, name, content, err);
+	else if (rf_key_table[key].type == RF_KEY_TYPE_GRANTS)
+		r = set_grant(value, name, content, err);
+	else
+		r = set_pair(value, name, content, err);
+	if (r < 0)
 		return rf_fail_in(err, "%s", rf_key_table[key].path);
 	policy->set |= RF_KEY_BIT(key);
 	return 0;
@@ -359,9 +495,11 @@ int rf_value_set_pair(struct rf_policy *policy, enum rf_key key, const char *nam
 int rf_value_join(struct rf_policy *to, const struct rf_policy *from, enum rf_key key)
 {
 	const struct rf_list *list = &from->values[key].list;
-	bool is_map = rf_key_table[key].type == RF_KEY_TYPE_MAP;
+	bool is_map = rf_key_is_map(key);
 	int r = 0;
 
+	if (list->max)
+		to->values[key].list.max = list->max;
 	if (from->values[key].text)
 		r = replace_text(&to->values[key], from->values[key].text);
 	for (size_t i = 0; i < list->count && r >= 0; i++)

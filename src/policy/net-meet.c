@@ -1,0 +1,314 @@
+/*
+ * What two rules about the network have in common.
+ *
+ * Of hosts, addresses, ports and methods that is exact.  Of two paths with stars it is exact where each part of one is
+ * within the other's, which is how people write them; where it could not be written as one pattern, it is nothing: the
+ * result may allow less than both, and never more than either.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "policy/net-place.h"
+
+/* True if `name` ends in `.above`. */
+static bool is_below(const char *name, const char *above)
+{
+	size_t len = strlen(name), tail = strlen(above);
+
+	return len > tail && name[len - tail - 1] == '.' && strcmp(name + len - tail, above) == 0;
+}
+
+/* The lesser of two sorts of hosts goes into `out`.  False if they have none in common. */
+static bool meet_hosts(const struct rf_net_rule *a, const struct rf_net_rule *b,
+		       struct rf_net_rule *out)
+{
+	const struct rf_net_rule *deep = a, *high = b;
+
+	if (a->who == RF_NET_ANY || b->who == RF_NET_ANY) {
+		deep = a->who == RF_NET_ANY ? b : a;
+		out->who = deep->who;
+		out->host = deep->host;
+		return true;
+	}
+	if (strcmp(a->host, b->host) == 0) {
+		bool has_apex = a->who != RF_NET_BELOW && b->who != RF_NET_BELOW;
+		bool has_below = a->who != RF_NET_NAME && b->who != RF_NET_NAME;
+
+		out->host = a->host;
+		out->who = has_apex ? (has_below ? RF_NET_TREE : RF_NET_NAME) : RF_NET_BELOW;
+		return has_apex || has_below;
+	}
+	if (is_below(b->host, a->host)) {
+		deep = b;
+		high = a;
+	}
+	if (!is_below(deep->host, high->host) || high->who == RF_NET_NAME)
+		return false;
+	out->who = deep->who;
+	out->host = deep->host;
+	return true;
+}
+
+static bool meet_addresses(const struct rf_net_rule *a, const struct rf_net_rule *b,
+			   struct rf_net_rule *out)
+{
+	const struct rf_net_rule *narrow = a->bits >= b->bits ? a : b, *wide = narrow == a ? b : a;
+
+	if (!rf_net_rule_has_address(wide, narrow->address))
+		return false;
+	out->who = RF_NET_CIDR;
+	memcpy(out->address, narrow->address, sizeof(out->address));
+	out->bits = narrow->bits;
+	return true;
+}
+
+static uint16_t least(uint16_t a, uint16_t b)
+{
+	return a < b ? a : b;
+}
+
+static size_t meet_ports(const struct rf_net_rule *a, const struct rf_net_rule *b,
+			 struct rf_net_ports *ports)
+{
+	size_t count = 0;
+
+	for (uint8_t i = 0; i < a->port_count; i++)
+		for (uint8_t j = 0; j < b->port_count; j++) {
+			const struct rf_net_ports *x = &a->ports[i], *y = &b->ports[j];
+			uint16_t first = x->first > y->first ? x->first : y->first;
+			uint16_t last = least(x->last, y->last);
+
+			if (first <= last)
+				ports[count++] = (struct rf_net_ports){ first, last };
+		}
+	return count;
+}
+
+/* --- Paths --- */
+
+static struct rf_span part_of(const char *path)
+{
+	return (struct rf_span){ path + 1, strcspn(path + 1, "/") };
+}
+
+static bool is_tree(struct rf_span part)
+{
+	return rf_span_is(part, RF_SPAN("**"));
+}
+
+/* True if whatever `inner` matches within a part, `outer` matches: its stars are taken for letters that only a star takes. */
+static bool covers_part(struct rf_span outer, struct rf_span inner)
+{
+	size_t p = 0, at = 0, star = SIZE_MAX, star_at = 0;
+
+	for (;;) {
+		if (p < outer.len && outer.at[p] == '*') {
+			star = ++p;
+			star_at = at;
+		} else if (p < outer.len && at < inner.len && inner.at[at] != '*' &&
+			   outer.at[p] == inner.at[at]) {
+			p++;
+			at++;
+		} else if (p == outer.len && at == inner.len) {
+			return true;
+		} else if (star != SIZE_MAX && star_at < inner.len) {
+			p = star;
+			at = ++star_at;
+		} else {
+			return false;
+		}
+	}
+}
+
+/*
+ * Walks two patterns part by part and writes what both match; `**` only as the last part of either.  Without one
+ * pattern the other is the answer.  False if there is nothing, or nothing that could be written.
+ */
+static bool meet_paths(const char *a, const char *b, char path[RF_NET_PATH])
+{
+	size_t len = 0;
+
+	/* A path without stars is in the other or not, whatever that has. */
+	for (int i = 0; i < 2; i++) {
+		const char *plain = i ? a : b, *other = i ? b : a;
+
+		if (strchr(plain, '*'))
+			continue;
+		memcpy(path, plain, strlen(plain) + 1);
+		return rf_net_path_match(other, rf_span_of(plain));
+	}
+	for (;;) {
+		struct rf_span x = part_of(a), y = part_of(b), less;
+		bool is_last_a = !x.at[x.len], is_last_b = !y.at[y.len];
+		const char *rest = NULL;
+
+		if (is_tree(x) && is_last_a)
+			rest = b;
+		else if (is_tree(y) && is_last_b)
+			rest = a;
+		if (rest) {
+			if (len + strlen(rest) >= RF_NET_PATH)
+				return false;
+			memcpy(path + len, rest, strlen(rest) + 1);
+			return true;
+		}
+		if (is_tree(x) || is_tree(y) || is_last_a != is_last_b)
+			break;
+		less = covers_part(x, y) ? y : x;
+		if (!covers_part(x, y) && !covers_part(y, x))
+			return false;
+		if (len + less.len + 2 > RF_NET_PATH)
+			return false;
+		path[len++] = '/';
+		memcpy(path + len, less.at, less.len);
+		len += less.len;
+		path[len] = '\0';
+		if (is_last_a)
+			return true;
+		a = x.at + x.len;
+		b = y.at + y.len;
+	}
+	return false;
+}
+
+/* --- The whole --- */
+
+size_t rf_net_rule_meet(const struct rf_net_rule *a, const struct rf_net_rule *b,
+			struct rf_net_rule_room *rooms, struct rf_net_rule *rules, size_t max)
+{
+	struct rf_net_ports ports[RF_NET_PORTS * RF_NET_PORTS];
+	struct rf_net_rule both = { .is_deny = a->is_deny };
+	size_t count, made = 0;
+	char path[RF_NET_PATH];
+
+	if ((a->who == RF_NET_CIDR) != (b->who == RF_NET_CIDR) ||
+	    !(a->who == RF_NET_CIDR ? meet_addresses(a, b, &both) : meet_hosts(a, b, &both)))
+		return 0;
+	count = meet_ports(a, b, ports);
+	both.methods = a->methods && b->methods ? a->methods & b->methods : a->methods | b->methods;
+	if (a->methods && b->methods && !both.methods)
+		return 0;
+	both.path = a->path ? a->path : b->path;
+	if (a->path && b->path) {
+		if (strcmp(a->path, b->path) == 0) {
+			both.path = a->path;
+		} else {
+			if (!meet_paths(a->path, b->path, path))
+				return 0;
+			both.path = path;
+		}
+	}
+	for (size_t at = 0; at < count && made < max; at += both.port_count) {
+		struct rf_net_rule_room *room = &rooms[made];
+
+		both.port_count = (uint8_t)(count - at < RF_NET_PORTS ? count - at : RF_NET_PORTS);
+		memset(both.ports, 0, sizeof(both.ports));
+		memcpy(both.ports, ports + at, both.port_count * sizeof(ports[0]));
+		if (rf_net_rule_format(&both, room->text) < 0)
+			continue;
+		rules[made] = both;
+		rules[made].text = room->text;
+		if (both.host) {
+			memcpy(room->host, both.host, strlen(both.host) + 1);
+			rules[made].host = room->host;
+		}
+		if (both.path) {
+			memcpy(room->path, both.path, strlen(both.path) + 1);
+			rules[made].path = room->path;
+		}
+		made++;
+	}
+	return made;
+}
+
+bool rf_net_rule_covers(const struct rf_net_rule *outer, const struct rf_net_rule *inner)
+{
+	struct rf_net_rule_room rooms[RF_NET_MEET];
+	struct rf_net_rule rules[RF_NET_MEET];
+
+	return rf_net_rule_meet(outer, inner, rooms, rules, RF_NET_MEET) == 1 &&
+	       strcmp(rules[0].text, inner->text) == 0;
+}
+
+/* The rules of a list, read; or NULL when memory is gone. */
+struct read_rules {
+	struct rf_arena *arena;
+	struct rf_net_rule *rules;
+	size_t count;
+};
+
+static bool read_all(const struct rf_list *list, struct read_rules *all)
+{
+	struct rf_err err;
+
+	*all = (struct read_rules){ .arena = rf_arena_new() };
+	if (!all->arena)
+		return false;
+	all->rules = rf_arena_alloc(all->arena, (list->count + 1) * sizeof(*all->rules));
+	for (size_t i = 0; all->rules && i < list->count; i++)
+		if (rf_net_rule_keep(all->arena, list->items[i].name, false,
+				     &all->rules[all->count], &err) >= 0)
+			all->count++;
+	return !all->arena->has_failed;
+}
+
+bool rf_net_rules_cover(const struct rf_list *outer, const struct rf_list *inner)
+{
+	struct read_rules a, b = { NULL };
+	bool is_covered = read_all(outer, &a) && read_all(inner, &b);
+
+	for (size_t i = 0; is_covered && i < b.count; i++) {
+		is_covered = false;
+		for (size_t j = 0; j < a.count && !is_covered; j++)
+			is_covered = rf_net_rule_covers(&a.rules[j], &b.rules[i]);
+	}
+	rf_arena_free(a.arena);
+	rf_arena_free(b.arena);
+	return is_covered;
+}
+
+int rf_net_rules_meet(const struct rf_list *a, const struct rf_list *b, struct rf_list *out)
+{
+	struct rf_net_rule_room rooms[RF_NET_MEET];
+	struct rf_net_rule rules[RF_NET_MEET];
+	struct read_rules x, y = { NULL };
+	int r = read_all(a, &x) && read_all(b, &y) ? 0 : -ENOMEM;
+
+	out->max = RF_MAX_NET_RULES;
+	for (size_t i = 0; i < x.count; i++)
+		for (size_t j = 0; j < y.count && r >= 0; j++) {
+			size_t count = rf_net_rule_meet(&x.rules[i], &y.rules[j], rooms, rules,
+							RF_NET_MEET);
+
+			for (size_t k = 0; k < count && r >= 0; k++)
+				r = rf_list_unite(out, rules[k].text, NULL);
+		}
+	rf_arena_free(x.arena);
+	rf_arena_free(y.arena);
+	return r;
+}
+
+/* True if what stands between two commas belongs to the ports in front of it. */
+static bool is_ports(const char *text)
+{
+	size_t len = strspn(text, "0123456789-");
+
+	return len > 0 && (text[len] == ',' || text[len] == '/' || !text[len]);
+}
+
+bool rf_net_rule_next(const char **text, struct rf_span *ret_rule)
+{
+	static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ,";
+	const char *begin = *text, *at = begin + strspn(begin, capitals);
+
+	if (!*begin)
+		return false;
+	if (*at != ' ') /* no methods, so the first comma counts */
+		at = begin;
+	for (at += strcspn(at, ","); *at == ',' && is_ports(at + 1); at += strcspn(at, ","))
+		at++;
+	*ret_rule = (struct rf_span){ begin, (size_t)(at - begin) };
+	*text = *at ? at + 1 : at;
+	return true;
+}

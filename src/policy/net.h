@@ -1,0 +1,224 @@
+/*
+ * The network of a box, as a policy allows it: rules compiled for the one who asks on every request.
+ *
+ * Pure and immutable once made: a question makes no system call and no allocation, so that each answer is a value that a
+ * test can hold.  The launcher asks it for `explain` and `why`, the gateway for every connection and request; both ask the
+ * same thing.  What is allowed must be named, and what is denied is denied whatever else allows it:
+ *
+ *   rule  = [ METHOD,METHOD... SPACE ] host [ :ports ] [ /path ]
+ *         | address [ /bits ] [ :ports ]              with brackets around an IPv6 address that has ports
+ *   host  = name | *.name (below it) | **.name (it, and below it) | * (every name)
+ *   ports = 443 | 80,443 | 8000-8010 | *              none: 80 and 443 are allowed, all are denied
+ *   path  = segments, with * for anything within one and ** for any number of them
+ *
+ * A name never matches an address, nor an address a name: who connects to a bare address needs a rule with addresses.
+ * A rule without methods is about all of them, one without a path about every path.  A ** at the end is
+ * whatever follows its slash: what lies beneath a folder, and not the folder's own name.
+ */
+#ifndef RF_POLICY_NET_H
+#define RF_POLICY_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "http/host.h"
+#include "http/url-path.h"
+#include "policy/limit.h"
+#include "policy/policy.h"
+
+/* What becomes of what no rule allows.  What a rule denies is refused in every mode. */
+enum rf_net_mode {
+	RF_NET_ENFORCE, /* it is refused */
+	RF_NET_REPORT,  /* it passes, and is told as what would have been refused */
+	RF_NET_OPEN,    /* it passes; and no credential is ever added */
+};
+
+enum rf_net_who {
+	RF_NET_NAME,  /* exactly this name */
+	RF_NET_BELOW, /* names below it */
+	RF_NET_TREE,  /* it, and names below it */
+	RF_NET_CIDR,  /* addresses */
+	RF_NET_ANY,   /* every name */
+};
+
+#define RF_NET_PORTS     8   /* ranges of ports in one rule */
+#define RF_NET_RULE_TEXT 768 /* bytes of a rule as text, with its NUL */
+#define RF_NET_PATH      384 /* bytes of its path, with its NUL */
+
+struct rf_net_ports {
+	uint16_t first, last;
+};
+
+struct rf_net_rule {
+	const char *text; /* its one form, as a policy would have it: for records and remedies */
+	bool is_deny;
+	enum rf_net_who who;
+	const char *host;                        /* canonical, without stars; NULL: CIDR or ANY */
+	uint8_t address[16];                     /* of CIDR; IPv4 as ::ffff:a.b.c.d */
+	uint8_t bits;                            /* of these 128 */
+	struct rf_net_ports ports[RF_NET_PORTS]; /* in order, apart from each other */
+	uint8_t port_count;
+	uint32_t methods; /* RF_NET_METHOD bits; 0: all */
+	const char *path; /* a pattern in the form of http/url-path.h, or NULL: every path */
+};
+
+/* Where the value of a credential comes from. */
+enum rf_net_from {
+	RF_NET_FROM_ENV,     /* a variable of the caller */
+	RF_NET_FROM_FILE,    /* a file of the host, by its absolute path */
+	RF_NET_FROM_COMMAND, /* what a program of the host prints */
+	RF_NET_FROM_STDIN,   /* the caller's standard input, one line for each such credential */
+};
+
+/* How it is added to a request. */
+enum rf_net_how {
+	RF_NET_HEADER, /* `field` is the header's name, `format` its value with {} in it */
+	RF_NET_BASIC,  /* `format` is what is coded: user:{}, or {}: */
+	RF_NET_QUERY,  /* `field` is the parameter's name; one that is there is replaced */
+	RF_NET_BODY,   /* where the placeholder stands in a request's body */
+	RF_NET_SIGV4, /* AWS; `field` is the region, `format` the service; the value is ID:SECRET[:TOKEN] */
+};
+
+struct rf_net_credential {
+	const char *name;
+	enum rf_net_from from;
+	const char *source; /* the variable, the path, the command; "" for standard input */
+	enum rf_net_how how;
+	const char *field, *format;      /* see `how`; or NULL */
+	const char *variable;            /* that holds the placeholder inside, or NULL */
+	const struct rf_net_rule *rules; /* what it is bound to: it is sent nowhere else */
+	size_t rule_count;
+	uint64_t budget;    /* requests that may use it, or RF_LIMIT_NONE */
+	uint64_t budget_ms; /* in this time */
+};
+
+/* A name that leads to an address of the operator's choice, as curl's --resolve has it. */
+struct rf_net_alias {
+	const char *name;
+	uint8_t address[16]; /* IPv4 as ::ffff:a.b.c.d */
+	uint16_t port;       /* that is dialled instead of the one asked for; 0: that one */
+};
+
+/* A port of the host that leads to one inside. */
+struct rf_net_publish {
+	uint8_t address[16]; /* of the host; IPv4 as ::ffff:a.b.c.d */
+	uint16_t port, inside;
+};
+
+/* Figures; each is RF_LIMIT_NONE where there is no limit.  Their rows are in rf_net_limit_table. */
+enum rf_net_limit {
+	RF_NET_CONNECTIONS,    /* at one time, from dial to close */
+	RF_NET_PENDING,        /* waiting for one of these */
+	RF_NET_RATE,           /* requests; rf_limit_rate_*() take it apart */
+	RF_NET_BANDWIDTH,      /* bytes a second, each way */
+	RF_NET_BANDWIDTH_UP,   /* out of the box; never more than the above */
+	RF_NET_BANDWIDTH_DOWN, /* into it; never more than the above */
+	RF_NET_REQUEST_SIZE,   /* bytes of one request's body */
+	RF_NET_RESPONSE_SIZE,  /* bytes of one response's body */
+	RF_NET_CONNECT_TIME,   /* ms until upstream has accepted */
+	RF_NET_IDLE_TIME,      /* ms without a byte either way */
+	RF_NET_TOTAL_TIME,     /* ms of one connection */
+	RF_NET_LIMIT_COUNT
+};
+
+extern const struct rf_limit_info rf_net_limit_table[RF_NET_LIMIT_COUNT];
+
+struct rf_net_index;
+
+struct rf_net {
+	enum rf_link link;
+	enum rf_net_mode mode;
+	const struct rf_net_rule *rules; /* allow, then deny */
+	size_t rule_count;
+	const struct rf_net_alias *aliases;
+	size_t alias_count;
+	const struct rf_net_credential *credentials;
+	size_t credential_count;
+	const struct rf_net_publish *publish;
+	size_t publish_count;
+	uint64_t limits[RF_NET_LIMIT_COUNT];
+	bool needs_tls; /* some host must be looked into: a CA is needed */
+	const struct rf_net_index *index;
+	void *memory; /* owns all of the above */
+};
+
+struct rf_net_verdict {
+	bool is_allowed;
+	bool is_reported;               /* allowed only because the mode is not `enforce` */
+	const struct rf_net_rule *rule; /* that decided, or NULL: the default */
+	const char *reason;             /* a word or two, for people */
+};
+
+/* Compiles what `policy` (borrows) says of the network.  Gives `*ret_net`. */
+int rf_net_make(const struct rf_policy *policy, struct rf_net **ret_net, struct rf_err *err);
+void rf_net_free(struct rf_net *net);
+
+/*
+ * Whether anything at all may be sent to a host.  A port of 0 asks for any port, as a resolver does.  An address is a
+ * connection to a bare address.
+ */
+struct rf_net_verdict rf_net_judge_host(const struct rf_net *net, const struct rf_host *host,
+					uint16_t port);
+
+/*
+ * What rules with addresses say of one, as a name was resolved to: `rule` denies it, or names it (then even a private
+ * address may be dialled), or is NULL, and the allowance of the name decides.
+ */
+struct rf_net_verdict rf_net_judge_address(const struct rf_net *net, const uint8_t address[16],
+					   uint16_t port);
+
+/*
+ * One request.  `path` is in the form of http/url-path.h; what servers read in different ways is allowed by no rule with a
+ * path, and denied by every one.
+ */
+struct rf_net_verdict rf_net_judge_request(const struct rf_net *net, const struct rf_host *host,
+					   uint16_t port, struct rf_span method,
+					   const struct rf_url_path *path);
+
+/* True if requests to it must be read, and TLS ended for that: a rule has methods or a path, or a credential is bound to it. */
+bool rf_net_looks_inside(const struct rf_net *net, const struct rf_host *host, uint16_t port);
+
+/*
+ * True if a request may carry a credential: it is bound to it, and the request passed by a rule of its own (borrows the
+ * verdict).
+ */
+bool rf_net_is_bound(const struct rf_net *net, const struct rf_net_credential *credential,
+		     const struct rf_net_verdict *verdict, const struct rf_host *host,
+		     uint16_t port, struct rf_span method, const struct rf_url_path *path);
+
+/* Where a name leads by `network.hosts`, or NULL. */
+const struct rf_net_alias *rf_net_alias_of(const struct rf_net *net, const struct rf_host *host);
+
+/* --- Rules by themselves (net-rule.c) --- */
+
+/* The room that one rule's texts are kept in. */
+struct rf_net_rule_room {
+	char text[RF_NET_RULE_TEXT], host[RF_HOST_TEXT + 1], path[RF_NET_PATH];
+};
+
+/*
+ * Reads a rule; its texts are in `room`.  On failure `err` says what was wrong and what would be right.
+ */
+int rf_net_rule_parse(const char *text, bool is_deny, struct rf_net_rule_room *room,
+		      struct rf_net_rule *ret_rule, struct rf_err *err);
+
+/* The one form of a rule as text.  Returns 0, or -ENAMETOOLONG. */
+int rf_net_rule_format(const struct rf_net_rule *rule, char text[RF_NET_RULE_TEXT]);
+
+/* The bit of a method, or 0 for one that no rule can name. */
+uint32_t rf_net_method_bit(struct rf_span method);
+const char *rf_net_method_name(unsigned bit); /* by number, or NULL */
+
+/* What a rule says, part by part; all of them together are what it matches. */
+bool rf_net_rule_has_host(const struct rf_net_rule *rule, const struct rf_host *host);
+bool rf_net_rule_has_address(const struct rf_net_rule *rule, const uint8_t address[16]);
+bool rf_net_rule_has_port(const struct rf_net_rule *rule, uint16_t port);
+bool rf_net_rule_has_method(const struct rf_net_rule *rule, uint32_t bit);
+bool rf_net_path_match(const char *pattern, struct rf_span path);
+
+/* The address of a host that is one, IPv4 as ::ffff:a.b.c.d.  False for a name. */
+bool rf_net_address_of(const struct rf_host *host, uint8_t ret_address[16]);
+
+#endif
