@@ -1,0 +1,233 @@
+/*
+ * vectorscan, loaded when it is needed.
+ *
+ * Linking it would cost every gateway its nine megabytes and their relocations (docs/internals/filter.md has the figures), and a
+ * policy has rules of its own seldom.  Its header gives the types, so a call that does not fit fails to compile.
+ */
+#include "filter/own.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <hs/hs.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLAGS (HS_FLAG_SOM_LEFTMOST)
+#define MODE  (HS_MODE_STREAM | HS_MODE_SOM_HORIZON_SMALL)
+
+/* What is used of the library, in the names that it has there. */
+/* clang-format off */
+#define CALLS(X) X(hs_compile_multi) X(hs_free_compile_error) X(hs_expression_info) \
+	X(hs_free_database) X(hs_alloc_scratch) X(hs_free_scratch) X(hs_open_stream) \
+	X(hs_scan_stream) X(hs_reset_stream) X(hs_close_stream)
+/* clang-format on */
+
+static struct {
+	bool is_loaded;
+#define CALL(name) __typeof__ (&(name))(name);
+	CALLS(CALL)
+#undef CALL
+} lib;
+
+struct rf_own {
+	hs_database_t *database;
+	hs_scratch_t *scratch;
+	unsigned wide; /* the longest match */
+};
+
+struct rf_own_stream {
+	const struct rf_own *own;
+	hs_stream_t *stream;
+	unsigned long long at, line; /* bytes seen, and those before the line that they end in */
+	rf_own_found *found;
+	void *context;
+};
+
+static int load(struct rf_err *err)
+{
+	void *handle;
+
+	if (lib.is_loaded)
+		return 0;
+	handle = dlopen("libhs.so.5", RTLD_NOW | RTLD_LOCAL);
+	if (!handle) {
+		rf_fail_say(err, -ENOSYS,
+			    "rules of a policy's own need vectorscan, and it is not here");
+		return rf_fail_hint(err, "install it (Debian: libvectorscan5), or take "
+					 "the rules out");
+	}
+#define CALL(name)                                                                                 \
+	*(void **)&lib.name = dlsym(handle, #name);                                                \
+	if (!lib.name)                                                                             \
+		return rf_fail_say(err, -ENOSYS, "libhs.so.5 has no %s()", #name);
+	CALLS(CALL)
+#undef CALL
+	lib.is_loaded = true;
+	return 0;
+}
+
+/* Is one expression such as we can take?  `number` counts from 1, for people. */
+static int check(const char *expression, unsigned number, unsigned *wide, struct rf_err *err)
+{
+	hs_expr_info_t *info = NULL;
+	hs_compile_error_t *why = NULL;
+	unsigned most, least;
+
+	if (lib.hs_expression_info(expression, FLAGS, &info, &why) != HS_SUCCESS) {
+		rf_fail_say(err, -EINVAL, "rule %u: %s", number,
+			    why && why->message ? why->message : "can't be compiled");
+		lib.hs_free_compile_error(why);
+		return -EINVAL;
+	}
+	most = info->max_width;
+	least = info->min_width;
+	free(info);
+	if (!least)
+		return rf_fail_say(err, -EINVAL,
+				   "rule %u matches nothing at all, and so everywhere", number);
+	if (most > RF_OWN_WIDE) {
+		rf_fail_say(err, -EINVAL, "rule %u matches texts of more than %d bytes", number,
+			    RF_OWN_WIDE);
+		return rf_fail_hint(err, "bound what repeats: {1,200} in the place of + or *");
+	}
+	*wide = most > *wide ? most : *wide;
+	return 0;
+}
+
+int rf_own_new(const char *const *expressions, unsigned count, struct rf_own **ret_own,
+	       struct rf_err *err)
+{
+	unsigned flags[RF_OWN_MAX], ids[RF_OWN_MAX];
+	hs_compile_error_t *why = NULL;
+	struct rf_own *own;
+
+	if (count == 0 || count > RF_OWN_MAX)
+		return rf_fail_say(err, -E2BIG, "%u rules of a policy's own: at most %d", count,
+				   RF_OWN_MAX);
+	if (load(err) < 0)
+		return err->code;
+	own = calloc(1, sizeof(*own));
+	if (!own)
+		return rf_fail(err, -ENOMEM, "compile rules");
+	for (unsigned i = 0; i < count; i++) {
+		flags[i] = FLAGS;
+		ids[i] = i;
+		if (check(expressions[i], i + 1, &own->wide, err) < 0)
+			goto fail;
+	}
+	if (lib.hs_compile_multi(expressions, flags, ids, count, MODE, NULL, &own->database,
+				 &why) != HS_SUCCESS) {
+		rf_fail_say(err, -EINVAL, "rule %d: %s", why->expression + 1, why->message);
+		lib.hs_free_compile_error(why);
+		goto fail;
+	}
+	if (lib.hs_alloc_scratch(own->database, &own->scratch) != HS_SUCCESS) {
+		rf_fail(err, -ENOMEM, "compile rules");
+		goto fail;
+	}
+	*ret_own = own;
+	return 0;
+
+fail:
+	rf_own_free(own);
+	return err->code;
+}
+
+void rf_own_free(struct rf_own *own)
+{
+	if (!own)
+		return;
+	if (own->scratch)
+		lib.hs_free_scratch(own->scratch);
+	if (own->database)
+		lib.hs_free_database(own->database);
+	free(own);
+}
+
+int rf_own_stream_new(const struct rf_own *own, struct rf_own_stream **ret_stream,
+		      struct rf_err *err)
+{
+	struct rf_own_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return rf_fail(err, -ENOMEM, "filter an answer");
+	stream->own = own;
+	if (lib.hs_open_stream(own->database, 0, &stream->stream) != HS_SUCCESS) {
+		free(stream);
+		return rf_fail(err, -ENOMEM, "filter an answer");
+	}
+	*ret_stream = stream;
+	return 0;
+}
+
+void rf_own_stream_free(struct rf_own_stream *stream)
+{
+	if (!stream)
+		return;
+	lib.hs_close_stream(stream->stream, NULL, NULL, NULL);
+	free(stream);
+}
+
+static int on_match(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
+		    void *context)
+{
+	struct rf_own_stream *stream = context;
+
+	stream->found(stream->context, stream->line + from, stream->line + to, id);
+	return 0;
+}
+
+static int scan(struct rf_own_stream *stream, const char *data, size_t len)
+{
+	if (len && lib.hs_scan_stream(stream->stream, data, (unsigned)len, 0, stream->own->scratch,
+				      on_match, stream) != HS_SUCCESS)
+		return -EIO;
+	stream->at += len;
+	return 0;
+}
+
+int rf_own_stream_feed(struct rf_own_stream *stream, const char *data, size_t len,
+		       rf_own_found *found, void *context)
+{
+	stream->found = found;
+	stream->context = context;
+	while (len) {
+		const char *end = memchr(data, '\n', len);
+		size_t size = end ? (size_t)(end - data) : len;
+		int code;
+
+		size = size > INT_MAX ? INT_MAX : size;
+		code = scan(stream, data, size);
+		if (code >= 0 && end)
+			code = rf_own_stream_end(stream, found, context);
+		if (code < 0)
+			return code;
+		if (end) {
+			stream->line = ++stream->at;
+			size++;
+		}
+		data += size;
+		len -= size;
+	}
+	return 0;
+}
+
+int rf_own_stream_end(struct rf_own_stream *stream, rf_own_found *found, void *context)
+{
+	stream->found = found;
+	stream->context = context;
+	if (lib.hs_reset_stream(stream->stream, 0, stream->own->scratch, on_match, stream) !=
+	    HS_SUCCESS)
+		return -EIO;
+	return 0;
+}
+
+unsigned long long rf_own_stream_open(const struct rf_own_stream *stream)
+{
+	unsigned long long seen = stream->at - stream->line;
+
+	return seen > stream->own->wide ? stream->at - stream->own->wide : stream->line;
+}
