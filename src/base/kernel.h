@@ -70,16 +70,19 @@ struct rf_kernel_clone_args {
  * A system call that leaves errno alone, for a process that shares our memory while we go on working.
  * Returns what the kernel does: a negative errno on failure.
  */
-static inline long rf_kernel_raw(long nr, const long args[4])
+static inline long rf_kernel_raw(long nr, const long args[6])
 {
 #if defined(__x86_64__)
 	/* cppcheck-suppress constStatement */
 	register long fourth __asm__("r10") = args[3];
+	register long fifth __asm__("r8") = args[4];
+	register long sixth __asm__("r9") = args[5];
 	long ret;
 
 	__asm__ volatile("syscall"
 			 : "=a"(ret)
-			 : "a"(nr), "D"(args[0]), "S"(args[1]), "d"(args[2]), "r"(fourth)
+			 : "a"(nr), "D"(args[0]), "S"(args[1]), "d"(args[2]), "r"(fourth),
+			   "r"(fifth), "r"(sixth)
 			 : "rcx", "r11", "memory");
 	return ret;
 #elif defined(__aarch64__)
@@ -88,10 +91,12 @@ static inline long rf_kernel_raw(long nr, const long args[4])
 	register long second __asm__("x1") = args[1];
 	register long third __asm__("x2") = args[2];
 	register long fourth __asm__("x3") = args[3];
+	register long fifth __asm__("x4") = args[4];
+	register long sixth __asm__("x5") = args[5];
 
 	__asm__ volatile("svc 0"
 			 : "+r"(first)
-			 : "r"(number), "r"(second), "r"(third), "r"(fourth)
+			 : "r"(number), "r"(second), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth)
 			 : "memory");
 	return first;
 #else
@@ -99,7 +104,7 @@ static inline long rf_kernel_raw(long nr, const long args[4])
 #endif
 }
 
-#define RF_KERNEL_RAW(nr, ...) rf_kernel_raw(nr, (const long[4]){ __VA_ARGS__ })
+#define RF_KERNEL_RAW(nr, ...) rf_kernel_raw(nr, (const long[6]){ __VA_ARGS__ })
 
 static inline int rf_kernel_open_tree(int dir, const char *path, unsigned flags)
 {

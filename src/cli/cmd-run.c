@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "cli/cmd.h"
 #include "cli/command.h"
+#include "cli/egress.h"
 #include "cli/hire.h"
 #include "cli/in-workspace.h"
 #include "cli/lang-list.h"
@@ -68,6 +69,7 @@ static int carry_out(enum rf_cmd_id id, struct rf_request *request, struct rf_re
 		.is_plain = request->is_plain,
 	};
 	struct rf_result result;
+	struct rf_egress egress;
 	struct rf_hire hire;
 	struct rf_err err = RF_ERR_INIT;
 	int code;
@@ -76,13 +78,17 @@ static int carry_out(enum rf_cmd_id id, struct rf_request *request, struct rf_re
 	rf_result_init(&result, request->plan);
 	if (id == RF_CMD_SHELL && !request->is_json && rf_shell_greet(request))
 		result.warning_count = 0; /* told */
-	if (rf_in_workspace_begin(request, &err) < 0) {
+	rf_egress_init(&egress);
+	if (rf_egress_begin(&egress, request, &options, &err) < 0 ||
+	    rf_in_workspace_begin(request, &err) < 0) {
+		rf_egress_done(&egress);
 		rf_result_done(&result);
 		return fail(request, &err);
 	}
 	rf_hire_warden(&hire, request, &options);
 	rf_recorder_attend(recorder, request, &options);
 	rf_run(request->plan, &options, &result);
+	rf_egress_done(&egress);
 	rf_hire_done(&hire);
 	rf_in_workspace_end(request, &result);
 	rf_recorder_end(recorder, &result);

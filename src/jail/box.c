@@ -24,6 +24,7 @@
 #include "jail/hands.h"
 #include "jail/kin.h"
 #include "jail/lesser.h"
+#include "jail/netns.h"
 #include "jail/parts.h"
 #include "jail/pty.h"
 #include "jail/rank.h"
@@ -62,6 +63,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 	};
 	for (int i = 0; i < RF_BOX_HELD; i++)
 		box->held[i] = -1;
+	rf_capture_init(&box->capture);
 	rf_cgroup_init(&box->cgroup);
 }
 
@@ -522,6 +524,8 @@ static int make_init(struct rf_box *box, struct rf_err *err)
 	rf_fd_done(&box->channel[1]);
 	/* The child's change of identity took our /proc/self away, which the pumps need. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	if (!box->shared->has_failed && rf_netns_take(box, err) < 0)
+		return err->code;
 	rf_hands_settle(box);
 	rf_userns_reap(box);
 	if (box->shared->has_failed) {
@@ -543,10 +547,6 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 {
 	bool is_late;
 
-	if (box->plan->link == RF_LINK_GATEWAY) {
-		rf_fail_say(err, -EOPNOTSUPP, "network.allow: this version has no gateway yet");
-		return rf_fail_hint(err, "use `network: none`, or `network: host` for all of it");
-	}
 	/*
 	 * Hands hold our descriptors: without a pidfd pid 1 could not tell whether we live.  Whoever
 	 * serves others, too, works where it is put, and alone.
@@ -564,7 +564,8 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 					 "`ringfort doctor` says how");
 	}
 	is_late = (box->has_neighbours && !box->is_lesser) || box->plan->has_terminal ||
-		  (box->plan->canaries && !box->is_lesser) || rf_hands_count(box);
+		  (box->plan->canaries && !box->is_lesser) || rf_hands_count(box) ||
+		  box->plan->link == RF_LINK_GATEWAY; /* which starts meanwhile */
 	if (!is_late && send_orders(box, err) < 0)
 		return err->code;
 	if (make_init(box, err) < 0)
@@ -736,6 +737,7 @@ void rf_box_done(struct rf_box *box)
 	}
 	rf_fd_done(&box->pty[0]);
 	rf_fd_done(&box->pty[1]);
+	rf_capture_done(&box->capture);
 	rf_fd_done(&box->self);
 	rf_fd_done(&box->channel[0]);
 	rf_fd_done(&box->channel[1]);

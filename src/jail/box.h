@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "init/orders.h"
+#include "jail/capture.h"
 #include "jail/cgroup.h"
 #include "jail/hidden.h"
 #include "jail/program.h"
@@ -43,8 +44,9 @@ struct rf_box_shared {
 	char missing[RF_BOX_MISSING_MAX][96];
 	uint32_t missing_count;
 	int32_t landlock_abi;
-	bool is_lesser;  /* without namespaces: see lesser.h */
-	bool has_deputy; /* and the launcher changes modes and times for it: see deputy.h */
+	bool is_lesser;      /* without namespaces: see lesser.h */
+	bool has_deputy;     /* and the launcher changes modes and times for it: see deputy.h */
+	bool has_sent_lines; /* the box's sockets come by the channel: see netns.c */
 	uint64_t wall_ns[RF_BOX_WALLS_MAX]; /* time that each wall took inside */
 	uint64_t ready_ns;                  /* all walls up, CLOCK_MONOTONIC */
 };
@@ -61,6 +63,8 @@ struct rf_box {
 	int channel[2];  /* [0] the launcher's end, [1] the box's */
 	int stdio[3][2]; /* pipes: [0] the read end, [1] the write end */
 	int pty[2];      /* instead, where the plan has a terminal: master, slave */
+	struct rf_capture
+		capture; /* sockets in its network, for a gateway; closed once it has them */
 	int init;        /* the program ringfort-init */
 	int (*on_orders)(void *data,
 			 struct rf_err *err); /* before it is told what to run; or NULL */

@@ -45,6 +45,7 @@
 
 #include "base/fd.h"
 #include "base/kernel.h"
+#include "jail/netns.h"
 #include "jail/source.h"
 
 #define HOLDERS    2 /* user namespaces made ahead: of the working directory's owner, and the last */
@@ -91,7 +92,10 @@ static struct {
 	int wanted, given;    /* holders; how many of them the launcher has asked for */
 	uint8_t owners[JOBS]; /* enum owner: who does it */
 	bool is_owed;         /* they have taken it upon them to leave the old root */
-	bool is_root, has_loopback, has_net;
+	bool is_root, has_loopback, has_net, has_gateway;
+	struct rf_capture_wish wish; /* of a network that leads to a gateway */
+	struct rf_capture
+		capture; /* its sockets, which are the launcher's as soon as they are made */
 } hands;
 
 /* ------------------------------------------------------------- of the hands alone */
@@ -169,7 +173,10 @@ static void make_net(void)
 
 	if (RAW(SYS_unshare, CLONE_NEWNET) < 0)
 		leave();
-	if (hands.has_loopback) {
+	if (hands.has_gateway) {
+		if (rf_capture_make(&hands.wish, &hands.capture) < 0)
+			leave(); /* the child tries again, and says why */
+	} else if (hands.has_loopback) {
 		fd = RAW(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		if (fd < 0 || RAW(SYS_ioctl, fd, SIOCSIFFLAGS, (long)&loopback) < 0)
 			leave();
@@ -295,6 +302,9 @@ void rf_hands_start(struct rf_box *box)
 	memset(hands.owners, NOBODY, sizeof(hands.owners));
 	hands.is_root = box->is_root;
 	hands.has_net = box->plan->link != RF_LINK_HOST;
+	hands.has_gateway = box->plan->link == RF_LINK_GATEWAY;
+	rf_netns_wish(box->plan, &hands.wish);
+	rf_capture_init(&hands.capture);
 	hands.has_loopback = box->plan->has_loopback;
 	pid = rf_kernel_clone3(&args, work, NULL);
 	if (pid < 0)
@@ -352,6 +362,15 @@ void rf_hands_go_on(const struct rf_box *box)
 bool rf_hands_enter_net(const struct rf_box *box)
 {
 	return wait_for(box, JOB_NET, NET) && setns(box->hands_pidfd, CLONE_NEWNET) == 0;
+}
+
+bool rf_hands_take_lines(const struct rf_box *box, struct rf_capture *ret_capture)
+{
+	if (box->hands <= 0 || hands.capture.lines[0] < 0)
+		return false;
+	*ret_capture = hands.capture;
+	rf_capture_init(&hands.capture);
+	return true;
 }
 
 void rf_hands_pivoted(const struct rf_box *box)
@@ -429,6 +448,7 @@ void rf_hands_end(struct rf_box *box)
 		return;
 	rf_hands_dismiss(box);
 	await(box->hands);
+	rf_capture_done(&hands.capture); /* that nobody took */
 	end_holders();
 	box->hands = 0;
 	rf_fd_done(&box->hands_pidfd);

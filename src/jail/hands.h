@@ -34,6 +34,9 @@ void rf_hands_go_on(const struct rf_box *box);
 /* In the child: enters the network namespace that they made.  False if there is none. */
 bool rf_hands_enter_net(const struct rf_box *box);
 
+/* In the launcher, once the child has entered it: gives the sockets of a network that leads to a gateway. */
+bool rf_hands_take_lines(const struct rf_box *box, struct rf_capture *ret_capture);
+
 /*
  * In the child, after pivot_root(): the old root may be detached.  Some work later, asks whether they
  * do that; if not, it is for the child to do.

@@ -411,6 +411,13 @@ int rf_lesser_raise(struct rf_box *box, struct rf_err *err)
 {
 	int can_empty;
 
+	if (box->plan->link == RF_LINK_GATEWAY) {
+		rf_fail_say(err, -EOPNOTSUPP,
+			    "a network through the gateway needs namespaces, which can't be had "
+			    "here (%.90s)",
+			    box->why_lesser.msg);
+		return rf_fail_hint(err, "`ringfort doctor` says how to get them; or --net none");
+	}
 	box->landlock_abi = rf_landlock_abi();
 	if (box->landlock_abi < RF_LESSER_ABI) {
 		rf_fail_say(err, -EOPNOTSUPP,

@@ -575,6 +575,13 @@ int rf_life_start(struct rf_life *life, struct rf_loop *loop, struct rf_err *err
 	struct rf_box *box = &life->box;
 
 	life->loop = loop;
+	if (life->plan->link == RF_LINK_GATEWAY && !life->options->has_outward) {
+		rf_fail_say(err, -EOPNOTSUPP,
+			    "a network through the gateway can't be had this way");
+		rf_fail_hint(err, "use `ringfort run`, or `network: none`");
+		rf_life_fail(life, err);
+		return err->code;
+	}
 	life->planted = rf_planted_begin(life->plan);
 	if (find_programs(life, err) < 0) {
 		bool is_denied = err->code == -EPERM;

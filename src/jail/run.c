@@ -17,6 +17,7 @@
 #include "jail/far.h"
 #include "jail/guard.h"
 #include "jail/life.h"
+#include "jail/outward.h"
 #include "jail/pump.h"
 #include "jail/terminal.h"
 
@@ -400,6 +401,10 @@ static int on_orders(void *data, struct rf_err *err)
 {
 	struct run *run = data;
 
+	if (run->options->outward && rf_outward_await(run->options->outward, err) < 0)
+		return err->code;
+	if (!run->options->on_orders)
+		return 0;
 	run->is_refused = run->options->on_orders(run->options->data, err) < 0;
 	return run->is_refused ? err->code : 0;
 }
@@ -416,6 +421,10 @@ static int announce(struct run *run, struct rf_err *err)
 {
 	const struct rf_run_options *options = run->options;
 
+	run->life.box.on_orders = on_orders;
+	run->life.box.on_orders_data = run;
+	if (options->id)
+		snprintf(run->life.box.id, sizeof(run->life.box.id), "%s", options->id);
 	if (!options->on_start)
 		return 0;
 	if (rf_box_name(&run->life.box, err) < 0) {
@@ -423,9 +432,22 @@ static int announce(struct run *run, struct rf_err *err)
 		return err->code;
 	}
 	run->is_refused = options->on_start(options->data, run->life.box.id, err) < 0;
-	run->life.box.on_orders = on_orders;
-	run->life.box.on_orders_data = run;
 	return run->is_refused ? err->code : 0;
+}
+
+/* What its network leads to is told where to find it. */
+static int lead_outward(struct run *run, struct rf_err *err)
+{
+	struct rf_outward *outward = run->options->outward;
+
+	if (!outward)
+		return 0;
+	if (rf_outward_give(outward, &run->life.box.capture, err) < 0 ||
+	    rf_outward_watch(outward, run->loop, err) < 0) {
+		rf_life_fail(&run->life, err);
+		return err->code;
+	}
+	return 0;
 }
 
 static int supervise(struct run *run, struct rf_err *err)
@@ -440,7 +462,8 @@ static int supervise(struct run *run, struct rf_err *err)
 			rf_life_fail(&run->life, err);
 			return err->code;
 		}
-	} else if (announce(run, err) < 0 || rf_life_start(&run->life, run->loop, err) < 0) {
+	} else if (announce(run, err) < 0 || rf_life_start(&run->life, run->loop, err) < 0 ||
+		   lead_outward(run, err) < 0) {
 		return err->code;
 	}
 	if (start_pumps(run, err) < 0 || rf_loop_run(run->loop, err) < 0) {
@@ -457,6 +480,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 		.init_path = options->init_path,
 		.caller_path = options->caller_path,
 		.wants_denials = options->wants_denials,
+		.has_outward = options->outward != NULL,
 	};
 	struct rf_err err = RF_ERR_INIT;
 	struct run *run = calloc(1, sizeof(*run));
@@ -486,6 +510,8 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	ret_result->was_interrupted = run->interrupts > 0;
 	if (run->is_refused)
 		rf_result_fail(ret_result, RF_STATUS_DENIED, 126, &err);
+	if (options->outward)
+		rf_outward_end(options->outward, ret_result);
 	if (options->on_end && !is_far(run))
 		options->on_end(options->data, ret_result);
 	for (int i = 0; i < 3; i++)

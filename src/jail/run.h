@@ -13,8 +13,10 @@
 #include "base/err.h"
 #include "policy/plan.h"
 
-struct rf_errand;
 #include "result/result.h"
+
+struct rf_errand;
+struct rf_outward;
 
 struct rf_run_options {
 	const char *init_path;   /* the program ringfort-init */
@@ -25,6 +27,8 @@ struct rf_run_options {
 	/* A warden that keeps the box, or -1: then the box is ours.  Not with a terminal. */
 	int warden;
 	const struct rf_errand *errand; /* what the warden is asked for */
+	const char *id;                 /* what the box is called, or NULL: a random name */
+	struct rf_outward *outward;     /* a gateway that was asked to let it out, or NULL */
 	/*
 	 * Called before a box of ours is built, with its id, and before it is told what to run; if one of them
 	 * fails, there is no run.  May be NULL.

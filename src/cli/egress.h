@@ -1,0 +1,30 @@
+/*
+ * The gateway of one `ringfort run` whose network leads to one: started for it, asked to let its box out, and
+ * ended with it.
+ *
+ * It starts while the box is built, and the box's program does not start before the gateway is ready.  Where that
+ * ends connections of TLS, its certificate must be in the box, and the plan is made once more with it.
+ */
+#ifndef RF_CLI_EGRESS_H
+#define RF_CLI_EGRESS_H
+
+#include "base/err.h"
+#include "cli/request.h"
+#include "jail/outward.h"
+#include "jail/run.h"
+
+struct rf_egress {
+	struct rf_outward outward;
+	char id[17]; /* of the box */
+};
+
+void rf_egress_init(struct rf_egress *egress);
+
+/* Starts a gateway and asks it, if the plan leads to one; completes `options`.  What is wrong with it is an error of the run. */
+int rf_egress_begin(struct rf_egress *egress, struct rf_request *request,
+		    struct rf_run_options *options, struct rf_err *err);
+
+/* Ends the gateway. */
+void rf_egress_done(struct rf_egress *egress);
+
+#endif

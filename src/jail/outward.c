@@ -1,0 +1,199 @@
+/* The way out of one box: see outward.h. */
+#include "jail/outward.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+
+#define READY_MS 10000 /* that a gateway has to start and to read a policy */
+#define END_MS   2000  /* and to tell the rest */
+#define MS       1000000ull
+#define AT_ONCE  64 /* messages, before others have their turn */
+
+void rf_outward_init(struct rf_outward *outward)
+{
+	*outward = (struct rf_outward){ .fd = -1, .box = 1, .pem = "" };
+	rf_buf_init(&outward->buf, RF_WIRE_ROOM);
+	rf_result_init(&outward->found, NULL);
+}
+
+int rf_outward_await(struct rf_outward *outward, struct rf_err *err)
+{
+	if (outward->is_ready)
+		return 0;
+	if (rf_gate_await(outward->fd, outward->box, READY_MS, &outward->buf, &outward->pem, err) <
+	    0) {
+		rf_fail_in(err, "the network");
+		if (err->code == -ECONNRESET && !err->hint[0])
+			rf_fail_hint(err, "is ringfort-gateway of the same version as ringfort?");
+		return err->code;
+	}
+	outward->is_ready = true;
+	return 0;
+}
+
+int rf_outward_give(struct rf_outward *outward, struct rf_capture *capture, struct rf_err *err)
+{
+	int code = rf_gate_give_lines(outward->fd, outward->box, capture->lines, err);
+
+	for (size_t i = 0; i < capture->port_count && code == 0; i++)
+		code = rf_gate_give_port(outward->fd, outward->box, capture->numbers[i],
+					 capture->ports[i], err);
+	for (size_t i = 0; i + RF_GATE_STOCK <= capture->stock_count && code == 0;
+	     i += RF_GATE_STOCK)
+		code = rf_gate_give_stock(outward->fd, outward->box, capture->stock + i, err);
+	rf_capture_done(capture); /* so that the gateway's end is the end of them */
+	return code < 0 ? rf_fail_in(err, "the network") : 0;
+}
+
+/* ------------------------------------------------------------- what happens */
+
+/* "api.example:443", or "POST api.example/v1/x" where it was a request. */
+static void name_it(const struct rf_gate_event *event, char *text, size_t size)
+{
+	if (event->kind == RF_GATE_DNS)
+		snprintf(text, size, "%s", event->host);
+	else if (event->method[0] && (event->port == 443 || event->port == 80))
+		snprintf(text, size, "%s %s%s", event->method, event->host, event->path);
+	else if (event->method[0])
+		snprintf(text, size, "%s %s:%u%s", event->method, event->host, event->port,
+			 event->path);
+	else
+		snprintf(text, size, "%s:%u", event->host, event->port);
+}
+
+static bool is_listed(const struct rf_result *result, const char *what)
+{
+	for (size_t i = 0; i < result->denial_count; i++)
+		if (strcmp(result->denials[i].kind, "network") == 0 &&
+		    strcmp(result->denials[i].what, what) == 0)
+			return true;
+	return false;
+}
+
+/* Once for each thing that was wanted, however often. */
+static void list_denial(struct rf_outward *outward, const struct rf_gate_event *event)
+{
+	char what[RF_GATE_HOST + RF_GATE_PATH + 64];
+
+	name_it(event, what, sizeof(what));
+	if (outward->found.denial_count < RF_OUTWARD_DENIALS && !is_listed(&outward->found, what))
+		rf_result_add_denial(&outward->found, "network", what,
+				     event->rule[0] ? event->rule : "default", event->remedy);
+}
+
+/* Hears one message.  False if there is none, or there will be none any more. */
+static bool hear(struct rf_outward *outward)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_gate_news news;
+	int code = rf_gate_next(outward->fd, &outward->buf, &news, &err);
+
+	outward->pem = "";
+	if (code == -EAGAIN)
+		return false;
+	if (code <= 0) {
+		outward->is_over = outward->is_lost = true;
+		return false;
+	}
+	if (news.is_done) {
+		outward->counts = news.counts;
+		outward->is_over = true;
+		return false;
+	}
+	if (news.is_refused)
+		return true;
+	if (outward->on_event)
+		outward->on_event(outward->data, &news.event);
+	if (news.event.verdict == RF_GATE_DENIED)
+		list_denial(outward, &news.event);
+	return true;
+}
+
+static void on_news(void *data, int what)
+{
+	struct rf_outward *outward = data;
+
+	(void)what;
+	for (int i = 0; i < AT_ONCE; i++)
+		if (!hear(outward))
+			break;
+	if (outward->is_over) {
+		rf_event_cancel(outward->event);
+		outward->event = NULL;
+	}
+}
+
+int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf_err *err)
+{
+	fcntl(outward->fd, F_SETFL, O_NONBLOCK);
+	return rf_loop_watch(loop, outward->fd, RF_LOOP_READ, on_news, outward, &outward->event,
+			     err);
+}
+
+/* ------------------------------------------------------------- the end */
+
+/* Until the gateway has said all, or has had time enough. */
+static void hear_the_rest(struct rf_outward *outward, struct rf_result *result)
+{
+	uint64_t end = rf_loop_now() + END_MS * MS;
+
+	while (!outward->is_over) {
+		struct pollfd ready = { .fd = outward->fd, .events = POLLIN };
+		uint64_t now = rf_loop_now();
+		int got = now >= end ? 0 : poll(&ready, 1, (int)((end - now) / MS) + 1);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			rf_result_warn(result, "the gateway did not tell the end of it: "
+					       "denials lists a part of what it refused");
+			return;
+		}
+		hear(outward);
+	}
+}
+
+static void pass_on(const struct rf_outward *outward, struct rf_result *result)
+{
+	for (size_t i = 0; i < outward->found.denial_count; i++) {
+		const struct rf_result_denial *denial = &outward->found.denials[i];
+
+		rf_result_add_denial(result, denial->kind, denial->what, denial->rule,
+				     denial->remedy);
+	}
+	if (outward->is_lost)
+		rf_result_warn(result, "the gateway ended before the box, which had no network "
+				       "from then on");
+	if (outward->counts.lost_events > 0)
+		rf_result_warn(result, "%llu events of the network could not be told",
+			       (unsigned long long)outward->counts.lost_events);
+}
+
+void rf_outward_end(struct rf_outward *outward, struct rf_result *result)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	rf_event_cancel(outward->event);
+	outward->event = NULL;
+	if (outward->fd < 0 || !outward->is_ready)
+		return;
+	if (!outward->is_over && rf_gate_close(outward->fd, outward->box, &err) == 0)
+		hear_the_rest(outward, result);
+	outward->is_over = true;
+	pass_on(outward, result);
+}
+
+void rf_outward_done(struct rf_outward *outward)
+{
+	rf_event_cancel(outward->event);
+	outward->event = NULL;
+	rf_fd_done(&outward->fd);
+	rf_buf_done(&outward->buf);
+	rf_result_done(&outward->found);
+	outward->pem = "";
+}

@@ -1,0 +1,56 @@
+/*
+ * The way out of one box: its part of a conversation with a gateway (wire/gate.h), on the loop of the run.
+ *
+ * Life cycle: rf_outward_init() → the box is asked for (rf_gate_ask()) → rf_outward_await() → rf_outward_give() →
+ * rf_outward_watch() → rf_outward_end() → rf_outward_done().  What the gateway refuses the box becomes
+ * denials of the result.  A gateway that ends takes the network with it and nothing else: the result says so.
+ */
+#ifndef RF_JAIL_OUTWARD_H
+#define RF_JAIL_OUTWARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "jail/capture.h"
+#include "result/result.h"
+#include "wire/gate.h"
+
+#define RF_OUTWARD_DENIALS 256 /* that are listed; others are counted */
+
+struct rf_outward {
+	int fd;            /* the gateway's connection, owned; or -1: there is none */
+	uint64_t box;      /* what the gateway calls it */
+	bool is_ready;     /* it has answered */
+	struct rf_buf buf; /* what was received last */
+	const char *pem;   /* in it, until something else is received; "" if there is none */
+	struct rf_event *event;
+	struct rf_result found; /* holds what is told until the run's result is complete */
+	bool is_over;           /* nothing more will come */
+	bool is_lost;           /* because the gateway has ended before its time */
+	struct rf_gate_counts counts;
+	/* Told of everything that happens, before it is in the result; may be NULL. */
+	void (*on_event)(void *data, const struct rf_gate_event *event);
+	void *data;
+};
+
+void rf_outward_init(struct rf_outward *outward);
+
+/* Waits until the gateway is ready; at once if that was heard already. */
+int rf_outward_await(struct rf_outward *outward, struct rf_err *err);
+
+/* Hands the box's sockets over (takes: they are closed here). */
+int rf_outward_give(struct rf_outward *outward, struct rf_capture *capture, struct rf_err *err);
+
+/* Listens to what happens. */
+int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf_err *err);
+
+/* The box is over: hears all that is left to tell, and puts what is worth it into the result. */
+void rf_outward_end(struct rf_outward *outward, struct rf_result *result);
+
+/* Ends the conversation, and with it the box's network, at any point of the way. */
+void rf_outward_done(struct rf_outward *outward);
+
+#endif
