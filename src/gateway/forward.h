@@ -2,7 +2,7 @@
  * HTTP from a box to a server: each request read, judged, and sent on in our own words; each answer likewise.
  *
  * It does not know how bytes are carried.  Who ended TLS gives a transport on which plain HTTP is read (rf_forward_serve()), and who begins it
- * makes one of a connection to the server (struct rf_forward_secure); HTTP/2 gives requests by themselves (rf_forward_request()).
+ * makes one of a connection to the server (struct rf_transport_maker).
  *
  * Between reading and sending stand filters, which see every message: first to last on the way to the server, last to first on the way back.
  * A filter may change fields, the query and the body, or refuse.  Order and number are fixed when the box is opened.
@@ -85,17 +85,16 @@ void rf_forward_remove(struct rf_forward_message *message, struct rf_span name);
 struct rf_field *rf_forward_find(const struct rf_forward_message *message, struct rf_span name);
 
 /*
- * Makes the transport that speaks TLS on a connection to the server that has just been made (takes `*fd`); it shakes hands as it
- * is read and written.  What the server must prove is to be `host`.
- */
-typedef int rf_forward_secure(void *data, const struct rf_host *host, int *fd,
-			      struct rf_transport *ret_transport, struct rf_err *err);
-
-/*
  * Serves HTTP/1.1 on a connection of the box's (takes the transport, also on failure).  `place` is what the connection was made for: every
  * request on it must be for that host and port.  A place without a host (len 0) is an explicit proxy's: each request names its own.
  */
 int rf_forward_serve(struct rf_outlet *outlet, struct rf_transport transport,
 		     const struct rf_forward_place *place, struct rf_err *err);
+
+/* Closes all that is under way; it has told its end when outlet->forwards is empty, after some turns of the loop. */
+void rf_forward_close(struct rf_outlet *outlet);
+
+/* The policy has changed: cuts tunnels that it does not allow.  Requests are judged one by one. */
+void rf_forward_review(struct rf_outlet *outlet);
 
 #endif

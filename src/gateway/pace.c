@@ -4,13 +4,16 @@
 #define SECOND 1000000000ull
 #define LEAST  4096 /* bytes that a bucket can hold at least, so that something passes */
 
-void rf_pace_rate_init(struct rf_pace_rate *rate, uint64_t count, uint64_t period_ns)
+void rf_pace_rate_init(struct rf_pace_rate *rate, uint64_t count, uint64_t period_ns,
+		       uint64_t burst)
 {
 	*rate = (struct rf_pace_rate){ 0 };
 	if (count == 0)
 		return;
 	rate->step_ns = period_ns / count ? period_ns / count : 1;
-	rate->slack_ns = rate->step_ns * (count - 1);
+	if (burst > 1 && rate->step_ns > UINT64_MAX / 4 / (burst - 1))
+		burst = UINT64_MAX / 4 / rate->step_ns;
+	rate->slack_ns = burst > 1 ? rate->step_ns * (burst - 1) : 0;
 }
 
 uint64_t rf_pace_rate_take(struct rf_pace_rate *rate, uint64_t now_ns)

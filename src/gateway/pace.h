@@ -11,15 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* So many in so long, evenly; that many at once after a pause. */
+/* So many in so long, evenly; some of them at once after a pause. */
 struct rf_pace_rate {
 	uint64_t step_ns;  /* between two; 0: no limit */
 	uint64_t slack_ns; /* how far ahead of time one may be */
 	uint64_t next_ns;  /* when the next one would be in time */
 };
 
-/* `count` in `period_ns`; 0: no limit. */
-void rf_pace_rate_init(struct rf_pace_rate *rate, uint64_t count, uint64_t period_ns);
+/* `count` in `period_ns`, `burst` of them at once; a count of 0 is no limit. */
+void rf_pace_rate_init(struct rf_pace_rate *rate, uint64_t count, uint64_t period_ns,
+		       uint64_t burst);
 
 /* 0: it may begin now, and is counted; else in how many nanoseconds it may be tried again. */
 uint64_t rf_pace_rate_take(struct rf_pace_rate *rate, uint64_t now_ns);

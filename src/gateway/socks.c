@@ -63,7 +63,7 @@ int rf_socks_request(struct rf_span bytes, size_t *ret_used, struct rf_host *ret
 	if (bytes.at[1] != CONNECT)
 		return -EPROTO;
 	*ret_reply = RF_SOCKS_ADDRESS;
-	kind = bytes.at[3];
+	kind = (uint8_t)bytes.at[3];
 	if (bytes.at[2] != 0 || (kind != IPV4 && kind != NAME && kind != IPV6))
 		return -EPROTO;
 	len = kind == IPV4 ? 4 : 16;

@@ -115,16 +115,12 @@ static int dial(const struct rf_call_origin *origin, struct rf_transport *ret_tr
 	return 0;
 }
 
-int rf_call_new(struct rf_call_host *host, const struct rf_call_origin *origin,
-		struct rf_call **ret_call, struct rf_err *err)
+int rf_call_new_on(struct rf_call_host *host, const struct rf_call_origin *origin,
+		   struct rf_transport transport, struct rf_call **ret_call, struct rf_err *err)
 {
 	const struct rf_call_limits *limits = host->limits;
-	struct rf_transport transport;
-	struct rf_call *c;
+	struct rf_call *c = calloc(1, sizeof(*c));
 
-	if (dial(origin, &transport, err) < 0)
-		return err->code;
-	c = calloc(1, sizeof(*c));
 	if (!c) {
 		transport.ops->done(&transport);
 		return rf_fail(err, -ENOMEM, "a connection");
@@ -146,6 +142,16 @@ int rf_call_new(struct rf_call_host *host, const struct rf_call_origin *origin,
 	rf_http1_init(&c->http, &limits->http, c->fields, RF_LEN(c->fields));
 	*ret_call = c;
 	return 0;
+}
+
+int rf_call_new(struct rf_call_host *host, const struct rf_call_origin *origin,
+		struct rf_call **ret_call, struct rf_err *err)
+{
+	struct rf_transport transport;
+
+	if (dial(origin, &transport, err) < 0)
+		return err->code;
+	return rf_call_new_on(host, origin, transport, ret_call, err);
 }
 
 void rf_call_close(struct rf_call *c)

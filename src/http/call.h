@@ -53,6 +53,7 @@ struct rf_call_origin {
 	const struct rf_transport_maker
 		*maker; /* NULL: as it is; else it lives as long as the pool (borrows) */
 	char name[RF_HOST_TEXT + 1]; /* whom the other end must prove to be, for the maker */
+	void *tag;                   /* a pool's own, or NULL */
 };
 
 struct rf_call_request {
@@ -80,6 +81,10 @@ struct rf_call_host {
 int rf_call_new(struct rf_call_host *host, const struct rf_call_origin *origin,
 		struct rf_call **ret_call, struct rf_err *err);
 void rf_call_close(struct rf_call *c);
+
+/* The same on a connection that somebody else has made (takes the transport, also on failure).  `origin` is kept for the pool. */
+int rf_call_new_on(struct rf_call_host *host, const struct rf_call_origin *origin,
+		   struct rf_transport transport, struct rf_call **ret_call, struct rf_err *err);
 
 /* Sends a request on a call that is idle.  On failure it is idle still. */
 int rf_call_begin(struct rf_call *c, const struct rf_call_request *request,

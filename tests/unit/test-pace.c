@@ -9,7 +9,7 @@ RF_TEST(a_rate_lets_as_many_pass_at_once_and_then_one_by_one)
 	struct rf_pace_rate rate;
 	uint64_t now = 50 * SECOND, wait;
 
-	rf_pace_rate_init(&rate, 10, SECOND);
+	rf_pace_rate_init(&rate, 10, SECOND, 10);
 	for (int i = 0; i < 10; i++)
 		RF_CHECK(rf_pace_rate_take(&rate, now) == 0, "%d", i);
 	wait = rf_pace_rate_take(&rate, now);
@@ -24,7 +24,7 @@ RF_TEST(no_window_is_ever_used_twice)
 	struct rf_pace_rate rate;
 	unsigned passed = 0;
 
-	rf_pace_rate_init(&rate, 100, 60 * SECOND);
+	rf_pace_rate_init(&rate, 100, 60 * SECOND, 100);
 	/* Over any 60 s, from any begin: at most what was saved, and what came. */
 	for (uint64_t now = SECOND; now < 121 * SECOND; now += SECOND / 100)
 		passed += rf_pace_rate_take(&rate, now) == 0;
@@ -36,7 +36,7 @@ RF_TEST(no_rate_is_no_limit)
 {
 	struct rf_pace_rate rate;
 
-	rf_pace_rate_init(&rate, 0, SECOND);
+	rf_pace_rate_init(&rate, 0, SECOND, 0);
 	for (int i = 0; i < 1000; i++)
 		RF_CHECK(rf_pace_rate_take(&rate, 5) == 0, "%d", i);
 }
@@ -46,7 +46,7 @@ RF_TEST(a_clock_that_stands_still_gives_nothing_more)
 	struct rf_pace_rate rate;
 	unsigned passed = 0;
 
-	rf_pace_rate_init(&rate, 3, SECOND);
+	rf_pace_rate_init(&rate, 3, SECOND, 3);
 	for (int i = 0; i < 100; i++)
 		passed += rf_pace_rate_take(&rate, 7 * SECOND) == 0;
 	RF_CHECK(passed == 3, "%u", passed);

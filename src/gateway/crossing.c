@@ -1,0 +1,575 @@
+/*
+ * One connection that a box has made: see crossing.h.
+ *
+ *   FIRST     to the proxy: its first byte tells what it speaks
+ *   GREETING  SOCKS5, until it was greeted
+ *   ASKING    SOCKS5, until it has said where it wants to go
+ *   LOOKING   its first bytes are looked at, or waited for
+ *   LEAVING   a way to the server is being made
+ *   RELAYED   both are joined
+ */
+#include "gateway/crossing.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "gateway/judge.h"
+#include "gateway/sniff.h"
+#include "gateway/socks.h"
+#include "gateway/way.h"
+
+#define MS       1000000ull
+#define FIRST_MS 30000 /* for a client that speaks first, to do so */
+#define QUIET_MS 1000  /* after which it is the server that does, on ports that are not the web's */
+
+enum state {
+	FIRST,
+	GREETING,
+	ASKING,
+	LOOKING,
+	LEAVING,
+	RELAYED
+};
+
+struct rf_crossing {
+	struct rf_outlet *outlet;
+	struct rf_crossing *next, **link;
+	enum state state;
+	int fd;
+	struct rf_event *event;
+	struct rf_deadline limit;
+	struct rf_forward_place place;
+	struct rf_judge judge;
+	struct rf_buf early; /* bytes that came with a CONNECT */
+	size_t seen;         /* bytes that were there when it was last looked */
+	struct rf_way *way;
+	struct rf_relay *relay;
+	bool is_quiet; /* the server speaks first */
+	uint64_t began_ns;
+	char address[RF_ADDR_TEXT];
+};
+
+/* ------------------------------------------------------------- life */
+
+static void free_crossing(struct rf_crossing *c)
+{
+	rf_event_cancel(c->event);
+	rf_fd_done(&c->fd);
+	rf_deadline_done(&c->limit);
+	rf_buf_done(&c->early);
+	rf_way_close(c->way);
+	*c->link = c->next;
+	if (c->next)
+		c->next->link = c->link;
+	rf_outlet_count(c->outlet, -1);
+	free(c);
+}
+
+static void tell(struct rf_crossing *c, enum rf_gate_kind kind, const char *reason,
+		 const struct rf_relay_counts *counts)
+{
+	struct rf_gate_counts *all = rf_note_counts(c->outlet->note);
+	struct rf_gate_event event = {
+		.kind = kind,
+		.verdict = rf_judge_verdict(&c->judge),
+		.host = c->place.host.text,
+		.address = c->address,
+		.port = c->place.port,
+		.up_bytes = counts ? counts->up : 0,
+		.down_bytes = counts ? counts->down : 0,
+		.duration_us = (rf_loop_now() - c->began_ns) / 1000,
+		.rule = c->judge.rule,
+		.reason = reason ? reason : c->judge.reason,
+		.remedy = c->judge.remedy,
+	};
+
+	all->up_bytes += event.up_bytes;
+	all->down_bytes += event.down_bytes;
+	rf_note_tell(c->outlet->note, &event);
+}
+
+static void make_reset(int fd)
+{
+	static const struct linger now = { .l_onoff = 1 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+}
+
+/* Ends it so that the program sees a reset, and says why. */
+static void reset(struct rf_crossing *c, const char *reason)
+{
+	tell(c, RF_GATE_CONNECT, reason, NULL);
+	make_reset(c->fd);
+	free_crossing(c);
+}
+
+static void deny(struct rf_crossing *c, const char *reason)
+{
+	c->judge.is_allowed = false;
+	reset(c, reason);
+}
+
+/* ------------------------------------------------------------- relays */
+
+static void on_relay_end(void *data, enum rf_relay_end end, const struct rf_relay_counts *counts)
+{
+	static const char *const reasons[] = {
+		[RF_RELAY_IDLE] = "idle for longer than network.idle_time",
+		[RF_RELAY_TOTAL] = "longer than network.total_time",
+		[RF_RELAY_FAILED] = "descriptors or memory of the gateway are used up",
+		[RF_RELAY_RESET] = NULL,
+	};
+	struct rf_crossing *c = data;
+
+	c->relay = NULL;
+	tell(c, RF_GATE_CONNECT, end == RF_RELAY_WHOLE ? NULL : reasons[end], counts);
+	free_crossing(c);
+}
+
+/* What TLS asks for must be whom the program dialled. */
+static bool is_for(const struct rf_crossing *c, const struct rf_sniff *sniff)
+{
+	return !sniff->has_name || rf_host_is_same(&sniff->name, &c->place.host);
+}
+
+/* The first that the program says behind the server's greeting. */
+static int may_pass(void *data, int inner)
+{
+	struct rf_crossing *c = data;
+	char first[RF_SNIFF_MOST];
+	ssize_t n = recv(inner, first, sizeof(first), MSG_PEEK | MSG_DONTWAIT);
+	struct rf_sniff sniff;
+
+	if (n < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	rf_sniff_look((struct rf_span){ first, (size_t)n }, &sniff);
+	switch (sniff.kind) {
+	case RF_SNIFF_MORE: /* what says no more says nothing of interest */
+		if (rf_loop_now() - c->began_ns < FIRST_MS * MS && (size_t)n > c->seen) {
+			c->seen = (size_t)n;
+			return 0;
+		}
+		return 1;
+	case RF_SNIFF_TLS:
+		return is_for(c, &sniff) ? 1 : -EPERM;
+	case RF_SNIFF_OTHER:
+		return 1;
+	default:
+		return -EPERM;
+	}
+}
+
+static void on_way(void *data, struct rf_way *way, const struct rf_refusal *refusal)
+{
+	struct rf_crossing *c = data;
+	struct rf_outlet *outlet = c->outlet;
+	struct rf_relay_options options = {
+		.loop = outlet->gateway->loop,
+		.deadlines = outlet->gateway->deadlines,
+		.pipes = outlet->gateway->pipes,
+		.up = outlet->up.rate ? &outlet->up : NULL,
+		.down = outlet->down.rate ? &outlet->down : NULL,
+		.idle_ms = outlet->call_limits.stall_ms,
+		.total_ms = outlet->call_limits.total_ms,
+		.may_pass = c->is_quiet ? may_pass : NULL,
+		.fn = on_relay_end,
+		.data = c,
+	};
+	struct rf_err err;
+	int fd;
+
+	snprintf(c->address, sizeof(c->address), "%s", rf_way_address(way));
+	if (refusal) {
+		struct rf_refusal copy = *refusal;
+
+		c->judge.is_allowed = copy.status != 403 && copy.status != 429;
+		if (copy.remedy[0])
+			snprintf(c->judge.remedy, sizeof(c->judge.remedy), "%.319s", copy.remedy);
+		reset(c, copy.message);
+		return;
+	}
+	rf_way_record(way, RF_BREAKER_WELL);
+	rf_event_cancel(c->event);
+	c->event = NULL;
+	c->state = RELAYED;
+	fd = rf_way_take(way);
+	if (rf_relay_new(&options, &c->fd, &fd, (struct rf_span){ c->early.data, c->early.len },
+			 &c->relay, &err) < 0) {
+		tell(c, RF_GATE_CONNECT, err.msg, NULL);
+		free_crossing(c);
+	}
+}
+
+static void leave(struct rf_crossing *c)
+{
+	uint64_t wait = rf_pace_rate_take(&c->outlet->rate, rf_loop_now());
+	struct rf_err err;
+
+	if (wait > 0) {
+		snprintf(c->judge.remedy, sizeof(c->judge.remedy), "raise network.rate");
+		deny(c, "more connections than network.rate allows");
+		return;
+	}
+	c->state = LEAVING;
+	rf_deadline_cancel(&c->limit);
+	rf_event_want(c->event, 0);
+	if (rf_way_new(c->outlet, &c->place, on_way, c, &c->way, &err) < 0)
+		reset(c, err.msg);
+}
+
+/* ------------------------------------------------------------- first bytes */
+
+/* HTTP: read and judged request by request. */
+static void forward(struct rf_crossing *c)
+{
+	struct rf_outlet *outlet = c->outlet;
+	struct rf_forward_place place = c->place;
+	struct rf_err err;
+	int fd;
+
+	if (c->early.len > 0) {
+		deny(c, "HTTP behind a CONNECT that was not waited for");
+		return;
+	}
+	rf_event_cancel(c->event);
+	c->event = NULL;
+	fd = rf_fd_take(&c->fd);
+	free_crossing(c);
+	rf_forward_serve(outlet, rf_transport_plain(&fd), &place, &err);
+}
+
+/* TLS that is to be ended here. */
+static void end_tls(struct rf_crossing *c)
+{
+	struct rf_outlet *outlet = c->outlet;
+	struct rf_forward_place place = c->place;
+	RF_AUTO_BUF struct rf_buf early = c->early;
+	struct rf_err err;
+	int fd;
+
+	rf_buf_init(&c->early, 0);
+	if (!outlet->accept) {
+		deny(c, "its rules speak of requests, and TLS can't be ended for this box");
+		return;
+	}
+	place.is_tls = true;
+	rf_event_cancel(c->event);
+	c->event = NULL;
+	fd = rf_fd_take(&c->fd);
+	free_crossing(c);
+	outlet->accept(outlet, &fd, (struct rf_span){ early.data, early.len }, &place, &err);
+}
+
+static void decide(struct rf_crossing *c, const struct rf_sniff *sniff)
+{
+	bool looks_inside = rf_net_looks_inside(c->outlet->net, &c->place.host, c->place.port);
+	const int one = 1;
+
+	setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+	if (sniff->kind == RF_SNIFF_HTTP)
+		forward(c); /* which says no as well */
+	else if (!c->judge.is_allowed)
+		reset(c, NULL);
+	else if (sniff->kind == RF_SNIFF_TLS && !is_for(c, sniff))
+		deny(c, "TLS asks for another name than was dialled");
+	else if (sniff->kind == RF_SNIFF_TLS && looks_inside)
+		end_tls(c);
+	else if (sniff->kind == RF_SNIFF_HTTP2)
+		deny(c, "HTTP/2 without TLS is not looked into");
+	else if (sniff->kind == RF_SNIFF_BAD)
+		deny(c, "malformed TLS");
+	else if (looks_inside)
+		deny(c, "its rules speak of requests, and this is no HTTP");
+	else
+		leave(c);
+}
+
+/* Looks at what is there, and leaves it.  More of it is told by the kernel when there is more. */
+static void look(struct rf_crossing *c)
+{
+	char first[RF_SNIFF_MOST];
+	size_t early = c->early.len < sizeof(first) / 2 ? c->early.len : sizeof(first) / 2;
+	struct rf_sniff sniff;
+	ssize_t n;
+	int most;
+
+	if (early > 0)
+		memcpy(first, c->early.data, early);
+	n = recv(c->fd, first + early, sizeof(first) - early, MSG_PEEK | MSG_DONTWAIT);
+	if (n < 0 && errno == EAGAIN)
+		n = 0;
+	else if (n < 0 || (n == 0 && early == 0)) {
+		free_crossing(c); /* said nothing, and is gone */
+		return;
+	}
+	rf_sniff_look((struct rf_span){ first, early + (size_t)n }, &sniff);
+	if (sniff.kind == RF_SNIFF_MORE && (size_t)n > c->seen) {
+		c->seen = (size_t)n;
+		most = (int)n + 1;
+		setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &most, sizeof(most));
+		return;
+	}
+	if (sniff.kind == RF_SNIFF_MORE) /* it sends no more */
+		sniff.kind = RF_SNIFF_OTHER;
+	decide(c, &sniff);
+}
+
+static void begin_look(struct rf_crossing *c)
+{
+	bool is_web = c->place.port == 80 || c->place.port == 443;
+	bool may_be_quiet = !is_web && c->judge.is_allowed &&
+			    !rf_net_looks_inside(c->outlet->net, &c->place.host, c->place.port);
+
+	c->state = LOOKING;
+	c->seen = 0;
+	rf_note_counts(c->outlet->note)->connections++;
+	rf_event_want(c->event, RF_LOOP_READ);
+	rf_deadline_set(&c->limit, rf_loop_now() + (may_be_quiet ? QUIET_MS : FIRST_MS) * MS);
+	if (c->early.len > 0)
+		look(c);
+}
+
+/* ------------------------------------------------------------- SOCKS5 */
+
+static void answer_socks(struct rf_crossing *c, enum rf_socks_reply reply)
+{
+	char room[10];
+	struct rf_span answer = rf_socks_answer(reply, room);
+
+	send(c->fd, answer.at, answer.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void take_greeting(struct rf_crossing *c, struct rf_span bytes)
+{
+	char answer[2] = { RF_SOCKS_VERSION, 0 };
+	char used_bytes[RF_SOCKS_MOST];
+	size_t used;
+	bool is_open;
+	int code = rf_socks_greeting(bytes, &used, &is_open);
+
+	if (code < 0 || (code > 0 && !is_open)) {
+		answer[1] = (char)0xff;
+		send(c->fd, answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
+		free_crossing(c);
+		return;
+	}
+	if (code == 0)
+		return;
+	recv(c->fd, used_bytes, used, MSG_DONTWAIT);
+	send(c->fd, answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
+	c->state = ASKING;
+}
+
+static void take_wish(struct rf_crossing *c, struct rf_span bytes)
+{
+	char used_bytes[RF_SOCKS_MOST];
+	enum rf_socks_reply reply;
+	size_t used;
+	int code = rf_socks_request(bytes, &used, &c->place.host, &c->place.port, &reply);
+
+	if (code == 0)
+		return;
+	if (code < 0) {
+		answer_socks(c, reply);
+		free_crossing(c);
+		return;
+	}
+	recv(c->fd, used_bytes, used, MSG_DONTWAIT);
+	rf_judge_host(c->outlet, &c->place.host, c->place.port, &c->judge);
+	answer_socks(c, c->judge.is_allowed ? RF_SOCKS_WELL : RF_SOCKS_DENIED);
+	if (c->judge.is_allowed) {
+		begin_look(c);
+		return;
+	}
+	tell(c, RF_GATE_CONNECT, NULL, NULL);
+	free_crossing(c);
+}
+
+static void take_proxy(struct rf_crossing *c)
+{
+	char bytes[RF_SOCKS_MOST];
+	ssize_t n = recv(c->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n <= 0) {
+		free_crossing(c);
+		return;
+	}
+	if (c->state == FIRST && bytes[0] != RF_SOCKS_VERSION) {
+		forward(c); /* to a place that each request names */
+		return;
+	}
+	if (c->state == FIRST)
+		c->state = GREETING;
+	if (c->state == GREETING)
+		take_greeting(c, (struct rf_span){ bytes, (size_t)n });
+	else
+		take_wish(c, (struct rf_span){ bytes, (size_t)n });
+}
+
+/* ------------------------------------------------------------- events */
+
+static void on_event(void *data, int what)
+{
+	struct rf_crossing *c = data;
+
+	if (c->state == LEAVING) { /* told although nothing was wanted: it is gone */
+		if (what & RF_LOOP_HANGUP)
+			free_crossing(c);
+	} else if (c->state == LOOKING) {
+		look(c);
+	} else {
+		take_proxy(c);
+	}
+}
+
+static void on_limit(void *data)
+{
+	struct rf_crossing *c = data;
+
+	if (c->state == LOOKING && c->judge.is_allowed && c->seen == 0 && c->place.port != 80 &&
+	    c->place.port != 443 &&
+	    !rf_net_looks_inside(c->outlet->net, &c->place.host, c->place.port)) {
+		c->is_quiet = true;
+		leave(c);
+	} else if (c->state == LOOKING && c->seen > 0) {
+		deny(c, "its first bytes do not say what it is");
+	} else {
+		make_reset(c->fd);
+		free_crossing(c);
+	}
+}
+
+static struct rf_crossing *new_crossing(struct rf_outlet *outlet, int *fd, struct rf_err *err)
+{
+	struct rf_crossing *c = calloc(1, sizeof(*c));
+	const int on = 1;
+
+	if (!c) {
+		rf_fd_done(fd);
+		rf_fail(err, -ENOMEM, "connection");
+		return NULL;
+	}
+	c->outlet = outlet;
+	c->fd = rf_fd_take(fd);
+	c->began_ns = rf_loop_now();
+	c->link = &outlet->crossings;
+	c->next = outlet->crossings;
+	if (c->next)
+		c->next->link = &c->next;
+	outlet->crossings = c;
+	rf_outlet_count(outlet, 1);
+	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (rf_deadline_init(&c->limit, outlet->gateway->deadlines, on_limit, c) < 0) {
+		rf_fail(err, -ENOMEM, "connection");
+		free_crossing(c);
+		return NULL;
+	}
+	rf_deadline_set(&c->limit, c->began_ns + FIRST_MS * MS);
+	if (rf_loop_watch(outlet->gateway->loop, c->fd, RF_LOOP_READ, on_event, c, &c->event, err) <
+	    0) {
+		free_crossing(c);
+		return NULL;
+	}
+	return c;
+}
+
+int rf_crossing_new(struct rf_outlet *outlet, int *fd, const struct rf_forward_place *place,
+		    struct rf_err *err)
+{
+	struct rf_crossing *c = new_crossing(outlet, fd, err);
+
+	if (!c)
+		return err->code;
+	c->place = *place;
+	rf_judge_host(outlet, &place->host, place->port, &c->judge);
+	begin_look(c);
+	return 0;
+}
+
+int rf_crossing_new_proxy(struct rf_outlet *outlet, int *fd, struct rf_err *err)
+{
+	return new_crossing(outlet, fd, err) ? 0 : err->code;
+}
+
+static void on_nothing(void *data, int what)
+{
+}
+
+int rf_crossing_adopt(struct rf_outlet *outlet, struct rf_exchange *exchange,
+		      const struct rf_forward_place *place, struct rf_err *err)
+{
+	struct rf_stream stream;
+	struct rf_crossing *c = NULL;
+	struct rf_span early;
+
+	if (rf_exchange_take(exchange, RF_SPAN(""), (struct rf_fields){ 0 }, &stream, on_nothing,
+			     NULL, err) < 0)
+		return err->code;
+	early = rf_stream_input(&stream);
+	/* A head of some fifty bytes goes out at once, or nothing does. */
+	if (rf_stream_flush(&stream) == 0) {
+		rf_event_cancel(stream.event);
+		stream.event = NULL;
+		c = new_crossing(outlet, &stream.transport.fd, err);
+	}
+	if (c) {
+		c->place = *place;
+		rf_judge_host(outlet, &place->host, place->port, &c->judge);
+		rf_buf_init(&c->early, early.len + 1);
+		rf_buf_add(&c->early, early.at, early.len);
+	}
+	rf_stream_done(&stream);
+	if (c)
+		begin_look(c);
+	return 0;
+}
+
+void rf_crossing_review(struct rf_outlet *outlet)
+{
+	struct rf_crossing *next;
+
+	for (struct rf_crossing *c = outlet->crossings; c; c = next) {
+		struct rf_relay_counts counts = { 0 };
+
+		next = c->next;
+		if (c->state < LOOKING)
+			continue;
+		rf_judge_host(outlet, &c->place.host, c->place.port, &c->judge);
+		if (c->judge.is_allowed &&
+		    !(c->relay && rf_net_looks_inside(outlet->net, &c->place.host, c->place.port)))
+			continue;
+		if (c->relay)
+			counts = rf_relay_cut(c->relay);
+		else
+			make_reset(c->fd);
+		c->relay = NULL;
+		c->judge.is_allowed = false;
+		tell(c, RF_GATE_CONNECT, "the policy has changed", &counts);
+		free_crossing(c);
+	}
+}
+
+void rf_crossing_close(struct rf_outlet *outlet)
+{
+	struct rf_crossing *next;
+
+	for (struct rf_crossing *c = outlet->crossings; c; c = next) {
+		struct rf_relay_counts counts = { 0 };
+
+		next = c->next;
+		if (c->relay)
+			counts = rf_relay_cut(c->relay);
+		else if (c->fd >= 0)
+			make_reset(c->fd);
+		if (c->state >= LEAVING)
+			tell(c, RF_GATE_CONNECT, "the box is over", &counts);
+		free_crossing(c);
+	}
+}

@@ -1,0 +1,67 @@
+/* What a request that is forwarded consists of: for forward.c, which sends it, and forward-line.c, which reads and judges it. */
+#ifndef RF_GATEWAY_FORWARD_INSIDE_H
+#define RF_GATEWAY_FORWARD_INSIDE_H
+
+#include "gateway/addr.h"
+#include "gateway/judge.h"
+#include "gateway/outlet.h"
+
+struct rf_tunnel;
+
+/* A connection of the box's, with an exchange on it. */
+struct rf_forward_line {
+	struct rf_exchange_host host;
+	struct rf_outlet *outlet;
+	struct rf_forward_line *next, **link;
+	struct rf_forward_place place;
+};
+
+/* One request, from its head to the end of both sides. */
+struct rf_forward {
+	struct rf_outlet *outlet;
+	struct rf_forward *next, **link;
+	struct rf_exchange *exchange; /* until its end */
+	struct rf_call *call;         /* while there is one */
+	struct rf_way *way;           /* on its way to be one */
+	struct rf_tunnel *tunnel;     /* what both became */
+	struct rf_forward_place place;
+	struct rf_judge judge;
+	struct rf_forward_message request, answer;
+	struct rf_field request_fields[RF_FORWARD_FIELDS], answer_fields[RF_FORWARD_FIELDS];
+	struct rf_span upgrade;
+	enum rf_forward_wish up_wish[RF_FORWARD_FILTERS], down_wish[RF_FORWARD_FILTERS];
+	void *own[RF_FORWARD_FILTERS];
+	bool was_filtered;
+	struct rf_buf gathered, pieces[2];
+	size_t gather_most;
+	struct rf_deadline up_pause, down_pause;
+	uint64_t began_ns, up_bytes, down_bytes;
+	unsigned status;
+	bool is_gathering, is_waiting, is_silent, is_received, is_refused, is_retried, is_answered,
+		is_held;
+	bool is_up_slow, is_up_full, is_down_slow, is_down_full;
+	const char *reason; /* why it failed, or NULL */
+	char address[RF_ADDR_TEXT], failure[160];
+};
+
+/* Begins, on a request that has come; NULL when memory is gone. */
+struct rf_forward *rf_forward_new(struct rf_outlet *outlet, struct rf_exchange *exchange);
+
+/* It was read, judged, and where that was wanted gathered: runs the filters, and sends it. */
+void rf_forward_start(struct rf_forward *f);
+
+/* Answers in our own words, if nothing was answered yet; else the answer is cut. */
+void rf_forward_refuse(struct rf_forward *f, const struct rf_refusal *refusal);
+void rf_forward_refuse_with(struct rf_forward *f, unsigned status, const char *code,
+			    const char *message);
+
+/* The same for what one of ours denies: its words go into the event. */
+void rf_forward_deny(struct rf_forward *f, const struct rf_refusal *refusal);
+
+/* Callbacks of the exchange. */
+void rf_forward_on_body(void *own, struct rf_exchange *exchange, struct rf_span bytes);
+void rf_forward_on_body_end(void *own, struct rf_exchange *exchange, struct rf_fields trailer);
+void rf_forward_on_room(void *own, struct rf_exchange *exchange);
+void rf_forward_on_end(void *own, struct rf_exchange *exchange, bool is_whole);
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * Requests of a box, read and judged before anything is sent: see forward.h.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gateway/crossing.h"
+#include "gateway/forward-inside.h"
+#include "gateway/message.h"
+
+#define SECOND 1000000000ull
+
+/* ------------------------------------------------------------- the request's head */
+
+/* Whom it is for: the line's place, with which what it says must agree; on a proxy's line, what it says. */
+static bool find_place(struct rf_forward *f, const struct rf_forward_line *line,
+		       const struct rf_http1_head *head)
+{
+	const struct rf_authority *authority = &head->authority;
+
+	f->place = line->place;
+	if (line->place.host.len > 0)
+		return authority->host.len == 0 ||
+		       (rf_host_is_same(&authority->host, &line->place.host) &&
+			(authority->port == 0 || authority->port == line->place.port));
+	if (head->start.form != RF_TARGET_URL || authority->host.len == 0)
+		return false;
+	f->place.host = authority->host;
+	f->place.port = authority->port ? authority->port : 80;
+	return head->start.url.scheme == RF_URL_HTTP;
+}
+
+static int take_request(struct rf_forward *f, const struct rf_http1_head *head)
+{
+	struct rf_forward_message *request = &f->request;
+	const struct rf_url *url = &head->start.url;
+
+	request->method = rf_message_copy(request, head->start.method);
+	request->query = rf_message_copy(request, url->query);
+	request->has_query = url->has_query;
+	request->body = head->framing.body;
+	request->length = head->framing.length;
+	if (head->framing.is_upgrade && head->framing.body == RF_BODY_NONE) {
+		const struct rf_field *upgrade = rf_field_find(head->fields, RF_SPAN("upgrade"));
+
+		/* HTTP/2 in clear is what a connection begins with, or it is not spoken. */
+		if (upgrade && !rf_span_is_like(upgrade->value, RF_SPAN("h2c")))
+			f->upgrade = rf_message_copy(request, upgrade->value);
+	}
+	return rf_message_take(request, head->fields);
+}
+
+static bool is_write(struct rf_span method)
+{
+	return !rf_span_is(method, RF_SPAN("GET")) && !rf_span_is(method, RF_SPAN("HEAD")) &&
+	       !rf_span_is(method, RF_SPAN("OPTIONS")) && !rf_span_is(method, RF_SPAN("TRACE"));
+}
+
+/* The policy, and what the box may do at a time.  False: it was refused. */
+static bool pass_policy(struct rf_forward *f, const struct rf_url_path *path)
+{
+	struct rf_outlet *outlet = f->outlet;
+	struct rf_refusal refusal;
+	uint64_t wait;
+
+	rf_judge_request(outlet, &f->place.host, f->place.port, f->request.method, path, &f->judge);
+	if (!f->judge.is_allowed) {
+		rf_judge_refuse(&f->judge, &f->place.host, f->place.port, &refusal);
+		rf_forward_refuse(f, &refusal);
+		return false;
+	}
+	if (outlet->holds_writes && is_write(f->request.method)) {
+		f->is_held = true;
+		rf_forward_refuse_with(f, 202, "held",
+				       "This is a trial run: the request was noted, and not sent.");
+		return false;
+	}
+	wait = rf_pace_rate_take(&outlet->rate, rf_loop_now());
+	if (wait > 0) {
+		refusal = (struct rf_refusal){ .status = 429, .code = "rate_limited" };
+		rf_judge_place(&f->place.host, f->place.port, refusal.host, sizeof(refusal.host));
+		snprintf(refusal.message, sizeof(refusal.message),
+			 "This sandbox sends more requests than network.rate allows.");
+		refusal.retry_s = (unsigned)(wait / SECOND + 1);
+		rf_forward_deny(f, &refusal);
+		return false;
+	}
+	if (f->request.body == RF_BODY_LENGTH &&
+	    f->request.length > outlet->net->limits[RF_NET_REQUEST_SIZE]) {
+		rf_forward_refuse_with(f, 413, "request_too_large",
+				       "The request's body is too long.");
+		return false;
+	}
+	return true;
+}
+
+/* How much of the body is wanted first. */
+static size_t gathers(struct rf_forward *f)
+{
+	struct rf_outlet *outlet = f->outlet;
+	size_t most = 0;
+
+	if (f->request.body == RF_BODY_NONE)
+		return 0;
+	f->was_filtered = true;
+	for (size_t i = 0; i < outlet->filter_count; i++) {
+		const struct rf_forward_filter *filter = outlet->filters[i];
+		size_t wish = filter->gathers ? filter->gathers(outlet->filter_data[i], &f->own[i],
+								&f->request)
+					      : 0;
+
+		most = wish > most ? wish : most;
+	}
+	return most < RF_FORWARD_GATHER ? most : RF_FORWARD_GATHER;
+}
+
+/* CONNECT: of a proxy, the connection becomes one to where it says, and is looked at like any other. */
+static void connect_through(struct rf_forward *f, const struct rf_forward_line *line,
+			    const struct rf_authority *to)
+{
+	struct rf_refusal refusal;
+	struct rf_err err;
+
+	f->place = (struct rf_forward_place){ .host = to->host, .port = to->port };
+	f->request.path = RF_SPAN("");
+	if (line->place.host.len > 0) {
+		rf_forward_refuse_with(f, 405, "no_proxy",
+				       "CONNECT is for a proxy, and this is a server.");
+		return;
+	}
+	rf_judge_host(f->outlet, &to->host, to->port, &f->judge);
+	if (!f->judge.is_allowed) {
+		rf_judge_refuse(&f->judge, &to->host, to->port, &refusal);
+		rf_forward_refuse(f, &refusal);
+		return;
+	}
+	f->is_silent = true; /* the crossing tells */
+	f->is_answered = true;
+	if (rf_crossing_adopt(f->outlet, f->exchange, &f->place, &err) < 0)
+		rf_exchange_abort(f->exchange);
+}
+
+static void on_request(void *data, struct rf_exchange *exchange, const struct rf_http1_head *head)
+{
+	struct rf_forward_line *line = data;
+	struct rf_forward *f = rf_forward_new(line->outlet, exchange);
+	struct rf_url_path path = { 0 };
+	char *room;
+
+	if (!f) {
+		rf_exchange_keep(exchange, NULL);
+		rf_exchange_abort(exchange);
+		return;
+	}
+	if (take_request(f, head) < 0) {
+		rf_forward_refuse_with(f, 431, "request_malformed",
+				       "The request's head is too long.");
+		return;
+	}
+	if (head->start.form == RF_TARGET_AUTHORITY) {
+		connect_through(f, line, &head->authority);
+		return;
+	}
+	if (!find_place(f, line, head)) {
+		rf_judge_host(f->outlet, &f->place.host, f->place.port, &f->judge);
+		f->judge.is_allowed = false;
+		snprintf(f->judge.rule, sizeof(f->judge.rule), "default");
+		rf_forward_refuse_with(
+			f, 421, "host_mismatch",
+			"The Host field names another host than the connection was made to.");
+		return;
+	}
+	room = rf_arena_alloc(f->request.arena, RF_URL_PATH_ROOM(head->start.url.path.len) + 4);
+	if (head->start.form == RF_TARGET_ASTERISK)
+		path.text = RF_SPAN("*");
+	else if (!room || rf_url_path_read(head->start.url.path, room,
+					   RF_URL_PATH_ROOM(head->start.url.path.len) + 4, &path)) {
+		rf_forward_refuse_with(f, 400, "path_malformed",
+				       "The path can be read in more than one way.");
+		return;
+	}
+	f->request.path = path.text;
+	if (!pass_policy(f, &path))
+		return;
+	f->gather_most = gathers(f);
+	f->is_gathering = f->gather_most > 0;
+	if (!f->is_gathering)
+		rf_forward_start(f);
+}
+
+/* ------------------------------------------------------------- lines */
+
+static const struct rf_exchange_ops line_ops = {
+	.on_request = on_request,
+	.on_body = rf_forward_on_body,
+	.on_body_end = rf_forward_on_body_end,
+	.on_room = rf_forward_on_room,
+	.on_end = rf_forward_on_end,
+};
+
+static void on_line_closed(struct rf_exchange_host *host)
+{
+	struct rf_forward_line *line = host->data;
+
+	*line->link = line->next;
+	if (line->next)
+		line->next->link = line->link;
+	rf_outlet_count(line->outlet, -1);
+	free(line);
+}
+
+int rf_forward_serve(struct rf_outlet *outlet, struct rf_transport transport,
+		     const struct rf_forward_place *place, struct rf_err *err)
+{
+	struct rf_forward_line *line = calloc(1, sizeof(*line));
+
+	if (!line) {
+		transport.ops->done(&transport);
+		return rf_fail(err, -ENOMEM, "connection");
+	}
+	line->outlet = outlet;
+	line->place = *place;
+	line->host = (struct rf_exchange_host){
+		.loop = outlet->gateway->loop,
+		.deadlines = outlet->gateway->deadlines,
+		.limits = &outlet->exchange_limits,
+		.ops = &line_ops,
+		.data = line,
+		.on_closed = on_line_closed,
+	};
+	if (rf_exchange_new(&line->host, transport, err) < 0) {
+		free(line);
+		return err->code;
+	}
+	line->link = &outlet->lines;
+	line->next = outlet->lines;
+	if (line->next)
+		line->next->link = &line->next;
+	outlet->lines = line;
+	rf_outlet_count(outlet, 1);
+	return 0;
+}

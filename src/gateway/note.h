@@ -1,0 +1,30 @@
+/*
+ * What happened, told to who has the box.
+ *
+ * An event is sent at once; while the client does not listen they are kept, up to a bound, in order, and beyond that counted as lost.  Denials of the same
+ * kind to the same place are told once in a while, with a count of all of them: a program that tries a thousand times is one story.
+ */
+#ifndef RF_GATEWAY_NOTE_H
+#define RF_GATEWAY_NOTE_H
+
+#include "base/loop.h"
+#include "wire/gate.h"
+
+struct rf_note;
+
+/* `fd` is the client's connection (borrows), `box` the number that it gave the box. */
+int rf_note_new(int fd, uint64_t box, struct rf_note **ret_note, struct rf_err *err);
+void rf_note_free(struct rf_note *note);
+
+/* Tells, or keeps it to be told; the time is set here. */
+void rf_note_tell(struct rf_note *note, struct rf_gate_event *event);
+
+/* The client takes messages again.  True if all is told. */
+bool rf_note_flush(struct rf_note *note);
+
+/* The last message; to be flushed as well. */
+void rf_note_finish(struct rf_note *note);
+
+struct rf_gate_counts *rf_note_counts(struct rf_note *note);
+
+#endif

@@ -1,0 +1,232 @@
+/* One box's way out: see outlet.h. */
+#include "gateway/outlet.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gateway/crossing.h"
+#include "gateway/dns-line.h"
+#include "gateway/listener.h"
+#include "gateway/publish.h"
+#include "gateway/upstream.h"
+#include "policy/policy.h"
+
+#define SECOND    1000000000ull
+#define BREAKERS  1024
+#define PEM_BYTES (48 * 1024)
+#define FILES_SHARE                                                                                \
+	4 /* descriptors of the process that one box's connections may use: a part of so many */
+#define FILES_EACH 3 /* that a connection needs: itself, the server's, and the half of two pipes */
+#define LEAST      16
+#define IDLE_MS    300000
+#define CONNECT_MS 15000
+
+/* ------------------------------------------------------------- the policy */
+
+static int read_policy(const char *text, size_t len, struct rf_net **ret_net, struct rf_err *err)
+{
+	struct rf_policy *policy = NULL;
+	int code;
+
+	if (rf_policy_parse(text, len, "/", "/", &policy, err) < 0)
+		return rf_fail_in(err, "the box's policy");
+	code = rf_net_make(policy, ret_net, err);
+	rf_policy_free(policy);
+	return code < 0 ? rf_fail_in(err, "the box's policy") : 0;
+}
+
+static uint32_t ms_of(uint64_t limit, uint32_t usual)
+{
+	if (limit == RF_LIMIT_NONE)
+		return usual;
+	return limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t rate_of(uint64_t limit, uint64_t whole)
+{
+	uint64_t rate = least(limit, whole);
+
+	return rate == RF_LIMIT_NONE ? 0 : rate;
+}
+
+/* What the policy's figures mean for connections that begin from now on. */
+static void set_limits(struct rf_outlet *outlet)
+{
+	const uint64_t *limits = outlet->net->limits;
+	uint64_t now = rf_loop_now(), room;
+	uint32_t idle = ms_of(limits[RF_NET_IDLE_TIME], IDLE_MS);
+	uint32_t total = ms_of(limits[RF_NET_TOTAL_TIME], 0);
+
+	outlet->exchange_limits = rf_exchange_usual;
+	outlet->exchange_limits.idle_ms = idle;
+	outlet->exchange_limits.stall_ms = idle;
+	outlet->exchange_limits.total_ms = total;
+	outlet->call_limits = rf_call_usual;
+	outlet->call_limits.connect_ms = ms_of(limits[RF_NET_CONNECT_TIME], CONNECT_MS);
+	outlet->call_limits.answer_ms = idle;
+	outlet->call_limits.stall_ms = idle;
+	outlet->call_limits.total_ms = total;
+	if (limits[RF_NET_RATE] == RF_LIMIT_NONE)
+		rf_pace_rate_init(&outlet->rate, 0, 0, 0);
+	else
+		rf_pace_rate_init(&outlet->rate, rf_limit_rate_per_day(limits[RF_NET_RATE]),
+				  86400 * SECOND, rf_limit_rate_burst(limits[RF_NET_RATE]));
+	rf_pace_bytes_init(&outlet->up,
+			   rate_of(limits[RF_NET_BANDWIDTH_UP], limits[RF_NET_BANDWIDTH]), now);
+	rf_pace_bytes_init(&outlet->down,
+			   rate_of(limits[RF_NET_BANDWIDTH_DOWN], limits[RF_NET_BANDWIDTH]), now);
+	room = outlet->gateway->files / FILES_SHARE / FILES_EACH;
+	if (limits[RF_NET_CONNECTIONS] < room && limits[RF_NET_PENDING] < room)
+		room = least(room, limits[RF_NET_CONNECTIONS] + limits[RF_NET_PENDING] + LEAST);
+	outlet->connection_most = room < LEAST ? LEAST : (size_t)room;
+}
+
+/* ------------------------------------------------------------- life */
+
+bool rf_outlet_add_filter(struct rf_outlet *outlet, const struct rf_forward_filter *filter,
+			  void *data)
+{
+	if (outlet->filter_count == RF_FORWARD_FILTERS)
+		return false;
+	outlet->filters[outlet->filter_count] = filter;
+	outlet->filter_data[outlet->filter_count++] = data;
+	return true;
+}
+
+static int open_parts(struct rf_outlet *outlet, const struct rf_gate_open *open, struct rf_err *err)
+{
+	for (size_t i = 0; rf_outlet_parts[i].name; i++)
+		if (rf_outlet_parts[i].open(outlet, open, &outlet->parts[i], err) < 0)
+			return rf_fail_in(err, "%s", rf_outlet_parts[i].name);
+	return 0;
+}
+
+static int make_tables(struct rf_outlet *outlet, struct rf_err *err)
+{
+	struct rf_breaker_options breakers = { .cap = BREAKERS };
+	uint64_t key[2];
+
+	if (rf_gateway_key(key, err) < 0 || rf_gateway_key(breakers.key, err) < 0)
+		return err->code;
+	outlet->names = rf_names_new(RF_OUTLET_NAMES, key);
+	outlet->breakers = rf_breaker_new(&breakers);
+	if (!outlet->names || !outlet->breakers)
+		return rf_fail(err, -ENOMEM, "a box");
+	return 0;
+}
+
+int rf_outlet_new(struct rf_gateway *gateway, int fd, uint64_t id, const struct rf_gate_open *open,
+		  struct rf_outlet **ret_outlet, struct rf_err *err)
+{
+	struct rf_outlet *outlet = calloc(1, sizeof(*outlet));
+
+	if (!outlet)
+		return rf_fail(err, -ENOMEM, "a box");
+	outlet->gateway = gateway;
+	outlet->holds_writes = open->holds_writes;
+	snprintf(outlet->box, sizeof(outlet->box), "%s", open->box);
+	rf_buf_init(&outlet->pem, PEM_BYTES);
+	if (rf_note_new(fd, id, &outlet->note, err) < 0 || make_tables(outlet, err) < 0 ||
+	    read_policy(open->policy, strlen(open->policy), &outlet->net, err) < 0) {
+		rf_outlet_free(outlet);
+		return err->code;
+	}
+	set_limits(outlet);
+	rf_upstream_init(outlet);
+	if (open_parts(outlet, open, err) < 0) {
+		rf_outlet_free(outlet);
+		return err->code;
+	}
+	*ret_outlet = outlet;
+	return 0;
+}
+
+void rf_outlet_close(struct rf_outlet *outlet)
+{
+	rf_listener_close(outlet);
+	rf_dns_line_close(outlet);
+	rf_publish_close(outlet);
+	rf_crossing_close(outlet);
+	rf_forward_close(outlet);
+	rf_upstream_trim(outlet, 0);
+}
+
+bool rf_outlet_is_quiet(const struct rf_outlet *outlet)
+{
+	return !outlet->forwards && !outlet->lines && !outlet->ways && !outlet->crossings;
+}
+
+void rf_outlet_free(struct rf_outlet *outlet)
+{
+	if (!outlet)
+		return;
+	for (size_t i = 0; rf_outlet_parts[i].name; i++)
+		if (rf_outlet_parts[i].close)
+			rf_outlet_parts[i].close(outlet, outlet->parts[i]);
+	rf_net_free(outlet->net);
+	rf_names_free(outlet->names);
+	rf_breaker_free(outlet->breakers);
+	rf_note_free(outlet->note);
+	rf_buf_done(&outlet->pem);
+	free(outlet);
+}
+
+/* ------------------------------------------------------------- changes */
+
+static int change_parts(struct rf_outlet *outlet, struct rf_err *err)
+{
+	for (size_t i = 0; rf_outlet_parts[i].name; i++)
+		if (rf_outlet_parts[i].change &&
+		    rf_outlet_parts[i].change(outlet, outlet->parts[i], err) < 0)
+			return rf_fail_in(err, "%s", rf_outlet_parts[i].name);
+	return 0;
+}
+
+int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err)
+{
+	struct rf_net *before = outlet->net, *net = NULL;
+
+	if (read_policy(policy, len, &net, err) < 0)
+		return err->code;
+	if (net->needs_tls && !outlet->accept) {
+		rf_net_free(net);
+		rf_fail_say(err, -EOPNOTSUPP,
+			    "the new policy looks into TLS, and the box was begun without a "
+			    "certificate for that");
+		return rf_fail_hint(err, "start it anew with that policy");
+	}
+	outlet->net = net;
+	if (change_parts(outlet, err) < 0) {
+		outlet->net = before;
+		rf_net_free(net);
+		return err->code;
+	}
+	rf_net_free(before);
+	set_limits(outlet);
+	rf_upstream_trim(outlet, 0);
+	rf_crossing_review(outlet);
+	rf_forward_review(outlet);
+	return 0;
+}
+
+/* ------------------------------------------------------------- counts */
+
+bool rf_outlet_has_room(const struct rf_outlet *outlet)
+{
+	return outlet->connection_count < outlet->connection_most;
+}
+
+void rf_outlet_count(struct rf_outlet *outlet, int change)
+{
+	bool had_room = rf_outlet_has_room(outlet);
+
+	outlet->connection_count += (size_t)change;
+	if (!had_room && rf_outlet_has_room(outlet))
+		rf_listener_resume(outlet);
+}
