@@ -1,0 +1,295 @@
+/* Secrets taken out of answers: see redaction.h. */
+#include "gateway/redaction.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM (256 * 1024) /* bytes that one piece of a body may become before it is passed on */
+
+struct rf_redaction {
+	struct rf_sieve_set *set;
+	uint64_t limit_bytes;
+	bool may_pass_unread, is_idle;
+	rf_redaction_told *told;
+	void *context;
+};
+
+/* One answer. */
+struct answer {
+	struct rf_filter_stream *stream;
+	struct rf_forward_place place;
+	uint64_t in_fields; /* known secrets masked there */
+};
+
+int rf_redaction_new(const struct rf_redaction_config *config, struct rf_redaction **ret_redaction,
+		     struct rf_err *err)
+{
+	struct rf_redaction *redaction = calloc(1, sizeof(*redaction));
+	unsigned skipped = 0;
+
+	if (!redaction)
+		return rf_fail(err, -ENOMEM, "filter answers");
+	redaction->limit_bytes = config->limit_bytes;
+	redaction->may_pass_unread = config->may_pass_unread;
+	redaction->told = config->told;
+	redaction->context = config->context;
+	if (rf_sieve_set_new(&config->secrets, &redaction->set, &skipped, err) < 0) {
+		rf_redaction_free(redaction);
+		return rf_fail_in(err, "filter answers");
+	}
+	redaction->is_idle = !rf_exact_count(redaction->set->exact) && !config->secrets.has_rules &&
+			     !config->secrets.own_count && !config->limit_bytes;
+	*ret_redaction = redaction;
+	return 0;
+}
+
+void rf_redaction_free(struct rf_redaction *redaction)
+{
+	if (!redaction)
+		return;
+	rf_sieve_set_free(redaction->set);
+	free(redaction);
+}
+
+bool rf_redaction_is_idle(const struct rf_redaction *redaction)
+{
+	return redaction->is_idle;
+}
+
+/* --- fields --- */
+
+static void drop(struct rf_forward_message *message, struct rf_span name)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < message->count; i++)
+		if (!rf_span_is_like(message->fields[i].name, name))
+			message->fields[kept++] = message->fields[i];
+	message->count = kept;
+}
+
+struct masking {
+	char *text; /* a copy of what is masked, once there is something to mask */
+	const struct rf_span *value;
+	struct rf_arena *arena;
+	uint64_t count;
+	size_t end;
+};
+
+static void on_found(void *context, size_t at, size_t len, unsigned id)
+{
+	struct masking *masking = context;
+
+	if (id >= RF_SIEVE_IDS) /* where a private key may begin: a rule's */
+		return;
+	if (!masking->text) {
+		masking->text = rf_arena_alloc(masking->arena, masking->value->len + 1);
+		if (!masking->text)
+			return;
+		memcpy(masking->text, masking->value->at, masking->value->len);
+	}
+	memset(masking->text + at, '*', len);
+	masking->count += at >= masking->end;
+	masking->end = at + len > masking->end ? at + len : masking->end;
+}
+
+/* Masks known secrets in an answer's fields, and counts them.  False without memory: then nothing may pass. */
+static bool mask_fields(const struct rf_redaction *redaction, struct rf_forward_message *answer,
+			uint64_t *count)
+{
+	for (size_t i = 0; i < answer->count; i++) {
+		struct rf_span *value = &answer->fields[i].value;
+		struct masking masking = { .value = value, .arena = answer->arena };
+
+		rf_exact_scan(redaction->set->exact, value->at, value->len, 0, on_found, &masking);
+		if (masking.text)
+			*value = (struct rf_span){ masking.text, value->len };
+		*count += masking.count;
+	}
+	return !answer->arena->has_failed;
+}
+
+/* Keeps what can be read of the codings that a client takes: "gzip;q=0.5, dcb" becomes "gzip;q=0.5". */
+static void limit_codings(struct rf_forward_message *request)
+{
+	for (size_t i = 0; i < request->count; i++) {
+		struct rf_field *field = &request->fields[i];
+		struct rf_span rest = field->value;
+		char *text;
+		size_t size = 0;
+
+		if (!rf_span_is_like(field->name, RF_SPAN("Accept-Encoding")))
+			continue;
+		text = rf_arena_alloc(request->arena, rest.len + 16);
+		if (!text)
+			return;
+		while (rest.len) {
+			size_t end = rf_span_find(rest, ',');
+			struct rf_span one = rf_span_trim(rf_span_part(rest, 0, end));
+			struct rf_span name =
+				rf_span_trim(rf_span_part(one, 0, rf_span_find(one, ';')));
+
+			rest = rf_span_part(rest, end + 1, rest.len);
+			if (!name.len || rf_coding_parse(name.at, name.len) == RF_CODING_UNKNOWN)
+				continue;
+			size += (size_t)snprintf(text + size, field->value.len + 16 - size,
+						 "%s%.*s", size ? ", " : "", RF_SPAN_ARG(one));
+		}
+		field->value = size ? (struct rf_span){ text, size } : RF_SPAN("identity");
+	}
+}
+
+static enum rf_forward_wish on_request(void *data, void **own, struct rf_forward_message *request,
+				       struct rf_refusal *ret_refusal)
+{
+	const struct rf_redaction *redaction = data;
+
+	if (!redaction->is_idle && !redaction->may_pass_unread)
+		limit_codings(request);
+	return RF_FORWARD_LEAVE;
+}
+
+/* --- answers --- */
+
+static enum rf_forward_wish refuse(struct rf_refusal *refusal, unsigned status, const char *code,
+				   const char *message, const char *remedy)
+{
+	refusal->status = status;
+	refusal->code = code;
+	snprintf(refusal->message, sizeof(refusal->message), "%s", message);
+	snprintf(refusal->rule, sizeof(refusal->rule), "network.filter");
+	snprintf(refusal->remedy, sizeof(refusal->remedy), "%s", remedy);
+	return RF_FORWARD_REFUSE;
+}
+
+static enum rf_coding coding_of(const struct rf_forward_message *answer)
+{
+	enum rf_coding coding = RF_CODING_IDENTITY;
+
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct rf_field *field = &answer->fields[i];
+
+		if (!rf_span_is_like(field->name, RF_SPAN("Content-Encoding")))
+			continue;
+		/* Two of them are two codings, one around the other. */
+		coding = coding == RF_CODING_IDENTITY
+				 ? rf_coding_parse(field->value.at, field->value.len)
+				 : RF_CODING_UNKNOWN;
+	}
+	return coding;
+}
+
+static enum rf_forward_wish on_answer(void *data, void **own, struct rf_forward_message *answer,
+				      struct rf_refusal *ret_refusal)
+{
+	const struct rf_redaction *redaction = data;
+	enum rf_coding coding = coding_of(answer);
+	struct rf_err err = RF_ERR_INIT;
+	struct answer *mine;
+	int code;
+
+	if (redaction->is_idle)
+		return RF_FORWARD_LEAVE;
+	mine = *own ? *own : calloc(1, sizeof(*mine));
+	*own = mine;
+	if (!mine || !mask_fields(redaction, answer, &mine->in_fields))
+		return refuse(ret_refusal, 502, "out_of_memory",
+			      "The answer could not be looked at for secrets.", "");
+	mine->place = *answer->place;
+	rf_filter_stream_free(mine->stream); /* of an answer before this one, such as a 103 */
+	mine->stream = NULL;
+	if (answer->is_head_answer || answer->body == RF_BODY_NONE)
+		return RF_FORWARD_LEAVE;
+	code = rf_filter_stream_new(redaction->set, coding, redaction->limit_bytes,
+				    redaction->may_pass_unread, &mine->stream, &err);
+	if (code == -ENOTSUP)
+		return refuse(ret_refusal, 502, "coding_unknown",
+			      "The answer is in a coding that can't be looked into for secrets.",
+			      "ask for gzip, br or zstd, or for no coding");
+	if (code < 0)
+		return refuse(ret_refusal, 502, "filter_failed",
+			      "The answer could not be looked at for secrets.", "");
+	if (!rf_filter_stream_is_decoded(mine->stream))
+		return redaction->limit_bytes && answer->length > redaction->limit_bytes
+			       ? RF_FORWARD_CHANGE
+			       : RF_FORWARD_SAME;
+	/* What spoke of the body as it came is not true of what passes. */
+	drop(answer, RF_SPAN("Content-Encoding"));
+	drop(answer, RF_SPAN("Content-MD5"));
+	drop(answer, RF_SPAN("Content-Digest"));
+	drop(answer, RF_SPAN("Digest"));
+	return RF_FORWARD_CHANGE;
+}
+
+static int on_answer_body(void *data, void **own, struct rf_span bytes, bool is_last,
+			  struct rf_buf *out, struct rf_err *err)
+{
+	struct answer *mine = *own;
+	int code;
+
+	for (;;) {
+		size_t before = out->len;
+		ssize_t taken = rf_filter_stream_feed(mine->stream, bytes.at, bytes.len, out, ROOM);
+
+		if (taken == -E2BIG)
+			return rf_fail_say(
+				err, -E2BIG,
+				"an answer that grows beyond measure when it is decoded");
+		if (taken < 0)
+			return rf_fail(err, (int)taken, "decode an answer");
+		bytes = rf_span_part(bytes, (size_t)taken, bytes.len);
+		if (!bytes.len && out->len == before)
+			break;
+	}
+	code = is_last ? rf_filter_stream_finish(mine->stream, out) : 0;
+	return code < 0 ? rf_fail(err, code, "decode an answer") : 0;
+}
+
+/* --- the end --- */
+
+static void say(char *words, size_t room, const char *what, uint64_t count)
+{
+	size_t size = strlen(words);
+
+	if (count > 1)
+		snprintf(words + size, room - size, "%s%lu %s", size ? ", " : "",
+			 (unsigned long)count, what);
+	else if (count)
+		snprintf(words + size, room - size, "%s%s", size ? ", " : "", what);
+}
+
+static void on_end(void *data, void **own)
+{
+	const struct rf_redaction *redaction = data;
+	struct answer *mine = *own;
+	uint64_t known;
+	char words[512] = "";
+
+	if (!mine)
+		return;
+	known = mine->in_fields;
+	if (mine->stream) {
+		const struct rf_sieve_counts *counts = rf_filter_stream_counted(mine->stream);
+
+		known += counts->secrets;
+		for (unsigned rule = 0; rule < rf_tokens_count(); rule++)
+			say(words, sizeof(words), rf_tokens_name(rule), counts->rules[rule]);
+		say(words, sizeof(words), "by the policy's own rules", counts->own);
+	}
+	say(words, sizeof(words), known > 1 ? "known secrets" : "a known secret", known);
+	if (words[0] && redaction->told)
+		redaction->told(redaction->context, &mine->place, words);
+	rf_filter_stream_free(mine->stream);
+	free(mine);
+	*own = NULL;
+}
+
+const struct rf_forward_filter rf_redaction_filter = {
+	.name = "redaction",
+	.on_request = on_request,
+	.on_answer = on_answer,
+	.on_answer_body = on_answer_body,
+	.on_end = on_end,
+};
