@@ -34,6 +34,7 @@ struct rf_loop {
 	struct rf_event *
 		*timers;        /* that are set, as a heap: none is later than the two behind it */
 	size_t set, made, room; /* timers that are set, that there are, that there is room for */
+	uint64_t round_ns;      /* when this round looked at them: these are due */
 	int epoll;
 	int signals;
 	bool is_stopped;
@@ -132,13 +133,18 @@ static void settle(struct rf_loop *loop, struct rf_event *timer)
 	put(loop, at, timer);
 }
 
-/* There is room for all timers: setting one never fails. */
+/*
+ * There is room for all timers: setting one never fails.  One that is set to what has passed is due in the next round: in
+ * this one, a timer that is always late would be all that there is.
+ */
 static void set_timer(struct rf_event *timer, uint64_t at_ns)
 {
 	struct rf_loop *loop = timer->loop;
 	bool was_set = timer->at_ns != UINT64_MAX;
 	struct rf_event *last;
 
+	if (at_ns <= loop->round_ns)
+		at_ns = loop->round_ns + 1;
 	timer->at_ns = at_ns;
 	if (!was_set && at_ns == UINT64_MAX)
 		return;
@@ -335,9 +341,8 @@ static int until_next(const struct rf_loop *loop)
 
 static void dispatch_others(struct rf_loop *loop)
 {
-	uint64_t now = rf_loop_now();
-
-	while (loop->set > 0 && loop->timers[0]->at_ns <= now) {
+	loop->round_ns = rf_loop_now();
+	while (loop->set > 0 && loop->timers[0]->at_ns <= loop->round_ns) {
 		struct rf_event *timer = loop->timers[0];
 
 		set_timer(timer, UINT64_MAX);

@@ -339,6 +339,43 @@ RF_TEST(a_timer_sets_itself_anew_and_one_at_the_end_of_time_never_fires)
 	rf_loop_free(loop);
 }
 
+static void on_late(void *data, int what)
+{
+	struct seen *seen = data;
+
+	(void)what;
+	seen->calls++;
+	rf_event_again(seen->event, 1);
+	if (seen->victim)
+		rf_event_again(seen->victim->event, 1);
+	if (seen->calls == 1000000)
+		rf_loop_stop(seen->loop);
+}
+
+RF_TEST(timers_that_are_always_late_leave_room_for_others)
+{
+	struct rf_loop *loop = make_loop();
+	struct seen late[2] = { { .loop = loop }, { .loop = loop } }, timer = { .loop = loop },
+		    input = { .loop = loop, .stop_after = 1 };
+	struct rf_err err = RF_ERR_INIT;
+	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	for (int i = 0; i < 2; i++) {
+		late[i].victim = &late[1 - i];
+		RF_REQUIRE(rf_loop_timer(loop, 1, on_late, &late[i], &late[i].event, &err) == 0,
+			   "%s", err.msg);
+	}
+	set_timer(loop, MS, &timer);
+	timer.stop_after = 1;
+	run(loop);
+	RF_CHECK(timer.calls == 1, "the timer that was in time fired %d times", timer.calls);
+	watch(loop, fd, RF_LOOP_READ, &input);
+	run(loop);
+	RF_CHECK(input.calls == 1, "the input was told %d times", input.calls);
+	rf_loop_free(loop);
+	close(fd);
+}
+
 RF_TEST(a_timer_far_away_does_not_overflow_into_now)
 {
 	static const uint64_t after_ns[] = { 3600 * 1000 * MS, INT32_MAX * MS, UINT32_MAX * MS,
