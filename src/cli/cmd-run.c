@@ -75,12 +75,15 @@ static int carry_out(enum rf_cmd_id id, struct rf_request *request, struct rf_re
 	int code;
 
 	rf_cmd_find("ringfort-init", init_path, sizeof(init_path));
+	rf_egress_init(&egress);
+	if (rf_egress_begin(&egress, request, false, &options, &err) < 0) {
+		rf_egress_done(&egress);
+		return fail(request, &err);
+	}
 	rf_result_init(&result, request->plan);
 	if (id == RF_CMD_SHELL && !request->is_json && rf_shell_greet(request))
 		result.warning_count = 0; /* told */
-	rf_egress_init(&egress);
-	if (rf_egress_begin(&egress, request, &options, &err) < 0 ||
-	    rf_in_workspace_begin(request, &err) < 0) {
+	if (rf_in_workspace_begin(request, &err) < 0) {
 		rf_egress_done(&egress);
 		rf_result_done(&result);
 		return fail(request, &err);

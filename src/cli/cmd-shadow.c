@@ -20,6 +20,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "cli/cmd.h"
+#include "cli/egress.h"
 #include "cli/in-workspace.h"
 #include "cli/recorder.h"
 #include "cli/remarks.h"
@@ -120,13 +121,19 @@ static int run_box(struct rf_request *request, struct rf_result *result, struct 
 		.warden = -1,
 	};
 	struct rf_recorder recorder;
+	struct rf_egress egress;
 
-	if (rf_in_workspace_begin(request, err) < 0)
+	rf_egress_init(&egress);
+	if (rf_egress_begin(&egress, request, true, &options, err) < 0 ||
+	    rf_in_workspace_begin(request, err) < 0) {
+		rf_egress_done(&egress);
 		return err->code;
+	}
 	rf_cmd_find("ringfort-init", init_path, sizeof(init_path));
 	rf_recorder_init(&recorder);
 	rf_recorder_attend(&recorder, request, &options);
 	rf_run(request->plan, &options, result);
+	rf_egress_done(&egress);
 	rf_recorder_end(&recorder, result);
 	rf_recorder_done(&recorder);
 	if (!request->is_json)
@@ -201,13 +208,14 @@ static int verify(struct shadow *s, struct rf_shadow_check *check, struct rf_err
 	int code;
 
 	request.plan = NULL;
+	request.brought = NULL;
 	request.visit = &visit;
 	code = rf_visit_open_over(s->request.visit, &visit, err);
 	if (code < 0 || !line) {
 		free(line);
 		return code < 0 ? code : rf_fail(err, -ENOMEM, "verify");
 	}
-	code = rf_request_plan_to_look(&s->request, argv, &visit.place, &request.plan, err);
+	code = rf_request_plan_to_look(&request, argv, &visit.place, err);
 	if (code == 0) {
 		rf_result_init(&check->result, request.plan);
 		check->has_run = true;
@@ -221,6 +229,7 @@ static int verify(struct shadow *s, struct rf_shadow_check *check, struct rf_err
 	}
 	rf_visit_close(&visit);
 	rf_plan_free(request.plan);
+	free(request.brought);
 	free(line);
 	return code;
 }

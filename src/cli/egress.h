@@ -13,15 +13,21 @@
 #include "jail/outward.h"
 #include "jail/run.h"
 
+struct rf_trust;
+
 struct rf_egress {
 	struct rf_outward outward;
-	char id[17]; /* of the box */
+	struct rf_trust *trust; /* in what it presents for others, where TLS is ended; or NULL */
+	char id[17];            /* of the box */
 };
 
 void rf_egress_init(struct rf_egress *egress);
 
-/* Starts a gateway and asks it, if the plan leads to one; completes `options`.  What is wrong with it is an error of the run. */
-int rf_egress_begin(struct rf_egress *egress, struct rf_request *request,
+/*
+ * Starts a gateway and asks it, if the plan leads to one; completes `options`.  `holds_writes`: requests that change
+ * something are held back, as in a shadow run.
+ */
+int rf_egress_begin(struct rf_egress *egress, struct rf_request *request, bool holds_writes,
 		    struct rf_run_options *options, struct rf_err *err);
 
 /* Ends the gateway. */

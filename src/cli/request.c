@@ -392,23 +392,23 @@ static int make_seeded(const struct rf_request *request, struct rf_facts *facts,
 	return rf_plan_make(request->policy, facts, ret_plan, err);
 }
 
-int rf_request_plan_to_look(const struct rf_request *request, char *const *argv,
-			    const struct rf_place *layered, struct rf_plan **ret_plan,
-			    struct rf_err *err)
+int rf_request_plan_to_look(struct rf_request *request, char *const *argv,
+			    const struct rf_place *layered, struct rf_err *err)
 {
-	struct rf_facts facts;
-
-	note_facts(request, &facts);
-	facts.argv = argv;
-	facts.layered = layered;
-	facts.only_looks = true;
-	return make_seeded(request, &facts, ret_plan, err);
+	request->plan = NULL;
+	request->extras = request->brought = NULL;
+	request->extra_count = 0;
+	note_facts(request, &request->facts);
+	request->facts.argv = argv;
+	request->facts.layered = layered;
+	request->facts.only_looks = true;
+	return make_seeded(request, &request->facts, &request->plan, err);
 }
 
 static int make_plan(struct rf_request *request, struct rf_err *err)
 {
 	static char any_name[] = "true";
-	char *any_program[] = { any_name, NULL };
+	static char *any_program[] = { any_name, NULL };
 	struct rf_facts facts;
 	struct rf_plan *plan = NULL;
 
@@ -429,6 +429,35 @@ static int make_plan(struct rf_request *request, struct rf_err *err)
 	}
 	request->extras = facts.extras;
 	request->extra_count = facts.extra_count;
+	request->facts = facts;
+	request->plan = plan;
+	return 0;
+}
+
+int rf_request_bring(struct rf_request *request, const struct rf_place *more, size_t count,
+		     struct rf_err *err)
+{
+	/* What came earlier in this way is replaced. */
+	size_t before = request->brought ? request->own_extra_count : request->extra_count;
+	struct rf_place *all = calloc(before + count + 1, sizeof(*all));
+	struct rf_plan *plan = NULL;
+
+	if (!all)
+		return rf_fail(err, -ENOMEM, "what is brought along");
+	if (before > 0)
+		memcpy(all, request->extras, before * sizeof(*all));
+	memcpy(all + before, more, count * sizeof(*all));
+	request->facts.extras = all;
+	request->facts.extra_count = before + count;
+	if (rf_plan_make(request->policy, &request->facts, &plan, err) < 0) {
+		free(all);
+		return err->code;
+	}
+	free(request->brought);
+	request->extras = request->brought = all;
+	request->own_extra_count = before;
+	request->extra_count = before + count;
+	rf_plan_free(request->plan);
 	request->plan = plan;
 	return 0;
 }
@@ -544,6 +573,7 @@ void rf_request_done(struct rf_request *request)
 	free(request->sources);
 	rf_in_workspace_done(request);
 	rf_plan_free(request->plan);
+	free(request->brought);
 	rf_policy_free(request->policy);
 	rf_launch_free(request->launch);
 	rf_config_done(&request->config);

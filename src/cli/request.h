@@ -35,13 +35,16 @@ struct rf_request {
 	char **argv; /* the program and its arguments; borrowed */
 	bool is_json, wants_stats, wants_help, wants_version, wants_langs;
 	bool has_terminal, is_plain, has_no_warden;
-	const struct rf_place *extras; /* that the language brings along; borrowed */
+	const struct rf_place *extras; /* that are brought along; borrowed */
 	size_t extra_count;
-	const char *lang, *code; /* --lang and -c, or NULL; borrowed */
-	const char *workspace;   /* --workspace, or NULL; borrowed */
-	const char *agent;       /* whose policy and workspace it has, or NULL; borrowed */
-	bool is_kept;            /* it is the name of one, not a directory */
-	bool is_directory;       /* it is a directory, whatever workspaces are called */
+	struct rf_facts facts;    /* that the plan was made from */
+	struct rf_place *brought; /* all extras, where some came later; or NULL */
+	size_t own_extra_count;   /* how many of these did not */
+	const char *lang, *code;  /* --lang and -c, or NULL; borrowed */
+	const char *workspace;    /* --workspace, or NULL; borrowed */
+	const char *agent;        /* whose policy and workspace it has, or NULL; borrowed */
+	bool is_kept;             /* it is the name of one, not a directory */
+	bool is_directory;        /* it is a directory, whatever workspaces are called */
 	struct rf_request_shadow shadow;
 	struct rf_visit *visit;   /* the run in it, or NULL */
 	const char *config_name;  /* --config, or NULL; borrowed */
@@ -63,12 +66,17 @@ int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program
 void rf_request_done(struct rf_request *request);
 
 /*
- * Another plan of the same policy, for a program that looks at what is `layered`: nothing else of the host can be
- * written to.  Gives `*ret_plan`.
+ * Gives `request`, a copy of one that lives longer, a plan of its own of the same policy, for a program that looks at what is
+ * `layered`: nothing else of the host can be written to.  Its plan, and what is brought along later, are to be freed.
  */
-int rf_request_plan_to_look(const struct rf_request *request, char *const *argv,
-			    const struct rf_place *layered, struct rf_plan **ret_plan,
-			    struct rf_err *err);
+int rf_request_plan_to_look(struct rf_request *request, char *const *argv,
+			    const struct rf_place *layered, struct rf_err *err);
+
+/*
+ * Makes the plan once more, of what the policy is by now, with `more` brought along (borrows what they name).
+ */
+int rf_request_bring(struct rf_request *request, const struct rf_place *more, size_t count,
+		     struct rf_err *err);
 
 /*
  * Where the last source that set `key` did so ("agent.yaml:5", "the command line"), or, where `name`

@@ -27,7 +27,6 @@ int rf_outward_await(struct rf_outward *outward, struct rf_err *err)
 		return 0;
 	if (rf_gate_await(outward->fd, outward->box, READY_MS, &outward->buf, &outward->pem, err) <
 	    0) {
-		rf_fail_in(err, "the network");
 		if (err->code == -ECONNRESET && !err->hint[0])
 			rf_fail_hint(err, "is ringfort-gateway of the same version as ringfort?");
 		return err->code;

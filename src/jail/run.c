@@ -402,7 +402,7 @@ static int on_orders(void *data, struct rf_err *err)
 	struct run *run = data;
 
 	if (run->options->outward && rf_outward_await(run->options->outward, err) < 0)
-		return err->code;
+		return rf_fail_in(err, "the network");
 	if (!run->options->on_orders)
 		return 0;
 	run->is_refused = run->options->on_orders(run->options->data, err) < 0;
