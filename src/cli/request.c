@@ -395,6 +395,9 @@ static int make_seeded(const struct rf_request *request, struct rf_facts *facts,
 int rf_request_plan_to_look(struct rf_request *request, char *const *argv,
 			    const struct rf_place *layered, struct rf_err *err)
 {
+	struct rf_plan *plan = NULL;
+	int code;
+
 	request->plan = NULL;
 	request->extras = request->brought = NULL;
 	request->extra_count = 0;
@@ -402,7 +405,9 @@ int rf_request_plan_to_look(struct rf_request *request, char *const *argv,
 	request->facts.argv = argv;
 	request->facts.layered = layered;
 	request->facts.only_looks = true;
-	return make_seeded(request, &request->facts, &request->plan, err);
+	code = make_seeded(request, &request->facts, &plan, err);
+	request->plan = plan;
+	return code;
 }
 
 static int make_plan(struct rf_request *request, struct rf_err *err)
