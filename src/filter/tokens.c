@@ -13,7 +13,6 @@
 #include "filter/tokens.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,29 +265,34 @@ static void get_ready(void)
 
 /* --- does it look real? --- */
 
-/* As random text looks: many characters, not in order, with digits among them or very mixed. */
+/*
+ * As random text looks: many characters, not in order, seldom the same, and more so where there are no digits among them.  How
+ * often two of its characters are the same is what is counted (Renyi's entropy of order two, without logarithms).
+ */
 static bool looks_random(const char *text, size_t len)
 {
-	unsigned seen[128] = { 0 }, distinct = 0, steps = 0, digits = 0;
-	double bits = 0;
+	size_t seen[128] = { 0 }, distinct = 0, steps = 0, digits = 0, upper = 0, lower = 0,
+	       same = 0;
 
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)text[i] & 127;
 
 		distinct += seen[c]++ == 0;
 		digits += c >= '0' && c <= '9';
+		upper += c >= 'A' && c <= 'Z';
+		lower += c >= 'a' && c <= 'z';
 		steps += i && (text[i] == text[i - 1] || text[i] == text[i - 1] + 1);
 	}
 	for (size_t i = 0; i < COUNT(seen); i++)
-		if (seen[i])
-			bits -= seen[i] * log2((double)seen[i] / (double)len);
+		same += seen[i] * seen[i];
 	if (memmem(text, len, "EXAMPLE", 7) || memmem(text, len, "example", 7) ||
 	    memmem(text, len, "xxxxxx", 6) || memmem(text, len, "XXXXXX", 6))
 		return false;
 	if (distinct < 7 || steps * 3 > len)
 		return false;
-	bits /= (double)len;
-	return digits ? bits >= 2.5 : bits >= 3.6;
+	if (!digits && len >= 24 && (!upper || !lower)) /* words with hyphens */
+		return false;
+	return same * (digits ? 5 : 8) <= len * len;
 }
 
 /* The value of a character of base64url, or -1. */

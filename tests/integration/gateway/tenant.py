@@ -65,13 +65,13 @@ class Refused(Exception):
 class Tenant:
     """One gateway of one's own, and one box on it."""
 
-    def __init__(self, program, policy, box=1, holds_writes=False):
+    def __init__(self, program, policy, box=1, holds_writes=False, credentials=()):
         self.socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
             self.process = subprocess.Popen([program, "--fd", str(other.fileno())], pass_fds=[other.fileno()])
         self.box, self.events, self.counts = box, [], None
         self.lines = []
-        self.pem = self.open(policy, box, holds_writes)
+        self.pem = self.open(policy, box, holds_writes, credentials)
         self.give_lines(box)
 
     def send(self, kind, body=b"", fds=(), box=None):
@@ -89,9 +89,11 @@ class Tenant:
         assert length == len(packet) - 16
         return kind, box, packet[16:]
 
-    def open(self, policy, box, holds_writes=False):
+    def open(self, policy, box, holds_writes=False, credentials=()):
+        """`credentials` are (name, value, placeholder)."""
         text = policy if isinstance(policy, str) else json.dumps(policy)
-        self.send(OPEN, string(f"box-{box}") + string("") + string(text) + struct.pack("=II", holds_writes, 0), box=box)
+        self.send(OPEN, string(f"box-{box}") + string("") + string(text) + struct.pack("=II", holds_writes, len(credentials)) +
+                  b"".join(string(text) for credential in credentials for text in credential), box=box)
         kind, _, body = self.receive()
         if kind == REFUSED:
             raise Refused(body)

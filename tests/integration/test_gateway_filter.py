@@ -1,0 +1,170 @@
+"""Secrets are masked in what a server answers, on its way into a box: plain, compressed, in pieces, as events."""
+import gzip
+import http.client
+import http.server
+import json
+import pathlib
+import shutil
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from gateway.tenant import Tenant, program
+
+SECRET = "correct-horse-battery-staple"
+CREDENTIAL = ("api", SECRET, "placeholder")
+NGINX = """
+{user}
+daemon off; pid {folder}/pid; error_log {folder}/error; worker_processes 1;
+events {{ worker_connections 64; }}
+http {{
+    access_log off; default_type text/plain; root {folder}/www;
+    client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
+    uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+    gzip on; gzip_types *; gzip_min_length 1; gzip_proxied any; gzip_http_version 1.0;
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{ }}
+        location = /header {{ add_header X-Echo "Bearer {secret}"; return 200 "ok\\n"; }}
+        location = /odd {{ add_header Content-Encoding dcb; return 200 "unreadable\\n"; }}
+        location /live/ {{ proxy_pass http://127.0.0.1:{backend}; proxy_buffering off; proxy_http_version 1.1; }}
+    }}
+}}
+"""
+
+
+class Live(http.server.BaseHTTPRequestHandler):
+    """Events, one when the one before was read; and a body in chunks that cut a secret anywhere."""
+    protocol_version = "HTTP/1.1"
+    go_on = threading.Semaphore(0)
+
+    def chunk(self, data):
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        if self.path == "/live/events":
+            for number in range(5):
+                self.chunk(f"data: event {number}, {SECRET}\n\n".encode())
+                assert self.go_on.acquire(timeout=10)
+        else:
+            for byte in f"<{SECRET}>" * 3:
+                self.chunk(byte.encode())
+        self.chunk(b"")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    if not shutil.which("nginx"):
+        pytest.skip("needs nginx")
+    folder = tmp_path_factory.mktemp("nginx")
+    backend = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Live)
+    threading.Thread(target=backend.serve_forever, daemon=True).start()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    www = folder / "www"
+    www.mkdir()
+    (www / "echo").write_text(f"Authorization: Bearer {SECRET}\n")
+    (www / "big").write_text((f"line of text\n" * 500 + SECRET + "\n") * 200)
+    (www / "bomb").write_bytes(b"\0" * (64 << 20))
+    user = "user root;" if pathlib.Path("/proc/self").stat().st_uid == 0 else ""
+    (folder / "conf").write_text(NGINX.format(folder=folder, port=port, user=user, secret=SECRET, backend=backend.server_port))
+    process = subprocess.Popen(["nginx", "-c", folder / "conf", "-p", folder, "-e", folder / "error"],
+                               stderr=subprocess.DEVNULL)
+    for _ in range(100):
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            break
+        except OSError:
+            time.sleep(0.05)
+    yield port
+    process.terminate()
+    process.wait(10)
+    backend.shutdown()
+
+
+@pytest.fixture
+def box(server):
+    policy = {"version": 1, "network": {"allow": [f"api.example:{server}"], "hosts": {"api.example": f"127.0.0.1:{server}"}}}
+    with Tenant(program(), policy, credentials=[CREDENTIAL]) as tenant:
+        tenant.server = server
+        yield tenant
+
+
+def ask(box, path, **fields):
+    line = http.client.HTTPConnection("127.0.0.1", box.proxy, timeout=20)
+    line.request("GET", f"http://api.example:{box.server}{path}", headers=fields)
+    return line.getresponse()
+
+
+def test_a_plain_answer_keeps_its_length_and_loses_the_secret(box):
+    answer = ask(box, "/echo")
+    body = answer.read().decode()
+    assert answer.getheader("Content-Length") == str(len(body))
+    assert body == f"Authorization: Bearer {'*' * len(SECRET)}\n"
+    event = box.wait_for(lambda event: event["kind"] == "secret")
+    assert event["reason"] == "a known secret" and event["host"] == "api.example"
+    assert SECRET not in json.dumps(box.finish())
+
+
+def test_a_compressed_answer_is_read_and_passes_without_its_coding(box):
+    answer = ask(box, "/big", **{"Accept-Encoding": "gzip, br"})
+    assert answer.getheader("Content-Encoding") is None
+    body = answer.read().decode()
+    assert body == ("line of text\n" * 500 + "*" * len(SECRET) + "\n") * 200
+    assert box.wait_for(lambda event: event["kind"] == "secret")["reason"] == "200 known secrets"
+
+
+def test_nginx_does_compress_what_is_asked_for_so(server):
+    line = http.client.HTTPConnection("127.0.0.1", server)
+    line.request("GET", "/big", headers={"Accept-Encoding": "gzip"})
+    answer = line.getresponse()
+    assert answer.getheader("Content-Encoding") == "gzip"
+    assert SECRET in gzip.decompress(answer.read()).decode()
+
+
+def test_a_field_of_an_answer_has_no_secret_in_it(box):
+    answer = ask(box, "/header")
+    assert answer.getheader("X-Echo") == "Bearer " + "*" * len(SECRET)
+    assert answer.read() == b"ok\n"
+
+
+def test_an_event_passes_before_the_next_one_is_sent(box):
+    answer = ask(box, "/live/events", **{"Accept-Encoding": "gzip"})
+    for number in range(5):
+        assert answer.readline().decode() == f"data: event {number}, {'*' * len(SECRET)}\n"
+        assert answer.readline() == b"\n"
+        Live.go_on.release()
+    assert answer.read() == b""
+
+
+def test_a_secret_that_comes_byte_by_byte_is_masked(box):
+    assert ask(box, "/live/bytes").read().decode() == f"<{'*' * len(SECRET)}>" * 3
+
+
+def test_a_coding_that_can_not_be_read_is_refused(box):
+    answer = ask(box, "/odd")
+    assert answer.status == 502
+    assert json.loads(answer.read())["error"]["code"] == "coding_unknown"
+
+
+def test_a_bomb_does_not_go_off(box):
+    answer = ask(box, "/bomb", **{"Accept-Encoding": "gzip"})
+    got = 0
+    with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+        while True:
+            piece = answer.read(1 << 16)
+            if not piece:
+                raise ConnectionError
+            got += len(piece)
+    assert got < 16 << 20
