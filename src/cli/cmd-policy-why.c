@@ -22,6 +22,8 @@
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/request.h"
+#include "http/url-path.h"
+#include "http/url.h"
 #include "jail/box.h"
 #include "jail/calls.h"
 #include "jail/hidden.h"
@@ -202,6 +204,7 @@ static void look(void *data, const struct rf_place *place, const char *path,
 /* What was asked of which plan. */
 struct question {
 	const char *verb, *what;
+	char joined[4096]; /* `what`, where it was two words */
 	const struct rf_request *request;
 	const struct rf_plan *plan;
 	struct eyes eyes;
@@ -286,28 +289,53 @@ static int ask_exec(struct question *question, struct rf_err *err)
 /* "host", "host:port", "[::1]:port", "unix:/path" or "/path". */
 static int ask_connect(struct question *question, struct rf_err *err)
 {
-	const char *what = question->what, *colon = strrchr(what, ':');
-	char host[256];
-	size_t len = strlen(what);
+	const char *what = question->what, *colon = strchr(what, ':');
+	struct rf_authority where;
+	char bracketed[256];
+	enum rf_fault fault;
 
 	if (what[0] == '/' || strncmp(what, "unix:", 5) == 0) {
-		rf_why_connect(question->plan, "unix", &question->why);
+		rf_why_unix(question->plan, &question->why);
 		return 0;
 	}
-	/* A last colon is a port's, unless there are more of them and no brackets: an IPv6 address. */
-	if (colon && (strchr(what, ':') == colon || what[0] == '[') && colon > strchr(what, ']')) {
-		size_t digits = strspn(colon + 1, "0123456789");
-
-		if (digits == 0 || digits > 5 || colon[1 + digits] != '\0') {
-			rf_fail_say(err, -EINVAL, "\"%.60s\" has no port behind its colon", what);
-			return rf_fail_hint(err, "for example: example.com:443");
-		}
-		len = (size_t)(colon - what);
+	if (what[0] != '[' && colon && strchr(colon + 1, ':')) { /* an IPv6 address as it is */
+		snprintf(bracketed, sizeof(bracketed), "[%.250s]", what);
+		what = bracketed;
 	}
-	if (len == 0 || len >= sizeof(host))
-		return rf_fail_say(err, -EINVAL, "\"%.60s\" is not a host", what);
-	snprintf(host, sizeof(host), "%.*s", (int)len, what);
-	rf_why_connect(question->plan, host, &question->why);
+	fault = rf_url_parse_authority(rf_span_of(what), &where);
+	if (fault) {
+		rf_fail_say(err, -EINVAL, "\"%.60s\" is not a host: %s", question->what,
+			    rf_fault_words(fault));
+		return rf_fail_hint(err, "for example: example.com:443");
+	}
+	rf_why_connect(question->plan, &where.host, where.port, &question->why);
+	return 0;
+}
+
+/* "[METHOD ]URL". */
+static int ask_net(struct question *question, struct rf_err *err)
+{
+	const char *url = strrchr(question->what, ' ');
+	char method[32] = "GET", room[RF_URL_PATH_ROOM(4096)];
+	struct rf_url_path path;
+	struct rf_url where;
+	enum rf_fault fault;
+
+	if (url && (size_t)(url - question->what) < sizeof(method))
+		snprintf(method, sizeof(method), "%.*s", (int)(url - question->what),
+			 question->what);
+	url = url ? url + 1 : question->what;
+	fault = rf_url_parse(rf_span_of(url), &where);
+	if (!fault && where.path.len <= 4096)
+		fault = rf_url_path_read(where.path, room, sizeof(room), &path);
+	if (fault || where.path.len > 4096) {
+		rf_fail_say(err, -EINVAL, "\"%.80s\" is not a URL: %s", url,
+			    fault ? rf_fault_words(fault) : "its path is too long");
+		return rf_fail_hint(err, "for example: ringfort policy why net GET "
+					 "https://api.github.com/repos");
+	}
+	rf_why_request(question->plan, &where.authority.host, where.authority.port, method, &path,
+		       &question->why);
 	return 0;
 }
 
@@ -435,6 +463,7 @@ static const struct {
 	{ "write",   ask_write,   "written" },
 	{ "exec",    ask_exec,    "executed" },
 	{ "connect", ask_connect, "connected to" },
+	{ "net",     ask_net,     "requested" },
 	{ "syscall", ask_syscall, "called" },
 	{ "env",     ask_env,     "seen" },
 };
@@ -462,7 +491,7 @@ static void find_origin(const struct question *question, char *text, size_t size
 	else if (place && strcmp(rule, "current") == 0)
 		rf_request_origin(question->request, "files.current", NULL, NULL, text, size);
 	else
-		rf_request_origin(question->request, rule, NULL, NULL, text, size);
+		rf_request_origin(question->request, rule, question->why.element, NULL, text, size);
 }
 
 static bool is_final(const struct question *question)
@@ -536,7 +565,12 @@ static int ask(struct question *question, char **argv, struct rf_err *err)
 		if (strcmp(verbs[i].verb, argv[0]) == 0) {
 			question->verb = verbs[i].verb;
 			question->what = argv[1];
-			if (!argv[1] || !argv[1][0] || argv[2]) {
+			/* A method may stand before the URL as a word of its own. */
+			if (verbs[i].ask == ask_net && argv[1] && argv[2] && !argv[3]) {
+				snprintf(question->joined, sizeof(question->joined),
+					 "%.30s %.4000s", argv[1], argv[2]);
+				question->what = question->joined;
+			} else if (!argv[1] || !argv[1][0] || argv[2]) {
 				rf_fail_say(err, -EINVAL, "why %s wants one thing to ask about",
 					    argv[0]);
 				return rf_fail_hint(err, "for example: ringfort policy why read "
@@ -548,8 +582,9 @@ static int ask(struct question *question, char **argv, struct rf_err *err)
 		}
 	rf_fail_say(err, -EINVAL, argv[0] ? "why does not know `%.40s`" : "why wants a question%s",
 		    argv[0] ? argv[0] : "");
-	return rf_fail_hint(err, "ask about one of: read, write, exec, connect, syscall, env; for "
-				 "example: ringfort policy why exec git");
+	return rf_fail_hint(err,
+			    "ask about one of: read, write, exec, connect, net, syscall, env; for "
+			    "example: ringfort policy why exec git");
 }
 
 int rf_cmd_policy_why(int argc, char **argv)

@@ -255,7 +255,7 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 	},
 	[RF_CMD_POLICY_WHY] = {
 		"policy why", rf_cmd_policy_why, "tell whether a box may do something, and which rule says so",
-		"[OPTIONS] read|write|exec PATH\n[OPTIONS] connect HOST[:PORT]\n[OPTIONS] syscall|env NAME",
+		"[OPTIONS] read|write|exec PATH\n[OPTIONS] connect HOST[:PORT]\n[OPTIONS] net [METHOD] URL\n[OPTIONS] syscall|env NAME",
 		"Answers for the box that `ringfort run` with the same options would make: the\n"
 		"verdict, the rule that made it, and the line that would change it.  Paths are as\n"
 		"the box has them; relative ones count from where its program would start.",

@@ -100,11 +100,17 @@ const struct rf_option rf_option_table[] = {
 	KEY("output",     0,   "1M",         "limits.output",     "standard output and error together"),
 	KEY("require",    0,   "any|hard",   "limits.require",    "hard: refuse where a limit can't be kept exactly"),
 
+	GROUP("what it may reach"),
+	KEY("net",        0,   "HOST[,HOST]|none|host", "network.allow", "hosts, as api.github.com, *.pkgs.example:443, 'GET a.example/v1/*'; none (the default); host: all of this machine's network; may be repeated"),
+	KEY("net-deny",   0,   "HOST[,HOST]", "network.deny",     "what of these it may not"),
+	KEY("net-mode",   0,   "enforce|report|open", "network.mode", "report: let all pass, and tell what would have been refused"),
+	KEY("host",       0,   "NAME=ADDRESS", "network.hosts",   "where a name leads, instead of what DNS says"),
+	KEY("credential", 0,   "NAME=env:VAR@HOST", "credentials", "added to requests outside the box; also from file:PATH, cmd:COMMAND, stdin:"),
+
 	GROUP("who it is for"),
 	KEY("agent",      0,   "NAME",       "agent",             "whose breaker, budgets and records it goes by"),
 
 	GROUP("how it is walled"),
-	KEY("net",        0,   "none|host",  "network.link",      "none: no network; host: all of this machine's"),
 	KEY("loopback",   0,   "on|off",     "network.loopback",  "inet sockets within the box"),
 	KEY("unix",       0,   "on|off",     "network.unix",      "unix sockets (default: off); host ones in shown places too"),
 	KEY("command",    0,   "NAME[,NAME]", "commands",         "the only programs that can be run; may be repeated"),

@@ -144,6 +144,35 @@ static int set_key(const struct rf_option *option, const char *value,
 	return code;
 }
 
+/* Hosts of --net and --net-deny, each a rule; --net also says that there is no network, or all of the host's. */
+static int set_rules(const struct rf_option *option, const char *value,
+		     struct rf_request_sources *sources, const struct rf_request *request,
+		     struct rf_err *err)
+{
+	bool is_allow = strcmp(option->name, "net") == 0;
+	struct rf_span rule;
+
+	if (is_allow && (strcmp(value, "none") == 0 || strcmp(value, "host") == 0))
+		return rf_policy_set(sources->flags, "network.link", value, request->cwd,
+				     request->home, err);
+	if (!*value)
+		return rf_fail_say(err, -EINVAL, "there is no host");
+	if (is_allow && rf_policy_set(sources->flags, "network.link", "gateway", request->cwd,
+				      request->home, err) < 0)
+		return err->code;
+	while (rf_net_rule_next(&value, &rule)) {
+		char *text = strndup(rule.at, rule.len);
+		int code = text ? rf_policy_set(sources->flags, option->key, text, request->cwd,
+						request->home, err)
+				: rf_fail(err, -ENOMEM, "read a rule");
+
+		free(text);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
 static int add_word(const struct rf_option *option, const char *word, const char **words,
 		    int *count, struct rf_err *err)
 {
@@ -162,6 +191,11 @@ static int take_option(const struct rf_option *option, const char *value,
 {
 	switch (option->id) {
 	case RF_OPTION_KEY:
+		if (strncmp(option->arg, "HOST", 4) == 0) {
+			if (set_rules(option, value, sources, request, err) < 0)
+				return rf_fail_in(err, "--%s", option->name);
+			return 0;
+		}
 		if (set_key(option, value, sources, request, err) < 0)
 			return rf_fail_in(err, "--%s", option->name);
 		return 0;
@@ -493,6 +527,20 @@ static int add_agent(struct rf_request_sources *sources, struct rf_request *requ
 	return rf_policy_set(sources->flags, "files.current", "none", "/", request->home, err);
 }
 
+/* Reads the values of credentials, where they will be used; before the plan, which has to know what stands for them. */
+static int fill_purse(enum rf_cmd_id id, bool needs_program, struct rf_request *request,
+		      struct rf_err *err)
+{
+	if ((!needs_program && id != RF_CMD_SHELL) ||
+	    rf_policy_line(request->policy, "credentials", NULL, NULL) < 0)
+		return 0;
+	if (rf_net_make(request->policy, &request->net, err) < 0)
+		return err->code;
+	return request->net->link == RF_LINK_GATEWAY
+		       ? rf_purse_fill(&request->purse, request->net, err)
+		       : 0;
+}
+
 /* From what was read to what will be done. */
 static int settle(enum rf_cmd_id id, struct rf_request_sources *sources, bool needs_program,
 		  struct rf_request *request, struct rf_err *err)
@@ -517,7 +565,9 @@ static int settle(enum rf_cmd_id id, struct rf_request_sources *sources, bool ne
 		return err->code;
 	if (rf_in_workspace_open(request, err) < 0)
 		return err->code;
-	return make_plan(request, err);
+	if (fill_purse(id, needs_program, request, err) < 0 || make_plan(request, err) < 0)
+		return err->code;
+	return rf_purse_check(&request->purse, request->plan->env, err);
 }
 
 int rf_request_read(enum rf_cmd_id id, int argc, char **argv, bool needs_program,
@@ -577,6 +627,8 @@ void rf_request_done(struct rf_request *request)
 		free_sources(request->sources);
 	free(request->sources);
 	rf_in_workspace_done(request);
+	rf_purse_done(&request->purse);
+	rf_net_free(request->net);
 	rf_plan_free(request->plan);
 	free(request->brought);
 	rf_policy_free(request->policy);

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/config.h"
 #include "cli/launch.h"
+#include "cli/purse.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
 
@@ -32,6 +33,8 @@ struct rf_request_shadow {
 struct rf_request {
 	struct rf_policy *policy; /* all sources merged */
 	struct rf_plan *plan;
+	struct rf_net *net;    /* what `purse` was filled from, or NULL */
+	struct rf_purse purse; /* values of credentials, where the box has a gateway */
 	char **argv; /* the program and its arguments; borrowed */
 	bool is_json, wants_stats, wants_help, wants_version, wants_langs;
 	bool has_terminal, is_plain, has_no_warden;

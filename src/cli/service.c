@@ -13,12 +13,17 @@
 
 #define WORDS 256 /* of the line that is passed on */
 
+void rf_service_execute(const char *program, const char *const *argv)
+{
+	execvp(program, (char *const *)(uintptr_t)argv);
+}
+
 int rf_service_become(const char *program, const char *const *argv, struct rf_err *err)
 {
 	char path[4096];
 
 	rf_cmd_find(program, path, sizeof(path));
-	execv(path, (char *const *)(uintptr_t)argv);
+	rf_service_execute(path, argv);
 	rf_fail(err, -errno, "start %s", path);
 	return rf_fail_hint(err, "%s belongs beside ringfort; install both", program);
 }

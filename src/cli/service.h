@@ -11,6 +11,9 @@
 #include "base/err.h"
 #include "cli/command.h"
 
+/* The one place where cli executes a program: a path, or a name to be found on the caller's PATH.  Returns only on failure. */
+void rf_service_execute(const char *program, const char *const *argv);
+
 /* Becomes a program of ours.  Returns only on failure. */
 int rf_service_become(const char *program, const char *const *argv, struct rf_err *err);
 

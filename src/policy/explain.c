@@ -74,15 +74,6 @@ static const char *syscalls_name(const struct rf_plan *plan)
 	}
 }
 
-static const char *link_name(const struct rf_plan *plan)
-{
-	static const char *const names[] = {
-		[RF_LINK_NONE] = "none", [RF_LINK_GATEWAY] = "gateway", [RF_LINK_HOST] = "host"
-	};
-
-	return names[plan->link];
-}
-
 /* "rwx" with a hyphen for what is missing. */
 static void format_rights(unsigned rights, char text[4])
 {
@@ -143,21 +134,6 @@ static void text_hidden(const struct rf_plan *plan, struct rf_buf *out)
 		rf_buf_puts(out,
 			    "  well-known credentials at the top of a shown folder: .env, .npmrc, "
 			    ".ssh ... [files.credentials]\n");
-}
-
-static void text_network(const struct rf_plan *plan, struct rf_buf *out)
-{
-	rf_buf_puts(out, "\nNetwork\n");
-	if (plan->link == RF_LINK_HOST)
-		rf_buf_puts(out, "  the host's own: everything that the host can reach\n");
-	else if (plan->has_loopback)
-		rf_buf_puts(out, "  none: sockets reach the box itself and nothing else\n");
-	else
-		rf_buf_puts(out, "  none: no inet socket can be made\n");
-	if (plan->has_unix)
-		rf_buf_puts(out, "  unix sockets, also those of the host in shown directories\n");
-	else
-		rf_buf_puts(out, "  unix sockets: pairs only\n");
 }
 
 static void text_limits(const struct rf_plan *plan, struct rf_buf *out)
@@ -288,7 +264,7 @@ void rf_explain_text(const struct rf_plan *plan, const struct rf_explain_calls *
 	text_files(plan, out);
 	text_programs(plan, calls, out);
 	text_hidden(plan, out);
-	text_network(plan, out);
+	rf_explain_net_text(plan, out);
 	text_limits(plan, out);
 	text_agent(plan, out);
 	text_alarms(plan, out);
@@ -458,11 +434,7 @@ void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *
 		rf_json_string(&json, NULL, plan->deny[i].text);
 	rf_json_close_array(&json);
 	rf_json_string(&json, "credentials", plan->hides_credentials ? "hide" : "show");
-	rf_json_open_object(&json, "network");
-	rf_json_string(&json, "link", link_name(plan));
-	rf_json_bool(&json, "loopback", plan->has_loopback);
-	rf_json_bool(&json, "unix", plan->has_unix);
-	rf_json_close_object(&json);
+	rf_explain_net_json(plan, &json);
 	json_limits(&json, plan);
 	json_agent(&json, plan);
 	json_alarms(&json, plan);

@@ -37,6 +37,11 @@ void rf_explain_text(const struct rf_plan *plan, const struct rf_explain_calls *
 void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *calls,
 		     struct rf_buf *out);
 
+/* A part of each (explain-net.c). */
+struct rf_json;
+void rf_explain_net_text(const struct rf_plan *plan, struct rf_buf *out);
+void rf_explain_net_json(const struct rf_plan *plan, struct rf_json *json);
+
 /* One word for what a place is made of ("host", "scratch" ...). */
 const char *rf_explain_kind(enum rf_place_kind kind);
 

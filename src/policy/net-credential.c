@@ -114,7 +114,7 @@ static int check_from(const char *text, const struct rf_files_base *base, char *
 		if (strncmp(text, sources[i].prefix, strlen(sources[i].prefix)) == 0)
 			rest = text + strlen(sources[i].prefix);
 	if (!rest) {
-		rf_fail_say(err, -EINVAL, "\"%.12s...\" does not say where the value comes from",
+		rf_fail_say(err, -EINVAL, "\"%.4s...\" does not say where the value comes from",
 			    text);
 		return rf_fail_hint(err,
 				    "write env:NAME, file:PATH, cmd:COMMAND or stdin:; the value "
@@ -123,7 +123,7 @@ static int check_from(const char *text, const struct rf_files_base *base, char *
 	switch (sources[i - 1].from) {
 	case RF_NET_FROM_ENV:
 		if (!is_variable(rest)) {
-			rf_fail_say(err, -EINVAL, "\"%.12s...\" is not the name of a variable",
+			rf_fail_say(err, -EINVAL, "\"%.4s...\" is not the name of a variable",
 				    rest);
 			return rf_fail_hint(err,
 					    "write env:NAME; the value itself never stands in a "
@@ -411,7 +411,7 @@ int rf_net_credential_parse(const char *text, const struct rf_files_base *base, 
 	int r;
 
 	if (!sign) {
-		rf_fail_say(err, -EINVAL, "\"%.12s...\" does not say where it may be sent", text);
+		rf_fail_say(err, -EINVAL, "\"%.4s...\" does not say where it may be sent", text);
 		return rf_fail_hint(err, "write NAME=env:VARIABLE@HOST; the value itself never "
 					 "stands on a command line");
 	}

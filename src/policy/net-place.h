@@ -35,10 +35,4 @@ bool rf_net_rules_cover(const struct rf_list *outer, const struct rf_list *inner
 /* Adds to `out` what the rules of both lists allow.  Returns 0 or a negative errno. */
 int rf_net_rules_meet(const struct rf_list *a, const struct rf_list *b, struct rf_list *out);
 
-/*
- * Takes the next rule of several with commas between, as a flag has them: commas between methods and between ports
- * belong to their rule.  Gives false at the end.
- */
-bool rf_net_rule_next(const char **text, struct rf_span *ret_rule);
-
 #endif

@@ -204,6 +204,12 @@ struct rf_net_rule_room {
 int rf_net_rule_parse(const char *text, bool is_deny, struct rf_net_rule_room *room,
 		      struct rf_net_rule *ret_rule, struct rf_err *err);
 
+/*
+ * Takes the next rule of several with commas between, as a flag has them: commas between methods and between ports
+ * belong to their rule.  Gives false at the end.
+ */
+bool rf_net_rule_next(const char **text, struct rf_span *ret_rule);
+
 /* The one form of a rule as text.  Returns 0, or -ENAMETOOLONG. */
 int rf_net_rule_format(const struct rf_net_rule *rule, char text[RF_NET_RULE_TEXT]);
 

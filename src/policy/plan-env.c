@@ -5,6 +5,7 @@
  * place there is what stands for it, or in a plan that is only looked at, a word that says so.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -46,12 +47,12 @@ static bool is_secret(const struct rf_plan *plan, const char *name)
 
 static const char *stand_in(const struct rf_facts *facts, const char *name)
 {
-	size_t len = strlen(name);
+	char whole[256];
+	const char *value;
 
-	for (char *const *at = facts->stand_ins; at && *at; at++)
-		if (strncmp(*at, name, len) == 0 && (*at)[len] == '=')
-			return *at + len + 1;
-	return "(placeholder)";
+	snprintf(whole, sizeof(whole), RF_PLAN_STAND_IN "%s", name);
+	value = rf_plan_caller_env(facts, whole);
+	return value ? value : "(placeholder)";
 }
 
 /* What a box has, then what is passed, then what is set; a later one replaces an earlier. */

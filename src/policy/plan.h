@@ -23,6 +23,12 @@
 /* Where names are asked for in a box with a gateway: an address that is nobody's, so that nothing of a box's own is there. */
 #define RF_PLAN_RESOLVER "192.0.2.53"
 
+/*
+ * What a variable that stands for a credential holds inside is the caller's to say, in a variable of this name with the other's behind it: then it
+ * comes to whoever makes the plan as the rest of the caller's environment does.
+ */
+#define RF_PLAN_STAND_IN "RINGFORT_STAND_IN_"
+
 /* What one place in the box is made of. */
 enum rf_place_kind {
 	RF_PLACE_HOST,    /* a file or directory of the host, bound here */
@@ -80,8 +86,6 @@ struct rf_facts {
 	size_t extra_count;
 	uint8_t seed[RF_CANARY_SEED];   /* random, for canaries */
 	const struct rf_place *layered; /* a directory with layers over it, or NULL; borrowed */
-	/* What stands inside for a credential, as "VARIABLE=placeholder"; NULL-ended, or NULL.  Borrowed. */
-	char *const *stand_ins;
 	bool only_looks; /* what the policy lets it write of the host it can only read, but for that directory */
 };
 

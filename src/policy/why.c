@@ -9,10 +9,7 @@
 #include "base/path.h"
 #include "policy/place.h"
 
-static void answer(struct rf_why *why, enum rf_why_verdict verdict, const char *rule,
-		   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
-static void answer(struct rf_why *why, enum rf_why_verdict verdict, const char *rule,
+void rf_why_answer(struct rf_why *why, enum rf_why_verdict verdict, const char *rule,
 		   const char *fmt, ...)
 {
 	va_list args;
@@ -36,11 +33,6 @@ static void offer_key(struct rf_why *why, const char *option, const char *key, c
 			 key, dot + 1, open, value, close);
 	else
 		snprintf(why->line, sizeof(why->line), "%s: %s%s%s", key, open, value, close);
-}
-
-static void change(struct rf_why *why, const char *option, const char *key, const char *value)
-{
-	offer_key(why, option, key, value, "", "");
 }
 
 static void change_list(struct rf_why *why, const char *option, const char *key, const char *value)
@@ -79,24 +71,26 @@ static bool is_out_of_reach(const struct rf_view *view, const char *path, struct
 	switch (view->kind) {
 	case RF_VIEW_HIDDEN:
 		if (view->denied) {
-			answer(why, RF_WHY_NO, "files.deny", "%s is hidden: files.deny has %s",
-			       view->path, view->denied);
+			rf_why_answer(why, RF_WHY_NO, "files.deny",
+				      "%s is hidden: files.deny has %s", view->path, view->denied);
 		} else if (view->rule) {
-			answer(why, RF_WHY_NO, view->rule, "%s is hidden, %s", view->path,
-			       strcmp(view->rule, "files.credentials") == 0
-				       ? "as a well-known name of credentials"
-				       : "or what leads to it");
+			rf_why_answer(why, RF_WHY_NO, view->rule, "%s is hidden, %s", view->path,
+				      strcmp(view->rule, "files.credentials") == 0
+					      ? "as a well-known name of credentials"
+					      : "or what leads to it");
 		} else {
-			answer(why, RF_WHY_NO, rule_of(view), "%s is hidden: %s", view->path,
-			       view->place ? view->place->why : "by the plan");
+			rf_why_answer(why, RF_WHY_NO, rule_of(view), "%s is hidden: %s", view->path,
+				      view->place ? view->place->why : "by the plan");
 		}
 		return true;
 	case RF_VIEW_CLOSED:
-		answer(why, RF_WHY_NO, "mode",
-		       "%s leads through %s, which the box's user may not enter", path, view->path);
+		rf_why_answer(why, RF_WHY_NO, "mode",
+			      "%s leads through %s, which the box's user may not enter", path,
+			      view->path);
 		return true;
 	case RF_VIEW_LOOP:
-		answer(why, RF_WHY_NO, "links", "%s leads through too many symbolic links", path);
+		rf_why_answer(why, RF_WHY_NO, "links", "%s leads through too many symbolic links",
+			      path);
 		return true;
 	default:
 		return false;
@@ -107,12 +101,14 @@ static bool is_out_of_reach(const struct rf_view *view, const char *path, struct
 static void answer_nothing(const struct rf_view *view, const char *path, struct rf_why *why)
 {
 	if (view->source[0])
-		answer(why, RF_WHY_NO, rule_of(view), "there is no %s on the host", view->source);
+		rf_why_answer(why, RF_WHY_NO, rule_of(view), "there is no %s on the host",
+			      view->source);
 	else if (view->has_links)
-		answer(why, RF_WHY_NO, "default", "%s leads to %s, which nothing puts into the box",
-		       path, view->path);
+		rf_why_answer(why, RF_WHY_NO, "default",
+			      "%s leads to %s, which nothing puts into the box", path, view->path);
 	else
-		answer(why, RF_WHY_NO, "default", "nothing puts %s into the box", view->path);
+		rf_why_answer(why, RF_WHY_NO, "default", "nothing puts %s into the box",
+			      view->path);
 }
 
 /* Credentials are shown to those who name them. */
@@ -136,23 +132,24 @@ static void judge_reading(const struct rf_view *view, const char *path, struct r
 			offer(why, "read", "files.read", view);
 		break;
 	case RF_VIEW_SCRATCH:
-		answer(why, RF_WHY_DEPENDS, rule_of(view),
-		       "%s is scratch of the box's own: empty at the start, gone at the end",
-		       view->place->path);
+		rf_why_answer(why, RF_WHY_DEPENDS, rule_of(view),
+			      "%s is scratch of the box's own: empty at the start, gone at the end",
+			      view->place->path);
 		offer(why, "read", "files.read", view); /* if the host's was meant */
 		break;
 	case RF_VIEW_KERNEL:
-		answer(why, RF_WHY_DEPENDS, rule_of(view),
-		       "%s shows the box's own processes and no others", view->place->path);
+		rf_why_answer(why, RF_WHY_DEPENDS, rule_of(view),
+			      "%s shows the box's own processes and no others", view->place->path);
 		break;
 	default:
 		if (view->can & RF_RIGHT_READ)
-			answer(why, RF_WHY_YES, rule_of(view), "%s is in the box: %s", view->path,
-			       view->place ? view->place->why : "a folder of its root");
+			rf_why_answer(why, RF_WHY_YES, rule_of(view), "%s is in the box: %s",
+				      view->path,
+				      view->place ? view->place->why : "a folder of its root");
 		else
-			answer(why, RF_WHY_NO, "mode",
-			       "%s is in the box, but its own mode keeps the box's user out",
-			       view->path);
+			rf_why_answer(why, RF_WHY_NO, "mode",
+				      "%s is in the box, but its own mode keeps the box's user out",
+				      view->path);
 		break;
 	}
 }
@@ -173,13 +170,14 @@ static void answer_writable(const struct rf_view *view, struct rf_why *why)
 	bool is_new = view->kind == RF_VIEW_NOTHING;
 
 	if (is_new && !view->has_parent)
-		answer(why, RF_WHY_NO, rule_of(view), "the folder of %s is not there", view->path);
+		rf_why_answer(why, RF_WHY_NO, rule_of(view), "the folder of %s is not there",
+			      view->path);
 	else if ((is_new ? view->parent_can : view->can) & RF_RIGHT_WRITE)
-		answer(why, RF_WHY_YES, rule_of(view), "%s %s: %s", view->path,
-		       is_new ? "can be made" : "is writable", view->place->why);
+		rf_why_answer(why, RF_WHY_YES, rule_of(view), "%s %s: %s", view->path,
+			      is_new ? "can be made" : "is writable", view->place->why);
 	else
-		answer(why, RF_WHY_NO, "mode", "%s%s: its own mode keeps the box's user out",
-		       is_new ? "the folder of " : "", view->path);
+		rf_why_answer(why, RF_WHY_NO, "mode", "%s%s: its own mode keeps the box's user out",
+			      is_new ? "the folder of " : "", view->path);
 }
 
 /* The files that a rule for writing would have to name: the tree that shows it, or the path. */
@@ -209,20 +207,22 @@ static void judge_writing(const struct rf_view *view, const char *path, struct r
 	}
 	if (place && place->kind == RF_PLACE_SCRATCH &&
 	    (view->kind == RF_VIEW_FOLDER || view->has_parent)) {
-		answer(why, RF_WHY_YES, place->rule,
-		       "%s is scratch of the box's own: what is written there is gone at the end",
-		       place->path);
+		rf_why_answer(
+			why, RF_WHY_YES, place->rule,
+			"%s is scratch of the box's own: what is written there is gone at the end",
+			place->path);
 		return;
 	}
 	if (place && view->kind == RF_VIEW_SCRATCH && !view->has_parent) {
-		answer(why, RF_WHY_DEPENDS, place->rule,
-		       "%s is scratch of the box's own, and the folder is not there at the start",
-		       place->path);
+		rf_why_answer(
+			why, RF_WHY_DEPENDS, place->rule,
+			"%s is scratch of the box's own, and the folder is not there at the start",
+			place->path);
 		return;
 	}
 	if (place && view->kind == RF_VIEW_KERNEL && place->rights & RF_RIGHT_WRITE) {
-		answer(why, RF_WHY_DEPENDS, place->rule,
-		       "in %s a process may write what is its own", place->path);
+		rf_why_answer(why, RF_WHY_DEPENDS, place->rule,
+			      "in %s a process may write what is its own", place->path);
 		return;
 	}
 	if (place && place->rights & RF_RIGHT_WRITE && place->kind != RF_PLACE_DIR &&
@@ -233,8 +233,8 @@ static void judge_writing(const struct rf_view *view, const char *path, struct r
 	if (view->kind == RF_VIEW_NOTHING && !view->source[0])
 		answer_nothing(view, path, why);
 	else
-		answer(why, RF_WHY_NO, rule_of(view), "%s is read-only in the box: %s", view->path,
-		       place ? place->why : "a folder of its root");
+		rf_why_answer(why, RF_WHY_NO, rule_of(view), "%s is read-only in the box: %s",
+			      view->path, place ? place->why : "a folder of its root");
 	offer_writing(view, why);
 }
 
@@ -257,25 +257,26 @@ static void judge_program(const struct rf_view *view, const char *path, struct r
 	if (is_out_of_reach(view, path, why))
 		return;
 	if (view->kind == RF_VIEW_SCRATCH || view->kind == RF_VIEW_KERNEL)
-		answer(why, is_inert ? RF_WHY_NO : RF_WHY_DEPENDS,
-		       is_inert ? "commands" : rule_of(view),
-		       is_inert
-			       ? "%s is not there at the start; what the box writes it can't run"
-			       : "%s is not there at the start; what the box puts there it may run",
-		       view->path);
+		rf_why_answer(
+			why, is_inert ? RF_WHY_NO : RF_WHY_DEPENDS,
+			is_inert ? "commands" : rule_of(view),
+			is_inert ? "%s is not there at the start; what the box writes it can't run"
+				 : "%s is not there at the start; what the box puts there it may "
+				   "run",
+			view->path);
 	else if (view->kind == RF_VIEW_NOTHING)
 		answer_nothing(view, path, why);
 	else if (view->kind != RF_VIEW_FILE)
-		answer(why, RF_WHY_NO, rule_of(view), "%s is not a file", view->path);
+		rf_why_answer(why, RF_WHY_NO, rule_of(view), "%s is not a file", view->path);
 	else if (!view->place || !(view->place->rights & RF_RIGHT_EXEC))
-		answer(why, RF_WHY_NO, rule_of(view), "nothing in %s may be executed",
-		       view->place ? view->place->path : "/");
+		rf_why_answer(why, RF_WHY_NO, rule_of(view), "nothing in %s may be executed",
+			      view->place ? view->place->path : "/");
 	else if (!(view->can & RF_RIGHT_EXEC))
-		answer(why, RF_WHY_NO, "mode", "%s is not executable for the box's user",
-		       view->path);
+		rf_why_answer(why, RF_WHY_NO, "mode", "%s is not executable for the box's user",
+			      view->path);
 	else
-		answer(why, RF_WHY_YES, rule_of(view), "%s is in the box: %s", view->path,
-		       view->place->why);
+		rf_why_answer(why, RF_WHY_YES, rule_of(view), "%s is in the box: %s", view->path,
+			      view->place->why);
 	why->place = view->place;
 }
 
@@ -311,48 +312,11 @@ void rf_why_exec(const struct rf_plan *plan, const struct rf_view_host *host, co
 			return;
 		at += len + (at[len] == ':');
 	}
-	answer(ret_why, RF_WHY_NO, "env.set", "there is no %s in the box's PATH, %s", program,
-	       path_of(plan));
+	rf_why_answer(ret_why, RF_WHY_NO, "env.set", "there is no %s in the box's PATH, %s",
+		      program, path_of(plan));
 }
 
-/* ------------------------------------------------------------- network and variables */
-
-static bool is_loopback(const char *host)
-{
-	static const char *const names[] = { "localhost", "::1", "[::1]" };
-
-	for (size_t i = 0; i < RF_LEN(names); i++)
-		if (strcmp(host, names[i]) == 0)
-			return true;
-	return strncmp(host, "127.", 4) == 0 && host[strspn(host, "0123456789.")] == '\0';
-}
-
-void rf_why_connect(const struct rf_plan *plan, const char *host, struct rf_why *ret_why)
-{
-	if (strcmp(host, "unix") == 0 && !plan->has_unix) {
-		answer(ret_why, RF_WHY_NO, "network.unix",
-		       "unix sockets can't be made in the box, besides pairs");
-		change(ret_why, "unix", "network.unix", "on");
-	} else if (strcmp(host, "unix") == 0) {
-		answer(ret_why, RF_WHY_DEPENDS, "network.unix",
-		       "unix sockets work where the box can see their path");
-	} else if (plan->link == RF_LINK_HOST) {
-		answer(ret_why, RF_WHY_YES, "network.link",
-		       "the box uses this machine's own network");
-	} else if (is_loopback(host) && plan->has_loopback) {
-		answer(ret_why, RF_WHY_DEPENDS, "network.loopback",
-		       "the loopback is the box's own: only what listens inside is there");
-	} else {
-		answer(ret_why, RF_WHY_NO, is_loopback(host) ? "network.loopback" : "network.link",
-		       "%s",
-		       is_loopback(host) ? "the box makes no inet sockets"
-					 : "the box has no network but its own loopback");
-		if (is_loopback(host))
-			change(ret_why, "loopback", "network.loopback", "on");
-		else
-			change(ret_why, "net", "network", "host");
-	}
-}
+/* ------------------------------------------------------------- variables */
 
 void rf_why_env(const struct rf_plan *plan, const char *name, struct rf_why *ret_why)
 {
@@ -360,10 +324,12 @@ void rf_why_env(const struct rf_plan *plan, const char *name, struct rf_why *ret
 
 	for (char **env = plan->env; *env; env++)
 		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=') {
-			answer(ret_why, RF_WHY_YES, "env", "the box has a variable %s", name);
+			rf_why_answer(ret_why, RF_WHY_YES, "env", "the box has a variable %s",
+				      name);
 			return;
 		}
-	answer(ret_why, RF_WHY_NO, "env", "no variable of yours is passed on unless it is named");
+	rf_why_answer(ret_why, RF_WHY_NO, "env",
+		      "no variable of yours is passed on unless it is named");
 	change_list(ret_why, "pass", "env.pass", name);
 }
 

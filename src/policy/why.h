@@ -18,6 +18,7 @@ enum rf_why_verdict {
 
 struct rf_why {
 	const struct rf_place *place; /* what the rule put there, or NULL */
+	const char *element;          /* of the list that the rule is, or NULL; the plan's */
 	enum rf_why_verdict verdict;
 	char rule[64];                    /* "files.read", "network.link", "default" ... */
 	char reason[RF_FILES_PATH + 256]; /* a sentence without its full stop */
@@ -35,11 +36,19 @@ void rf_why_write(const struct rf_plan *plan, const struct rf_view_host *host, c
 void rf_why_exec(const struct rf_plan *plan, const struct rf_view_host *host, const char *program,
 		 struct rf_why *ret_why);
 
-/* `host` is a name or an address, "unix" for a path of a unix socket. */
-void rf_why_connect(const struct rf_plan *plan, const char *host, struct rf_why *ret_why);
+/* Whether it may connect, with a port of 0 to any port; whether a request may be made; and unix sockets (why-net.c). */
+void rf_why_connect(const struct rf_plan *plan, const struct rf_host *host, uint16_t port,
+		    struct rf_why *ret_why);
+void rf_why_request(const struct rf_plan *plan, const struct rf_host *host, uint16_t port,
+		    const char *method, const struct rf_url_path *path, struct rf_why *ret_why);
+void rf_why_unix(const struct rf_plan *plan, struct rf_why *ret_why);
 
 /* Whether the box has a variable of this name. */
 void rf_why_env(const struct rf_plan *plan, const char *name, struct rf_why *ret_why);
+
+/* An answer without a change to offer. */
+void rf_why_answer(struct rf_why *why, enum rf_why_verdict verdict, const char *rule,
+		   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* "yes", "no" or "depends". */
 const char *rf_why_word(enum rf_why_verdict verdict);

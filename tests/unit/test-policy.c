@@ -81,7 +81,7 @@ RF_TEST(wrong_flags_are_refused_and_change_nothing)
 		{ "limits",        "1G",     "limits: holds other keys and has no value itself" },
 		{ "limits.time",   "60",     "limits.time: \"60\" has no unit" },
 		{ "credentials",   "git",    "credentials: \"git\" has no =" },
-		{ "credentials",   "git=ghp_secretsecret", "credentials: git: \"ghp_secretse...\" does not say where it may be sent" },
+		{ "credentials",   "git=ghp_secretsecret", "credentials: git: \"ghp_...\" does not say where it may be sent" },
 		{ "commands",      "",       "commands: \"\" is not the name of a program" },
 		{ "commands",      "git,",   "commands: \"\" is not the name of a program" },
 		{ "commands",      "a b",    "commands: \"a b\" is not the name of a program" },

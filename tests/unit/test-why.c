@@ -209,6 +209,16 @@ RF_TEST(every_verdict_has_its_rule)
 	}
 }
 
+static struct rf_why ask_host(const struct rf_plan *of, const char *name, uint16_t port)
+{
+	struct rf_host where = { 0 };
+	struct rf_why why;
+
+	RF_REQUIRE(rf_host_parse(rf_span_of(name), &where) == RF_FAULT_NONE, "%s", name);
+	rf_why_connect(of, &where, port, &why);
+	return why;
+}
+
 RF_TEST(the_network_is_as_the_plan_says)
 {
 	struct rf_plan open = plan, shut = plan;
@@ -216,19 +226,69 @@ RF_TEST(the_network_is_as_the_plan_says)
 
 	open.link = RF_LINK_HOST;
 	shut.has_loopback = false;
-	rf_why_connect(&plan, "example.com", &why);
-	RF_CHECK(why.verdict == RF_WHY_NO && strcmp(why.flag, "--net host") == 0, "%s", why.flag);
-	rf_why_connect(&plan, "127.0.0.1", &why);
+	why = ask_host(&plan, "example.com", 443);
+	RF_CHECK(why.verdict == RF_WHY_NO && strcmp(why.flag, "--net example.com") == 0, "%s",
+		 why.flag);
+	why = ask_host(&plan, "127.0.0.1", 0);
 	RF_CHECK(why.verdict == RF_WHY_DEPENDS, "%s", why.reason);
-	rf_why_connect(&plan, "127.0.0.1.example.com", &why);
+	why = ask_host(&plan, "127.0.0.1.example.com", 0);
 	RF_CHECK(why.verdict == RF_WHY_NO, "a name is no address: %s", why.reason);
-	rf_why_connect(&shut, "localhost", &why);
+	why = ask_host(&shut, "localhost", 0);
 	RF_CHECK(why.verdict == RF_WHY_NO && strcmp(why.rule, "network.loopback") == 0, "%s",
 		 why.rule);
-	rf_why_connect(&open, "example.com", &why);
+	why = ask_host(&open, "example.com", 0);
 	RF_CHECK(why.verdict == RF_WHY_YES, "%s", why.reason);
-	rf_why_connect(&plan, "unix", &why);
+	rf_why_unix(&plan, &why);
 	RF_CHECK(why.verdict == RF_WHY_NO && strcmp(why.flag, "--unix on") == 0, "%s", why.flag);
+}
+
+RF_TEST(what_the_gateway_would_say_is_told_with_the_rule)
+{
+	static const char text[] =
+		"network: { allow: ['GET a.example/v1/**', 'b.example:22'], deny: [c.example] }";
+	/* clang-format off */
+	static const struct { const char *host; int port; const char *method, *path, *rule, *element, *flag; enum rf_why_verdict verdict; } cases[] = {
+		{ "a.example", 443, "GET",  "/v1/x", "network.allow", "GET a.example/v1/**", "", RF_WHY_YES },
+		{ "a.example", 443, "POST", "/v1/x", "network.allow", NULL, "--net 'POST a.example/v1/x'", RF_WHY_NO },
+		{ "a.example", 443, "GET",  "/v2",   "network.allow", NULL, "--net 'GET a.example/v2'", RF_WHY_NO },
+		{ "a.example", 443, NULL,   NULL,    "network.allow", "GET a.example/v1/**", "", RF_WHY_DEPENDS },
+		{ "b.example", 22,  NULL,   NULL,    "network.allow", "b.example:22", "", RF_WHY_YES },
+		{ "b.example", 23,  NULL,   NULL,    "network.allow", NULL, "--net b.example:23", RF_WHY_NO },
+		{ "c.example", 443, NULL,   NULL,    "network.deny",  "c.example", "", RF_WHY_NO },
+		{ "10.0.0.1",  8080, NULL,  NULL,    "network.allow", NULL, "--net 10.0.0.1:8080", RF_WHY_NO },
+		{ "[2001:db8::1]", 8080, NULL, NULL, "network.allow", NULL, "--net [2001:db8::1]:8080", RF_WHY_NO },
+	};
+	/* clang-format on */
+	struct rf_policy *policy = NULL;
+	struct rf_plan gated = plan;
+	struct rf_err err = RF_ERR_INIT;
+
+	RF_REQUIRE(rf_policy_parse(text, strlen(text), "/", "/", &policy, &err) == 0 &&
+			   rf_net_make(policy, &gated.net, &err) == 0,
+		   "%s", err.msg);
+	gated.link = RF_LINK_GATEWAY;
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_why why = ask_host(&gated, cases[i].host, (uint16_t)cases[i].port);
+
+		if (cases[i].method) {
+			struct rf_url_path path = { rf_span_of(cases[i].path), 0 };
+			struct rf_host where;
+
+			RF_REQUIRE(!rf_host_parse(rf_span_of(cases[i].host), &where), "host");
+			rf_why_request(&gated, &where, (uint16_t)cases[i].port, cases[i].method,
+				       &path, &why);
+		}
+		RF_CHECK(why.verdict == cases[i].verdict && strcmp(why.rule, cases[i].rule) == 0 &&
+				 strcmp(why.flag, cases[i].flag) == 0,
+			 "%s:%d: %s, %s, %s", cases[i].host, cases[i].port,
+			 rf_why_word(why.verdict), why.rule, why.flag);
+		RF_CHECK(cases[i].element
+				 ? why.element && strcmp(why.element, cases[i].element) == 0
+				 : !why.element,
+			 "%s: %s", cases[i].host, why.element);
+	}
+	rf_net_free(gated.net);
+	rf_policy_free(policy);
 }
 
 RF_TEST(a_variable_is_there_or_can_be_passed)
