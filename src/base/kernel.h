@@ -24,6 +24,7 @@
 #define RF_NR_CLOSE_RANGE   436 /* 5.9 */
 #define RF_NR_OPENAT2       437 /* 5.6 */
 #define RF_NR_MOUNT_SETATTR 442 /* 5.12 */
+#define RF_NR_QUOTACTL_FD   443 /* 5.14 */
 #define RF_NR_LANDLOCK_NEW  444 /* 5.13 */
 #define RF_NR_LANDLOCK_RULE 445
 #define RF_NR_LANDLOCK_SELF 446

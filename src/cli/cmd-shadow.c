@@ -196,6 +196,8 @@ static int run_program(struct shadow *s, struct rf_err *err)
 	}
 	if (rf_visit_changes(request->visit, &s->report.delta, err) < 0)
 		return rf_fail_in(err, "what it changed");
+	if (rf_visit_store(request->visit, err) < 0)
+		return err->code;
 	return rf_visit_see(request->visit, &s->report.delta, err);
 }
 

@@ -43,7 +43,7 @@ int rf_in_workspace_begin(struct rf_request *request, struct rf_err *err)
 		return 0;
 	request->visit->most_points =
 		request->config.points ? request->config.points : RF_MERGE_POINTS;
-	return rf_visit_begin(request->visit, err);
+	return rf_visit_begin(request->visit, request->plan->limits, err);
 }
 
 static void list_changes(const struct rf_delta *delta, struct rf_result *result)

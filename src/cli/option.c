@@ -95,7 +95,7 @@ const struct rf_option rf_option_table[] = {
 	KEY("pids",       0,   "64",         "limits.pids",       "processes and threads at one time"),
 	KEY("open-files", 0,   "256",        "limits.open_files", "descriptors in each process"),
 	KEY("file-size",  0,   "100M",       "limits.file_size",  "bytes in one file"),
-	KEY("disk",       0,   "100M",       "limits.disk",       "bytes in /tmp, the home, /run ... together"),
+	KEY("disk",       0,   "100M",       "limits.disk",       "bytes in /tmp, the home, /run ... together, and in a workspace"),
 	KEY("inodes",     0,   "10000",      "limits.inodes",     "files there"),
 	KEY("output",     0,   "1M",         "limits.output",     "standard output and error together"),
 	KEY("require",    0,   "any|hard",   "limits.require",    "hard: refuse where a limit can't be kept exactly"),

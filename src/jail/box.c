@@ -28,6 +28,7 @@
 #include "jail/parts.h"
 #include "jail/pty.h"
 #include "jail/rank.h"
+#include "jail/ration.h"
 #include "jail/record.h"
 #include "jail/rlimit.h"
 #include "jail/seccomp.h"
@@ -59,6 +60,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.listener = -1,
 		.tripwire = -1,
 		.pool = -1,
+		.owners = -1,
 		.rulesets = { -1, -1 },
 	};
 	for (int i = 0; i < RF_BOX_HELD; i++)
@@ -82,6 +84,19 @@ int rf_box_lacks(struct rf_box *box, const char *what, const char *remedy, struc
 
 /* ------------------------------------------------------------- grades */
 
+static int fail_ration(const struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_room *room = rf_ration_room(box->plan);
+
+	if (box->is_lesser)
+		return rf_fail_hint(err, "a lesser box has no file system of its own");
+	if (!room || room->kind != RF_ROOM_DISK)
+		return rf_fail_hint(err, "what it writes to a directory of the host is only looked "
+					 "at: name that with --workspace in place of --write");
+	return rf_fail_hint(err, "a layer is kept hard in memory: limits.disk at most half of "
+				 "limits.memory, and Linux 6.6; as root also by a project quota");
+}
+
 /* What each limit's keeper is, once it is known which groups there are. */
 static int grade(struct rf_box *box, struct rf_err *err)
 {
@@ -98,6 +113,7 @@ static int grade(struct rf_box *box, struct rf_err *err)
 		grades[RF_LIMIT_PIDS] = RF_GRADE_RLIMIT;
 	if (!cgroup->has_cputime)
 		grades[RF_LIMIT_CPU_TIME] = RF_GRADE_SAMPLED;
+	rf_ration_grade(box->plan, &grades[RF_LIMIT_DISK], &grades[RF_LIMIT_INODES]);
 	if (box->is_lesser) {
 		grades[RF_LIMIT_DISK] = grades[RF_LIMIT_INODES] = RF_GRADE_NONE;
 		if (!cgroup->has_pids && box->host_uid == 0)
@@ -108,6 +124,8 @@ static int grade(struct rf_box *box, struct rf_err *err)
 			rf_fail_say(err, -EOPNOTSUPP,
 				    "limits.%s can't be kept hard on this machine",
 				    rf_limit_table[i].key);
+			if (i == RF_LIMIT_DISK || i == RF_LIMIT_INODES)
+				return fail_ration(box, err);
 			return rf_fail_hint(err, "`ringfort doctor` says which cgroup controllers "
 						 "are missing and how to get them");
 		}
@@ -524,7 +542,9 @@ static int make_init(struct rf_box *box, struct rf_err *err)
 	rf_fd_done(&box->channel[1]);
 	/* The child's change of identity took our /proc/self away, which the pumps need. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	if (!box->shared->has_failed && rf_netns_take(box, err) < 0)
+	/* What the child handed over, in the order of the walls. */
+	if (!box->shared->has_failed && ((box->shared->has_layer && rf_ration_take(box, err) < 0) ||
+					 rf_netns_take(box, err) < 0))
 		return err->code;
 	rf_hands_settle(box);
 	rf_userns_reap(box);
@@ -744,6 +764,7 @@ void rf_box_done(struct rf_box *box)
 	for (size_t i = 0; box->trees && i < box->plan->place_count; i++)
 		rf_fd_done(&box->trees[i]);
 	rf_fd_done(&box->pool);
+	rf_fd_done(&box->owners);
 	free(box->trees);
 	box->trees = NULL;
 	rf_lesser_done(box);

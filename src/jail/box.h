@@ -43,6 +43,7 @@ struct rf_box_shared {
 	bool has_failed; /* `err` tells why no pid 1 came of the child */
 	char missing[RF_BOX_MISSING_MAX][96];
 	uint32_t missing_count;
+	bool has_layer; /* in memory, and handed over: see ration.h */
 	int32_t landlock_abi;
 	bool is_lesser;      /* without namespaces: see lesser.h */
 	bool has_deputy;     /* and the launcher changes modes and times for it: see deputy.h */
@@ -97,6 +98,7 @@ struct rf_box {
 	struct rf_filter *filter; /* of a box built ahead; or NULL: made by the child */
 	struct rf_box_shared *shared;
 	int pool;   /* as root: of the layers over one of the trees, mapped; or -1 */
+	int owners; /* as root: what maps them so, for a layer in memory; or -1 */
 	int *trees; /* detached mounts by index into plan->places, or -1 */
 	struct rf_hidden_list hidden;  /* what the box must not see of them */
 	bool has_owner_uid;            /* host_uid is that of a tree which can't be mapped */

@@ -31,6 +31,7 @@
 
 #include "base/fd.h"
 #include "base/kernel.h"
+#include "jail/ration.h"
 
 #define BIT(capability) ((uint64_t)1 << (capability))
 /* What overlayfs needs of who mounts it, to be used for the box from then on; the last for the mount alone. */
@@ -67,12 +68,22 @@ int rf_layered_open_pool(const struct rf_place *place, int owners, struct rf_err
 	return rf_fd_take(&mnt);
 }
 
+static bool is_in_memory(const struct rf_layers *layers)
+{
+	return layers->room && layers->room->kind == RF_ROOM_MEMORY;
+}
+
 /* Says which layers, by names in the folder that we work in.  Returns 0 or -E2BIG. */
 static int list_layers(const struct rf_layers *layers, char *text, size_t size)
 {
-	int len = snprintf(text, size,
-			   "userxattr,volatile,upperdir=pool/%s/up,workdir=pool/%s/work,lowerdir=",
-			   layers->upper, layers->upper);
+	int len = is_in_memory(layers)
+			  ? snprintf(text, size,
+				     "userxattr,volatile,xino=on,upperdir=top/up,workdir=top/work,"
+				     "lowerdir=")
+			  : snprintf(text, size,
+				     "userxattr,volatile,upperdir=pool/%s/up,workdir=pool/%s/work,"
+				     "lowerdir=",
+				     layers->upper, layers->upper);
 
 	for (const char *const *l = layers->lowers; *l && (size_t)len < size; l++)
 		len += snprintf(text + len, size - (size_t)len, "pool/%s/up:", *l);
@@ -161,6 +172,25 @@ static int set_folder(int fs, const char *key, const char *layer, const char *fo
 	return rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_STRING, key, path) < 0 ? -errno : 0;
 }
 
+/*
+ * The layer that takes the changes.  In memory it lies on another file system than the tree, and without `xino` files
+ * would be on another device than their folders: whoever keeps to one file system would leave them out.
+ */
+static int set_upper(int fs, const struct rf_layers *layers)
+{
+	int code;
+
+	if (!is_in_memory(layers)) {
+		code = set_folder(fs, "upperdir", layers->upper, "up");
+		return code == 0 ? set_folder(fs, "workdir", layers->upper, "work") : code;
+	}
+	if (rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_STRING, "upperdir", "top/up") < 0 ||
+	    rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_STRING, "workdir", "top/work") < 0 ||
+	    rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_STRING, "xino", "on") < 0)
+		return -errno;
+	return 0;
+}
+
 /* The tree and the layers over it, from the top down; the first that fails says whether the option is known. */
 static int set_lowers(int fs, const char *const *lowers)
 {
@@ -186,9 +216,7 @@ static int mount_one_by_one(const struct rf_place *place)
 	int mnt, code = fs < 0 ? -errno : set_lowers(fs, place->layers->lowers);
 
 	if (code == 0)
-		code = set_folder(fs, "upperdir", place->layers->upper, "up");
-	if (code == 0)
-		code = set_folder(fs, "workdir", place->layers->upper, "work");
+		code = set_upper(fs, place->layers);
 	if (code < 0)
 		return code == -ENOSYS ? -EOPNOTSUPP : code;
 	if (rf_kernel_fsconfig(fs, RF_FSCONFIG_SET_FLAG, "userxattr", NULL) < 0 ||
@@ -239,6 +267,15 @@ static int mount_layers(const struct rf_place *place, int own, struct rf_err *er
 	return refuse_read_only(place, mnt, err) < 0 ? err->code : rf_fd_take(&mnt);
 }
 
+/* Where it is mapped, it hangs there twice. */
+static int drop_top(const struct rf_box *box)
+{
+	return (box->owners >= 0 && umount2("top", MNT_DETACH) < 0) ||
+			       umount2("top", MNT_DETACH) < 0
+		       ? -1
+		       : 0;
+}
+
 int rf_layered_raise(struct rf_box *box, const struct rf_place *place, int tree, int own,
 		     struct rf_err *err)
 {
@@ -252,6 +289,9 @@ int rf_layered_raise(struct rf_box *box, const struct rf_place *place, int tree,
 		return err->code;
 	if (hang(base, own, "tree", err) < 0 || hang(pool, own, "pool", err) < 0)
 		return err->code;
+	if (is_in_memory(place->layers) &&
+	    rf_ration_mount(box, place->layers->room, box->owners, own, err) < 0)
+		return err->code;
 	if (is_mapped && work_as(box->host_uid, box->host_gid, FOR_OVERLAYFS, err) < 0)
 		return err->code;
 	mnt = mount_layers(place, own, err);
@@ -259,7 +299,8 @@ int rf_layered_raise(struct rf_box *box, const struct rf_place *place, int tree,
 		return mnt;
 	if (is_mapped && work_as(0, 0, UINT64_MAX, err) < 0)
 		return err->code;
-	if (umount2("pool", MNT_DETACH) < 0 || umount2("tree", MNT_DETACH) < 0)
+	if (umount2("pool", MNT_DETACH) < 0 || umount2("tree", MNT_DETACH) < 0 ||
+	    (is_in_memory(place->layers) && drop_top(box) < 0))
 		return rf_fail(err, -errno, "let go of the layers");
 	return rf_fd_take(&mnt);
 }

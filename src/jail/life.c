@@ -17,6 +17,7 @@
 #include "jail/deputy.h"
 #include "jail/hands.h"
 #include "jail/lesser.h"
+#include "jail/ration.h"
 #include "jail/record.h"
 #include "jail/rlimit.h"
 #include "jail/ruleset.h"
@@ -175,10 +176,30 @@ static uint64_t next_look(const struct rf_life *life, uint64_t used_ns)
 	if (life->box.grades[RF_LIMIT_MEMORY] == RF_GRADE_SAMPLED)
 		return rf_loop_now() + SAMPLE_EVERY;
 	if (limit == RF_LIMIT_NONE)
-		return UINT64_MAX;
+		return life->ration_ns;
 	left = limit * MS - used_ns;
 	left /= (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-	return rf_loop_now() + (left < MS ? MS : left);
+	left = rf_loop_now() + (left < MS ? MS : left);
+	return left < life->ration_ns ? left : life->ration_ns;
+}
+
+static bool has_ration(const struct rf_life *life)
+{
+	return !life->box.is_lesser && life->box.grades[RF_LIMIT_DISK] == RF_GRADE_SAMPLED;
+}
+
+/* What is written to disks, where nobody else looks after it. */
+static void look_at_ration(struct rf_life *life, uint64_t written)
+{
+	uint64_t next;
+	enum rf_limit passed;
+
+	if (!has_ration(life) || rf_loop_now() < life->ration_ns)
+		return;
+	passed = rf_ration_look(&life->box, written, &next);
+	life->ration_ns = passed == RF_LIMIT_COUNT ? rf_loop_now() + next : UINT64_MAX;
+	if (passed != RF_LIMIT_COUNT)
+		rf_life_end_for(life, passed);
 }
 
 static void on_look(void *data, int what)
@@ -192,14 +213,16 @@ static void on_look(void *data, int what)
 	(void)what;
 	if (life->has_exited)
 		return;
-	if (is_sampled || used == UINT64_MAX) {
+	if (is_sampled || used == UINT64_MAX || has_ration(life)) {
 		rf_sample_take(life->box.pid, !life->box.is_lesser, limits[RF_LIMIT_MEMORY] / 4 * 3,
 			       &sample);
+		sample.memory_bytes += rf_ration_memory(life->plan);
 		note_peak(life, &sample);
 		used = used == UINT64_MAX ? sample.cpu_ns : used;
 	}
 	if (is_sampled && sample.memory_bytes > limits[RF_LIMIT_MEMORY])
 		rf_life_end_for(life, RF_LIMIT_MEMORY);
+	look_at_ration(life, sample.written_bytes);
 	if (limits[RF_LIMIT_CPU_TIME] != RF_LIMIT_NONE && used >= limits[RF_LIMIT_CPU_TIME] * MS)
 		rf_life_end_for(life, RF_LIMIT_CPU_TIME);
 	else
@@ -267,6 +290,7 @@ static int start_timers(struct rf_life *life, struct rf_err *err)
 	if (time != RF_LIMIT_NONE && rf_loop_timer(life->loop, life->began_ns + time * MS, on_time,
 						   life, &life->time_timer, err) < 0)
 		return err->code;
+	life->ration_ns = has_ration(life) ? rf_loop_now() + SAMPLE_EVERY : UINT64_MAX;
 	if (rf_loop_timer(life->loop, next_look(life, 0), on_look, life, &life->look_timer, err) <
 	    0)
 		return err->code;
@@ -327,6 +351,7 @@ static void end_listening(struct rf_life *life)
 static void note_usage(struct rf_life *life)
 {
 	struct rf_cgroup_usage *counts = &life->ending.counts;
+	const struct rf_room *room = rf_ration_room(life->plan);
 	struct rf_result *result = life->result;
 	const struct timeval *user = &life->rusage.ru_utime, *system = &life->rusage.ru_stime;
 
@@ -352,6 +377,11 @@ static void note_usage(struct rf_life *life)
 	if (life->ending.end.kind == RF_REPORT_ENDED && life->ending.end.scratch_bytes)
 		result->usage.disk_bytes =
 			life->plan->limits[RF_LIMIT_DISK] - life->ending.end.scratch_free_bytes;
+	life->ending.used_up = rf_ration_end(life->plan);
+	if (room && result->usage.disk_bytes != UINT64_MAX)
+		result->usage.disk_bytes += room->bytes;
+	else if (room)
+		result->usage.disk_bytes = room->bytes;
 }
 
 /* Finds a program on the caller's PATH, to tell why the box does not have it. */

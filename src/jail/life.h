@@ -58,6 +58,7 @@ struct rf_life {
 	struct rf_sample peak;
 	struct rusage rusage;
 	uint64_t began_ns;
+	uint64_t ration_ns; /* when to look at what it wrote to disks; UINT64_MAX: never */
 	bool is_settled, has_exited, has_counted, has_told;
 };
 

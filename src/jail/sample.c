@@ -204,6 +204,24 @@ static uint64_t scratch_of(int process)
 	       (fs.f_files - fs.f_ffree) * INODE_BYTES;
 }
 
+/* Pages that it made dirty on a disk, less those that were thrown away before they got there. */
+static uint64_t written_by(int process)
+{
+	char text[512];
+	const char *written, *cancelled;
+	uint64_t out, back;
+
+	if (rf_fd_read_text(process, "io", text, sizeof(text)) <= 0)
+		return 0;
+	written = strstr(text, "\nwrite_bytes:");
+	cancelled = strstr(text, "\ncancelled_write_bytes:");
+	if (!written || !cancelled)
+		return 0;
+	out = strtoull(written + strlen("\nwrite_bytes:"), NULL, 10);
+	back = strtoull(cancelled + strlen("\ncancelled_write_bytes:"), NULL, 10);
+	return out > back ? out - back : 0;
+}
+
 /* Something of the kernel's is behind each descriptor; how many there are, Linux says from 6.2 on. */
 static uint64_t descriptors_of(int process)
 {
@@ -233,6 +251,7 @@ void rf_sample_take(pid_t init, bool has_scratch, uint64_t exact_above,
 		ret_sample->cpu_ns += cpu_of(walk->pids[walk->next], process);
 		walk->resident += resident_of(living);
 		ret_sample->memory_bytes += tables_of(living) + descriptors_of(process);
+		ret_sample->written_bytes += written_by(process);
 		if (walk->next == 0 && has_scratch)
 			ret_sample->memory_bytes += scratch_of(process);
 	}

@@ -224,6 +224,9 @@ static int open_owned(struct rf_box *box, size_t index, struct owners *owners, s
 		box->pool = rf_layered_open_pool(place, ns, err);
 		if (box->pool < 0)
 			return err->code;
+		rf_fd_done(&box->owners);
+		if (ns >= 0)
+			box->owners = rf_fd_copy(ns, 3);
 	}
 	box->trees[index] = rf_fd_take(&mnt);
 	return 0;

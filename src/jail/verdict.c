@@ -40,7 +40,7 @@ static bool is_counted(uint64_t count)
 static uint32_t limits_hit(const struct rf_ending *ending)
 {
 	const struct rf_report *end = &ending->end;
-	uint32_t hit = 0;
+	uint32_t hit = ending->used_up;
 
 	if (ending->killed_for != RF_LIMIT_COUNT)
 		hit |= 1u << ending->killed_for;

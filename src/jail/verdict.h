@@ -18,6 +18,7 @@ struct rf_ending {
 	struct rf_report start, end;   /* what pid 1 said; kind 0: nothing */
 	struct rf_cgroup_usage counts; /* what the groups counted */
 	enum rf_limit killed_for;      /* the limit that Ringfort killed for, or RF_LIMIT_COUNT */
+	uint32_t used_up;              /* limits (bits) that the launcher found nothing left of */
 	bool has_left;                 /* pid 1 left by itself, and nobody killed it */
 	int forwarded;                 /* the last signal to stop that was passed on, or 0 */
 	struct rf_err setup;           /* why the walls could not be raised; code 0: they were */

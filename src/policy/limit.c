@@ -55,11 +55,11 @@ const struct rf_limit_info rf_limit_table[RF_LIMIT_COUNT] = {
 	[RF_LIMIT_DISK] =
 		{ "disk",       "disk",    RF_UNIT_BYTES,   false, 64 * KIB, 16 * TIB,
 		  256 * MIB, 256 * MIB,
-		  "bytes on the box's own scratch file system" },
+		  "bytes on the box's own scratch file system, and as many written to its workspace" },
 	[RF_LIMIT_INODES] =
 		{ "inodes",     "disk",    RF_UNIT_COUNT,   false, 64,       1 << 30,
 		  65536, 65536,
-		  "files on the box's own scratch file system" },
+		  "files on the box's own scratch file system, and as many made in its workspace" },
 	[RF_LIMIT_OUTPUT] =
 		{ "output",     "output",  RF_UNIT_BYTES,   true,  1,        TIB,
 		  16 * MIB, RF_LIMIT_NONE,

@@ -20,8 +20,8 @@ enum rf_limit {
 	RF_LIMIT_PIDS,       /* processes and threads at one time */
 	RF_LIMIT_OPEN_FILES, /* descriptors in each process */
 	RF_LIMIT_FILE_SIZE,  /* bytes in one file */
-	RF_LIMIT_DISK,       /* bytes on the box's own scratch file system */
-	RF_LIMIT_INODES,     /* files on the box's own scratch file system */
+	RF_LIMIT_DISK,       /* bytes on the scratch file system, and in the workspace */
+	RF_LIMIT_INODES,     /* files on the scratch file system, and in the workspace */
 	RF_LIMIT_OUTPUT,     /* bytes on standard output and standard error together */
 	RF_LIMIT_COUNT
 };

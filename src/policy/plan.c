@@ -340,7 +340,7 @@ static const struct rf_layers *copy_layers(struct maker *m, const struct rf_laye
 	for (size_t i = 0; i < count; i++)
 		lowers[i] = rf_arena_copy(m->arena, layers->lowers[i]);
 	*copy = (struct rf_layers){ rf_arena_copy(m->arena, layers->pool),
-				    rf_arena_copy(m->arena, layers->upper), lowers };
+				    rf_arena_copy(m->arena, layers->upper), lowers, layers->room };
 	return copy;
 }
 

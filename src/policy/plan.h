@@ -54,11 +54,32 @@ enum rf_right {
 		1 << 3, /* none, but the lack of one: nothing in it is code, not even a library */
 };
 
+/* Where the topmost layer lies while a box writes to it, and so who keeps it within the plan's limits. */
+enum rf_room_kind {
+	RF_ROOM_DISK,    /* in the pool: looked at from time to time, and the box is killed */
+	RF_ROOM_PROJECT, /* in the pool, with a project quota: writing fails (EDQUOT) */
+	RF_ROOM_MEMORY,  /* in a file system of its own, in memory: writing fails (ENOSPC) */
+};
+
+/*
+ * The room of one run's changes: shared by who made the layer and who mounts it, and no part of the plan's text.  It has
+ * the look that the top of the layer gets.
+ */
+struct rf_room {
+	enum rf_room_kind kind;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+	int top; /* the folder that has `up` in it, or -1; replaced under its number by who mounts another */
+	uint64_t bytes, inodes; /* that the box has used there when it was last looked at */
+};
+
 /* Layers over a tree of the host: what the box changes goes into the topmost, and the tree stays as it is. */
 struct rf_layers {
 	const char *pool; /* the folder of all layers on the host; each has `up` and `work` in it */
 	const char *upper;         /* the name of the one that takes the changes */
 	const char *const *lowers; /* NULL-ended, from the top down: those of earlier runs */
+	struct rf_room *room;      /* of the topmost; or NULL, as DISK; borrowed */
 };
 
 struct rf_place {

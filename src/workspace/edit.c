@@ -384,7 +384,7 @@ int rf_edit_open(const char *name, struct rf_edit *ret_edit, struct rf_err *err)
 	*ret_edit = (struct rf_edit){ 0 };
 	if (rf_visit_open(name, NULL, &ret_edit->visit, err) < 0)
 		return err->code;
-	if (rf_visit_begin(&ret_edit->visit, err) == 0 &&
+	if (rf_visit_begin(&ret_edit->visit, NULL, err) == 0 &&
 	    rf_visit_open_stack(&ret_edit->visit, &ret_edit->stack, err) == 0)
 		return 0;
 	rf_edit_close(ret_edit);

@@ -53,7 +53,7 @@ static int identify(int pid, struct identity *ret_identity)
 	return 0;
 }
 
-int rf_occupant_note(int folder, const char *layer, int64_t began_ns, struct rf_err *err)
+int rf_occupant_note(int folder, const char *layer, int top, int64_t began_ns, struct rf_err *err)
 {
 	RF_AUTO_FD int file =
 		openat(folder, NOTE, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -62,8 +62,8 @@ int rf_occupant_note(int folder, const char *layer, int64_t began_ns, struct rf_
 	int len, code = file < 0 ? -errno : identify((int)getpid(), &self);
 
 	if (code == 0) {
-		len = snprintf(text, sizeof(text), "%d %" PRIu64 " %" PRIu64 " %" PRId64 " %s\n",
-			       self.pid, self.started, self.space, began_ns, layer);
+		len = snprintf(text, sizeof(text), "%d %" PRIu64 " %" PRIu64 " %" PRId64 " %d %s\n",
+			       self.pid, self.started, self.space, began_ns, top + 1, layer);
 		code = rf_fd_write(file, text, (size_t)len);
 	}
 	return code < 0 ? rf_fail(err, code, "note who runs in the workspace") : rf_fd_take(&file);
@@ -82,12 +82,12 @@ void rf_occupant_leave(int folder, int *note)
 	rf_fd_done(note);
 }
 
-/* Reads four numbers, each with a space behind it, and a layer. */
+/* Reads five numbers, each with a space behind it, and a layer. */
 static int read_note(int note, struct identity *ret_identity, struct rf_occupant *occupant)
 {
 	char text[160];
 	ssize_t len = pread(note, text, sizeof(text) - 1, 0);
-	uint64_t numbers[4];
+	uint64_t numbers[5];
 	char *at = text;
 
 	if (len <= 0 || text[len - 1] != '\n')
@@ -102,11 +102,13 @@ static int read_note(int note, struct identity *ret_identity, struct rf_occupant
 			return -ESRCH;
 		at = end + 1;
 	}
-	if (numbers[0] == 0 || numbers[0] > INT_MAX || numbers[3] > INT64_MAX || !rf_pool_is_id(at))
+	if (numbers[0] == 0 || numbers[0] > INT_MAX || numbers[3] > INT64_MAX ||
+	    numbers[4] > INT_MAX || !rf_pool_is_id(at))
 		return -ESRCH;
 	*ret_identity = (struct identity){ (int)numbers[0], numbers[1], numbers[2] };
 	occupant->pid = (pid_t)numbers[0];
 	occupant->began_ns = (int64_t)numbers[3];
+	occupant->top = (int)numbers[4] - 1;
 	memcpy(occupant->layer, at, sizeof(occupant->layer));
 	return 0;
 }

@@ -19,11 +19,15 @@ struct rf_occupant {
 	int note, pidfd;
 	pid_t pid;
 	char layer[RF_LAYER_ID];
+	int top; /* a descriptor of its own, of the folder that has what it changes; or -1: the layer's */
 	int64_t began_ns; /* when its run did, on the clock of files */
 };
 
-/* Notes this process in the folder of a workspace that it has locked.  Returns the note's descriptor. */
-int rf_occupant_note(int folder, const char *layer, int64_t began_ns, struct rf_err *err);
+/*
+ * Notes this process in the folder of a workspace that it has locked; `top` as in struct rf_occupant.  Returns the note's
+ * descriptor.
+ */
+int rf_occupant_note(int folder, const char *layer, int top, int64_t began_ns, struct rf_err *err);
 
 /* Waits until nobody else holds the note: from then on, until we leave, nobody does. */
 void rf_occupant_hold(int note);

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "workspace/duplicate.h"
 #include "workspace/merge.h"
 #include "workspace/occupant.h"
 #include "workspace/recall.h"
@@ -70,7 +71,8 @@ static int list_beneath(const struct rf_visit *below, struct rf_visit *visit, st
 /* What the plan is told of it. */
 static int describe(struct rf_visit *visit, struct rf_err *err)
 {
-	visit->layers = (struct rf_layers){ visit->pool_path, visit->upper, visit->lowers };
+	visit->layers =
+		(struct rf_layers){ visit->pool_path, visit->upper, visit->lowers, &visit->room };
 	visit->place = (struct rf_place){ .kind = RF_PLACE_HOST,
 					  .path = visit->base,
 					  .source = visit->base,
@@ -85,6 +87,7 @@ void rf_visit_init(struct rf_visit *visit)
 	*visit = (struct rf_visit){
 		.kept.folder = -1, .pool = -1, .tree = -1, .held = -1, .note = -1
 	};
+	rf_room_init(&visit->room);
 }
 
 static int prepare(const char *name, const char *base, struct rf_visit *visit, struct rf_err *err)
@@ -161,14 +164,14 @@ int rf_visit_open_over(const struct rf_visit *below, struct rf_visit *ret_visit,
 	return err->code;
 }
 
-int rf_visit_begin(struct rf_visit *visit, struct rf_err *err)
+int rf_visit_begin(struct rf_visit *visit, const uint64_t *limits, struct rf_err *err)
 {
 	struct stat st;
 
 	if (fstat(visit->tree, &st) < 0)
 		return rf_fail(err, -errno, "look at %s", visit->base);
 	visit->held = rf_pool_make(visit->pool, visit->upper, &st, err);
-	if (visit->held < 0)
+	if (visit->held < 0 || rf_room_begin(&visit->room, visit->held, &st, limits, err) < 0)
 		return err->code;
 	/*
 	 * Files are stamped with a coarser clock than the precise one, and so is the layer.  Where the kernel gives
@@ -180,8 +183,55 @@ int rf_visit_begin(struct rf_visit *visit, struct rf_err *err)
 	visit->began_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
 	if (visit->kept.folder < 0 || visit->is_beside)
 		return 0;
-	visit->note = rf_occupant_note(visit->kept.folder, visit->upper, visit->began_ns, err);
+	visit->note = rf_occupant_note(visit->kept.folder, visit->upper,
+				       visit->room.kind == RF_ROOM_MEMORY ? visit->room.top : -1,
+				       visit->began_ns, err);
 	return visit->note < 0 ? visit->note : 0;
+}
+
+/* What the run changed, wherever it lies. */
+static int open_upper(const struct rf_visit *visit)
+{
+	int up;
+
+	if (visit->room.kind != RF_ROOM_MEMORY)
+		return rf_pool_open_layer(visit->pool, visit->upper);
+	up = openat(visit->room.top, "up", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return up < 0 ? -errno : up;
+}
+
+/* A program may have closed its own directory to its owner. */
+static void open_top(const struct rf_visit *visit, mode_t *ret_mode)
+{
+	struct stat st;
+
+	*ret_mode = 0700;
+	if (fstatat(visit->room.top, "up", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	*ret_mode = st.st_mode & 07777;
+	if ((st.st_mode & 0700) != 0700)
+		fchmodat(visit->room.top, "up", *ret_mode | 0700, 0);
+}
+
+int rf_visit_store(struct rf_visit *visit, struct rf_err *err)
+{
+	RF_AUTO_FD int from = -1, to = -1;
+	mode_t mode;
+	int code;
+
+	rf_room_end(&visit->room, visit->held);
+	if (visit->room.kind != RF_ROOM_MEMORY)
+		return 0;
+	open_top(visit, &mode);
+	from = open_upper(visit);
+	to = rf_pool_open_layer(visit->pool, visit->upper);
+	code = from < 0 ? from : to < 0 ? to : rf_duplicate(from, to, true);
+	if (code == 0 && fchmod(to, mode) < 0)
+		code = -errno;
+	if (code < 0)
+		return rf_fail(err, code, "write the run's changes to %s", visit->pool_path);
+	visit->room.kind = RF_ROOM_DISK;
+	return 0;
 }
 
 /* What the run began with, beneath its own layer. */
@@ -201,8 +251,12 @@ static int add_lowers(const struct rf_visit *visit, struct rf_stack *stack, stru
 int rf_visit_open_stack(const struct rf_visit *visit, struct rf_stack *ret_stack,
 			struct rf_err *err)
 {
+	int up = open_upper(visit);
+
 	*ret_stack = (struct rf_stack){ 0 };
-	return rf_stack_add_named(ret_stack, visit->pool, visit->upper, err) < 0
+	if (up < 0)
+		return rf_fail(err, up, "open layer %s", visit->upper);
+	return rf_stack_add(ret_stack, up, strtoull(visit->upper, NULL, 16), err) < 0
 		       ? err->code
 		       : add_lowers(visit, ret_stack, err);
 }
@@ -310,7 +364,7 @@ int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta,
 	struct rf_ledger *ledger = &visit->kept.ledger;
 	struct rf_point *point;
 
-	if (rf_visit_see(visit, delta, err) < 0)
+	if (rf_visit_see(visit, delta, err) < 0 || rf_visit_store(visit, err) < 0)
 		return err->code;
 	/* While the program ran, somebody may have kept a copy of what it had done so far. */
 	if (visit->note >= 0) {
@@ -356,6 +410,9 @@ void rf_visit_close(struct rf_visit *visit)
 {
 	struct rf_err ignored;
 
+	if (visit->held >= 0)
+		rf_room_end(&visit->room, visit->held);
+	rf_room_done(&visit->room);
 	if (visit->held >= 0)
 		rf_pool_remove(visit->pool, visit->upper, &ignored);
 	if (visit->note >= 0)

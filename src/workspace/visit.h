@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "policy/plan.h"
 #include "workspace/delta.h"
+#include "workspace/room.h"
 #include "workspace/workspace.h"
 
 struct rf_visit {
@@ -25,6 +26,7 @@ struct rf_visit {
 	bool has_seen;           /* what the directory had under the changed names is noted */
 	bool is_beside;          /* of a launcher that has the workspace locked */
 	int pool, tree, held;    /* descriptors: of all layers, of the directory, of this layer */
+	struct rf_room room;     /* where the layer is while the run lasts */
 	int note;                /* the one that says that we run there, or -1 */
 };
 
@@ -45,8 +47,17 @@ int rf_visit_open(const char *name, const char *base, struct rf_visit *ret_visit
 int rf_visit_open_over(const struct rf_visit *below, struct rf_visit *ret_visit,
 		       struct rf_err *err);
 
-/* Makes the layer: when nothing stands in the way of the run any more. */
-int rf_visit_begin(struct rf_visit *visit, struct rf_err *err);
+/*
+ * Makes the layer: when nothing stands in the way of the run any more.  `limits` are the run's (by enum rf_limit), which
+ * the layer has to keep; NULL: who writes it looks after that.
+ */
+int rf_visit_begin(struct rf_visit *visit, const uint64_t *limits, struct rf_err *err);
+
+/*
+ * Writes what the run changed to the pool, where it was in memory until now.  Keeping the layer does it, and who puts
+ * another run over it has to.
+ */
+int rf_visit_store(struct rf_visit *visit, struct rf_err *err);
 
 /* What the workspace is with the run's layer, which is on top.  The stack is to be freed in any case. */
 int rf_visit_open_stack(const struct rf_visit *visit, struct rf_stack *ret_stack,

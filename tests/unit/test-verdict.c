@@ -139,6 +139,10 @@ RF_TEST(a_limit_that_was_hit_is_the_cause_only_if_the_program_failed)
 	RF_CHECK(judge(&ending).status == RF_STATUS_DISK, "no file left");
 
 	ending = ending_of(EXITED(1));
+	ending.used_up = 1u << RF_LIMIT_INODES;
+	RF_CHECK(judge(&ending).status == RF_STATUS_DISK, "no room in the workspace");
+
+	ending = ending_of(EXITED(1));
 	RF_CHECK(judge(&ending).limits_hit == 0, "counters that nobody keeps count nothing");
 }
 

@@ -1,0 +1,278 @@
+"""What a run may write to a workspace, or to a directory of the host, is limited; as root and as an ordinary user."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from helpers import eventually
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import watchers  # noqa: E402 # a place with a state folder of its own
+
+pytestmark = pytest.mark.usefixtures("as_who")
+
+MEMORY = ["--disk", "4M", "--inodes", "500"]  # small beside the memory of a box
+DISK = ["--disk", "300M", "--inodes", "5000"]  # more than half of it
+ODD = """
+mkdir -p closed/in deep a/b; echo 1 > closed/in/f; chmod 000 closed/in/f; chmod 000 closed
+echo two > one; ln one a/other; ln one a/b/third
+ln -s /nowhere/at/all link; mkfifo pipe; printf x > exact; touch -d '2001-02-03 04:05:06.123456789' exact
+truncate -s 3M holes; printf end >> holes; rm old/deep/file; rm kept; mkdir kept; echo in > kept/in
+rm -rf gone; mkdir gone; echo again > gone/again; chmod 750 a/b; touch -d 2002-02-02 a
+"""
+DEEP = """
+python3 -c "
+import os
+os.chdir('deep')
+for i in range(600): os.mkdir('n' * 20); os.chdir('n' * 20)
+open('bottom', 'w').write('reached')"
+"""
+LOOK = """
+find . -path ./deep -prune -o -type d -printf '%P d %m\\n' -o -printf '%P %y %m %s %n %l %T@\\n' | sort; cat one a/other a/b/third kept/in gone/again; ls -i one a/other a/b/third | \
+cut -d' ' -f1 | sort -u | wc -l; du -k holes | cut -f1; chmod 700 closed; chmod 600 closed/in/f; cat closed/in/f
+"""
+BOTTOM = """
+python3 -c "
+import os
+os.chdir('deep')
+for i in range(600): os.chdir('n' * 20)
+print(open('bottom').read())"
+"""
+
+
+@pytest.fixture
+def post(ringfort, public, who, request, monkeypatch):
+    monkeypatch.setenv("RF_POST_DISK", "1")  # layers in a tmpfs would count as memory
+    folder = public / f"quota-{abs(hash(request.node.name)) % 10**8}"
+    with watchers.Post(ringfort, who, folder) as place:
+        yield place
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_tree(top, who):
+    (top / "old/deep").mkdir(parents=True)
+    (top / "gone").mkdir()
+    (top / "kept").write_text("kept\n")
+    (top / "old/deep/file").write_text("deep\n")
+    (top / "gone/was").write_text("was\n")
+    if watchers.IS_ROOT and who == "user":
+        subprocess.run(["chown", "-R", f"{watchers.USER_ID}:{watchers.USER_ID}", top], check=True)
+    return top
+
+
+@pytest.fixture
+def tree(post, who):
+    return make_tree(post.top / "tree", who)
+
+
+def run_json(post, *args):
+    done = post.run(*args)
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+def grades(result):
+    limits = result["isolation"]["limits"]
+    return limits["disk"], limits["inodes"]
+
+
+def in_tree(post, tree, *options, script, keeps=False):
+    words = ["exec", "--json", *options, "w"] if keeps else ["run", "--json", "--workspace", tree, *options]
+    return run_json(post, *words, "--", "sh", "-c", script)
+
+
+def test_a_full_workspace_gives_enospc_and_the_status_disk(post, tree):
+    result = in_tree(post, tree, *MEMORY, script="head -c 8M /dev/zero > big")
+    assert (result["status"], result["limits_hit"], grades(result)) == ("disk", ["disk"], ("hard", "hard"))
+    assert "No space left" in result["stderr"] and 4 << 20 <= result["usage"]["disk"] < 5 << 20
+    assert not (tree / "big").exists()
+
+
+def test_a_workspace_with_too_many_files_gives_enospc_and_the_status_disk(post, tree):
+    script = "i=0; while [ $i -lt 900 ]; do : > f$i || exit 9; i=$((i + 1)); done"
+    result = in_tree(post, tree, *MEMORY, script=script)
+    assert (result["status"], result["limits_hit"]) == ("disk", ["inodes"])
+    added = len(result["workspace"]["changes"])
+    assert 490 <= added <= 500, added
+
+
+def test_parallel_writers_share_one_limit(post, tree):
+    script = "for i in 1 2 3 4 5 6 7 8; do (while head -c 1M /dev/zero >> f$i; do :; done) & done; wait; cat f* | wc -c"
+    result = in_tree(post, tree, *MEMORY, script=script)
+    assert result["limits_hit"] == ["disk"] and 3 << 20 < int(result["stdout"]) <= 4 << 20, result["stdout"]
+
+
+def test_what_was_there_before_does_not_count(post, tree):
+    (tree / "much").write_bytes(b"m" * (6 << 20))
+    result = in_tree(post, tree, *MEMORY, script="cat much | wc -c; rm much; echo little > file")
+    assert result["status"] == "ok" and result["stdout"] == f"{6 << 20}\n" and result["usage"]["disk"] < 1 << 20
+
+
+def test_a_larger_limit_is_looked_after_on_the_disk_and_ends_the_run(post, tree):
+    result = in_tree(post, tree, *DISK, "--memory", "128M", script="head -c 900M /dev/zero > big; sleep 20")
+    assert (result["status"], result["limits_hit"], grades(result)) == ("disk", ["disk"], ("sampled", "sampled"))
+    assert result["exit_code"] is None and result["usage"]["wall_ms"] < 15000
+    result = in_tree(post, tree, *DISK, script="python3 -c '\nfor i in range(9000): open(f\"f{i}\", \"w\")'; sleep 20")
+    assert (result["status"], result["limits_hit"]) == ("disk", ["inodes"])
+
+
+def test_a_large_limit_leaves_the_boxs_memory_alone(post, tree):
+    result = in_tree(post, tree, "--disk", "1G", "--memory", "64M", script="head -c 150M /dev/zero > big; du -m big")
+    assert result["status"] == "ok" and grades(result)[0] == "sampled", result
+
+
+def test_what_is_written_to_the_host_itself_is_looked_after(post, tree):
+    words = ["run", "--json", "--write", tree, "--disk", "20M", "--", "sh", "-c"]
+    result = run_json(post, *words, f"head -c 1M /dev/zero > {tree}/some")
+    assert (result["status"], grades(result)) == ("ok", ("sampled", "none"))
+    result = run_json(post, *words, f"cd {tree}; while :; do head -c 1M /dev/zero >> f; done")
+    assert (result["status"], result["limits_hit"]) == ("disk", ["disk"]), result
+    assert (tree / "f").stat().st_size < 2 << 30
+
+
+@pytest.mark.parametrize("options, hint", [
+    (["--write"], "--workspace in place of --write"), ([*DISK, "--workspace"], "half of limits.memory")])
+def test_limits_that_must_be_hard_refuse_what_is_only_looked_at(post, tree, options, hint):
+    (post.top / "hard.yaml").write_text("version: 1\nlimits: { require: hard }\n")
+    (post.top / "hard.yaml").chmod(0o644)
+    result = run_json(post, "run", "--json", "--policy", post.top / "hard.yaml", *options, tree, "--", "true")
+    assert result["status"] == "denied"
+    if "cgroup" not in result["error"]["remedy"]:  # an ordinary user lacks others first
+        assert "limits.disk" in result["error"]["message"] and hint in result["error"]["remedy"], result["error"]
+
+
+def test_what_a_run_leaves_in_memory_is_kept_as_on_the_disk(post, tree):
+    seen = {}
+    for name, room in ("memory", ["--disk", "8M", "--inodes", "2000"]), ("disk", DISK):
+        assert post.run("create", "--name", "w", "--workspace", tree).returncode == 0
+        result = in_tree(post, tree, *room, script=ODD + DEEP, keeps=True)
+        assert result["status"] == "ok" and grades(result)[0] == ("hard" if name == "memory" else "sampled"), result
+        listed = {row["path"]: row["change"] for row in result["workspace"]["changes"]}
+        look = in_tree(post, tree, *room, script=LOOK + BOTTOM, keeps=True)
+        assert look["status"] == "ok", look
+        assert post.run("rm", "w").returncode == 0
+        seen[name] = listed, [line for line in look["stdout"].splitlines()]
+    paths = [line.split()[0] for line in seen["disk"][1]]
+    fresh = {"", "holes", "link", "pipe", "one", "closed", "closed/in", "a/b", "a/other", "a/b/third", "kept", "kept/in", "gone",
+             "gone/again", "old", "old/deep", "closed/in/f"}
+
+    def without_times(lines):
+        return [line if line.split(" ")[0] not in fresh else line.rsplit(" ", 1)[0] for line in lines]
+
+    assert paths and without_times(seen["memory"][1]) == without_times(seen["disk"][1])
+    assert seen["memory"][0] == seen["disk"][0]
+    assert "reached" in seen["memory"][1] and "exact f 644 1 1  981173106.1234567890" in "\n".join(seen["memory"][1])
+
+
+def test_a_launcher_that_is_killed_leaves_nothing_of_what_was_in_memory(post, tree):
+    post.run("create", "--name", "w", "--workspace", tree)
+    run = post.start("exec", "w", "--", "sh", "-c", "echo half > half; echo ready; sleep 30")
+    assert run.stdout.readline() == b"ready\n"
+    run.send_signal(signal.SIGKILL) if not post.is_room else os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    assert eventually(lambda: "half" not in post.run("exec", "w", "--", "ls").stdout)
+    assert json.loads(post.run("log", "-w", "w", "--json").stdout)["points"] == []
+    post.run("gc")
+    assert post.run("rm", "w").returncode == 0
+
+
+def test_a_living_program_in_memory_can_be_kept(post, tree):
+    post.run("create", "--name", "w", "--workspace", tree)
+    run = post.start("exec", "w", "--", "sh", "-c", "echo now > now; rm kept; echo ready; sleep 1.5; echo later > later")
+    assert run.stdout.readline() == b"ready\n"
+    done = post.run("checkpoint", "--live", "-w", "w", "point")
+    assert done.returncode == 0, done.stderr
+    assert run.wait() == 0, run.stderr.read()
+    assert sorted(post.run("file", "ls", "-w", "w", "--at", "point").stdout.split()) == ["gone/", "now", "old/"]
+    assert sorted(post.run("file", "ls", "-w", "w").stdout.split()) == ["gone/", "later", "now", "old/"]
+
+
+# ------------------------------------------------------------- file systems
+
+@contextlib.contextmanager
+def image(post, kind, options=(), make=()):
+    """State and tree on a file system of their own; gives the tree's folder."""
+    folder, file = post.top / "image", post.top / "image.raw"
+    with open(file, "wb") as out:
+        out.truncate(400 << 20)
+    enter = post.before if post.is_room else []
+    folder.mkdir(mode=0o755)
+    if kind == "tmpfs":
+        mount = ["mount", "-t", "tmpfs", "-o", "mode=755", "none", folder]
+    else:
+        quiet = ["-q"] if kind != "btrfs" else ["-q", "-f"]
+        subprocess.run([shutil.which(f"mkfs.{kind}", path="/usr/sbin:/sbin"), *quiet, *make, file], check=True)
+        mount = ["mount", "-o", ",".join(["loop", *options]), file, folder]
+    done = subprocess.run([*enter, *mount], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no {kind} here: {done.stderr}")
+    try:
+        inside = pathlib.Path(f"/proc/self/fd/{post.root}/{folder}") if post.is_room else folder
+        (inside / "state").mkdir()
+        (inside / "tree").mkdir()
+        make_tree(inside / "tree", post.who)
+        if post.is_room:
+            subprocess.run([*enter, "mount", "--bind", folder / "state", "/var/lib"], check=True)
+        else:
+            post.env["XDG_STATE_HOME"] = str(folder / "state")
+            os.chown(folder / "state", watchers.USER_ID, watchers.USER_ID)
+        yield folder / "tree"
+    finally:
+        subprocess.run([*enter, "umount", "-l", folder], check=True)
+        file.unlink()
+
+
+def need_image(kind):
+    if not watchers.IS_ROOT:
+        pytest.skip("loop devices are root's")
+    if kind != "tmpfs" and not shutil.which(f"mkfs.{kind}", path="/usr/sbin:/sbin"):
+        pytest.skip(f"needs mkfs.{kind}")
+
+
+@pytest.mark.parametrize("room", [["--disk", "8M", "--inodes", "2000"], DISK], ids=["memory", "disk"])
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "tmpfs"])
+def test_a_workspace_lives_on_every_file_system(post, kind, room):
+    need_image(kind)
+    with image(post, kind) as tree:
+        assert post.run("create", "--name", "w", "--workspace", tree).returncode == 0
+        result = in_tree(post, tree, *room, script=ODD, keeps=True)
+        assert result["status"] == "ok", result
+        look = in_tree(post, tree, *room, script=LOOK, keeps=True)
+        assert look["status"] == "ok", look
+        assert post.run("checkpoint", "-w", "w", "done").returncode == 0
+        done = post.run("apply", "-w", "w", "--only", "one", "--only", "kept", "--only", "gone")
+        assert done.returncode == 0, done.stderr
+        assert post.run("undo", "-w", "w").returncode == 0
+        inside = pathlib.Path(f"/proc/self/fd/{post.root}/{tree}") if post.is_room else tree
+        assert time.sleep(0) is None and (inside / "kept").is_file()
+        done = post.run("rm", "w")
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind, options, make", [("ext4", ["prjquota"], ["-O", "project,quota", "-E", "quotatype=prjquota"]),
+                                                 ("xfs", ["prjquota"], [])])
+def test_a_project_quota_keeps_large_limits_hard(post, kind, options, make, as_who):
+    need_image(kind)
+    if as_who != "root":
+        pytest.skip("only root can set one")
+    with image(post, kind, options, make) as tree:
+        result = in_tree(post, tree, *DISK, "--memory", "64M", script="head -c 350M /dev/zero > big")
+        assert (result["status"], result["limits_hit"], grades(result)) == ("disk", ["disk"], ("hard", "hard")), result
+        assert 299 << 20 < result["usage"]["disk"] <= 300 << 20 and result["exit_code"] == 1
+        result = in_tree(post, tree, "--disk", "300M", "--inodes", "100",
+                         script="i=0; while [ $i -lt 200 ]; do : > f$i || exit 9; i=$((i + 1)); done")
+        assert (result["status"], result["limits_hit"]) == ("disk", ["inodes"]), result
+        post.run("create", "--name", "w", "--workspace", tree)
+        for i in range(3):
+            result = in_tree(post, tree, "--disk", "300M", script=f"head -c 5M /dev/zero > f{i}", keeps=True)
+            assert result["status"] == "ok" and grades(result) == ("hard", "hard"), result
+        done = post.run("gc")
+        assert done.returncode == 0, done.stderr
+        assert in_tree(post, tree, "--disk", "300M", script="cat f0 f1 f2 | wc -c", keeps=True)["stdout"] == f"{15 << 20}\n"
