@@ -38,7 +38,7 @@ static double now_us(clockid_t clock)
 	return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
 }
 
-static void die(const char *what)
+__attribute__((noreturn)) static void die(const char *what)
 {
 	fprintf(stderr, "bench-filter: %s\n", what);
 	exit(1);
