@@ -76,7 +76,7 @@ static void allow(int ruleset, const char *path)
 		syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
 }
 
-static int limit_files(struct rf_err *err)
+__attribute__((unused)) static int limit_files(struct rf_err *err)
 {
 	struct attributes attributes = { 0 };
 	RF_AUTO_FD int ruleset = -1;
@@ -111,7 +111,7 @@ static int limit_files(struct rf_err *err)
 		RETURN(SECCOMP_RET_ERRNO | EPERM)
 
 /* No other program, no other process, nobody else's memory, no namespaces, no modules: what breaking in would be good for. */
-static int limit_calls(struct rf_err *err)
+__attribute__((unused)) static int limit_calls(struct rf_err *err)
 {
 	static struct sock_filter code[] = {
 		LOAD(arch),
@@ -191,7 +191,11 @@ int rf_lockdown_raise(struct rf_err *err)
 	if (setrlimit(RLIMIT_CORE, &none) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return rf_fail(err, -errno, "harden the gateway");
+#ifdef __SANITIZE_ADDRESS__ /* whose runtime reads /proc and starts a process: never what is installed */
+	return 0;
+#else
 	if (limit_files(err) < 0)
 		return err->code;
 	return limit_calls(err);
+#endif
 }
