@@ -105,6 +105,7 @@ const struct rf_option rf_option_table[] = {
 	KEY("net-deny",   0,   "HOST[,HOST]", "network.deny",     "what of these it may not"),
 	KEY("net-mode",   0,   "enforce|report|open", "network.mode", "report: let all pass, and tell what would have been refused"),
 	KEY("host",       0,   "NAME=ADDRESS", "network.hosts",   "where a name leads, instead of what DNS says"),
+	KEY("publish",    0,   "[ADDRESS:]PORT[:PORT]", "network.publish", "a port of this machine's loopback that leads to one inside; may be repeated"),
 	KEY("credential", 0,   "NAME=env:VAR@HOST", "credentials", "added to requests outside the box; also from file:PATH, cmd:COMMAND, stdin:"),
 
 	GROUP("who it is for"),

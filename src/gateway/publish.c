@@ -17,6 +17,7 @@ struct rf_publish {
 	struct rf_outlet *outlet;
 	struct rf_publish *next, **link;
 	int outside, inside; /* until they are joined */
+	int kept;            /* the one inside once more: it can be used again */
 	uint16_t port;
 	uint64_t began_ns;
 	struct rf_event *event;
@@ -24,12 +25,23 @@ struct rf_publish {
 	struct rf_relay *relay;
 };
 
+/* Whoever has forgotten its peer belongs to the box's network as before, and can be connected anew. */
+static void give_back(struct rf_publish *p)
+{
+	const struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+
+	if (p->kept >= 0 && connect(p->kept, &nowhere, sizeof(nowhere)) == 0)
+		rf_publish_stock(p->outlet, &p->kept);
+	rf_fd_done(&p->kept);
+}
+
 static void free_publish(struct rf_publish *p)
 {
 	rf_event_cancel(p->event);
 	rf_deadline_done(&p->limit);
 	rf_fd_done(&p->outside);
 	rf_fd_done(&p->inside);
+	give_back(p);
 	*p->link = p->next;
 	if (p->next)
 		p->next->link = p->link;
@@ -125,6 +137,7 @@ void rf_publish_accept(struct rf_outlet *outlet, uint16_t port, int *fd)
 	p->outlet = outlet;
 	p->outside = rf_fd_take(fd);
 	p->inside = outlet->stock[--outlet->stock_count];
+	p->kept = rf_fd_copy(p->inside, 3);
 	p->port = port;
 	p->began_ns = rf_loop_now();
 	p->link = &outlet->published;

@@ -35,6 +35,12 @@ int rf_outward_await(struct rf_outward *outward, struct rf_err *err)
 	return 0;
 }
 
+static void close_ports(struct rf_outward *outward)
+{
+	while (outward->port_count > 0)
+		rf_fd_done(&outward->ports[--outward->port_count].listener);
+}
+
 int rf_outward_give(struct rf_outward *outward, struct rf_capture *capture, struct rf_err *err)
 {
 	int code = rf_gate_give_lines(outward->fd, outward->box, capture->lines, err);
@@ -45,6 +51,10 @@ int rf_outward_give(struct rf_outward *outward, struct rf_capture *capture, stru
 	for (size_t i = 0; i + RF_GATE_STOCK <= capture->stock_count && code == 0;
 	     i += RF_GATE_STOCK)
 		code = rf_gate_give_stock(outward->fd, outward->box, capture->stock + i, err);
+	for (size_t i = 0; i < outward->port_count && code == 0; i++)
+		code = rf_gate_publish(outward->fd, outward->box, outward->ports[i].inside,
+				       outward->ports[i].listener, err);
+	close_ports(outward);
 	rf_capture_done(capture); /* so that the gateway's end is the end of them */
 	return code < 0 ? rf_fail_in(err, "the network") : 0;
 }
@@ -191,6 +201,7 @@ void rf_outward_done(struct rf_outward *outward)
 {
 	rf_event_cancel(outward->event);
 	outward->event = NULL;
+	close_ports(outward);
 	rf_fd_done(&outward->fd);
 	rf_buf_done(&outward->buf);
 	rf_result_done(&outward->found);

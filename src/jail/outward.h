@@ -18,12 +18,18 @@
 #include "result/result.h"
 #include "wire/gate.h"
 
-#define RF_OUTWARD_DENIALS 256 /* that are listed; others are counted */
+#define RF_OUTWARD_DENIALS 256 /* that are listed */
+#define RF_OUTWARD_PORTS   16  /* that one box may publish */
 
 struct rf_outward {
-	int fd;            /* the gateway's connection, owned; or -1: there is none */
-	uint64_t box;      /* what the gateway calls it */
-	bool is_ready;     /* it has answered */
+	int fd;        /* the gateway's connection, owned; or -1: there is none */
+	uint64_t box;  /* what the gateway calls it */
+	bool is_ready; /* it has answered */
+	struct {
+		int listener;      /* outside; owned */
+		uint16_t inside;   /* the port that it leads to */
+	} ports[RF_OUTWARD_PORTS]; /* that are published */
+	size_t port_count;
 	struct rf_buf buf; /* what was received last */
 	const char *pem;   /* in it, until something else is received; "" if there is none */
 	struct rf_event *event;

@@ -5,10 +5,12 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import socketserver
 import subprocess
 import threading
 import time
+import urllib.request
 
 import pytest
 
@@ -269,3 +271,31 @@ def test_without_namespaces_it_is_refused(public, policy, command, environment, 
     done = subprocess.run(words, cwd=workdir, env=environment, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 126, done
     assert "needs namespaces" in done.stderr and "doctor" in done.stderr
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_published_port_leads_inside_as_often_as_one_likes(start, workdir):
+    port = free_port()
+    (workdir / "page").write_text("from inside\n")
+    process = start("--no-warden", "--publish", f"{port}:8000", "--", "python3", "-m", "http.server", "8000",
+                    "--bind", "127.0.0.1")
+
+    def get():
+        try:
+            return urllib.request.urlopen(f"http://127.0.0.1:{port}/page", timeout=5).read()
+        except OSError:
+            return None
+
+    assert eventually(lambda: get() == b"from inside\n")
+    assert [get() for _ in range(50)] == [b"from inside\n"] * 50  # more than there are sockets
+    taken = start("--no-warden", "--publish", f"{port}:8000", "--", "true")
+    _, err = taken.communicate(timeout=20)
+    assert taken.returncode == 125 and b"publish port" in err and b"--publish" in err
+    process.terminate()
+    process.wait()
+    assert get() is None
