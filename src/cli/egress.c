@@ -97,9 +97,17 @@ static int ask(struct rf_egress *egress, const struct rf_request *request, bool 
 							      request->purse.items[i].placeholder };
 
 	rf_buf_init(&policy, RF_MAX_POLICY_BYTES);
-	rf_policy_format(request->policy, &policy);
+	rf_policy_format_net(request->policy, &policy);
 	if (policy.has_failed)
 		return rf_fail(err, -ENOMEM, "a policy's text");
+	for (size_t i = 0; i < request->purse.count; i++) {
+		const struct rf_purse_item *item = &request->purse.items[i];
+
+		credentials[i] =
+			(struct rf_gate_credential){ item->name, item->value, item->placeholder };
+	}
+	open.credentials = credentials;
+	open.credential_count = request->purse.count;
 	open.policy = policy.data ? policy.data : "";
 	return rf_gate_ask(egress->outward.fd, egress->outward.box, &open, err);
 }

@@ -230,3 +230,12 @@ void rf_policy_format_told(const struct rf_policy *policy, struct rf_buf *out)
 	if (has_vars)
 		rf_buf_puts(out, "\n");
 }
+
+void rf_policy_format_net(const struct rf_policy *policy, struct rf_buf *out)
+{
+	rf_key_set keys = 0;
+
+	for (int i = RF_KEY_LINK; i <= RF_KEY_GRANTS; i++)
+		keys |= RF_KEY_BIT(i);
+	put_keys_of(policy, policy->set & keys, out);
+}

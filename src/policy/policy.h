@@ -95,6 +95,9 @@ void rf_policy_format(const struct rf_policy *policy, struct rf_buf *out);
 #define RF_POLICY_TOLD_VARS "# env.set, without its values: "
 void rf_policy_format_told(const struct rf_policy *policy, struct rf_buf *out);
 
+/* The same of what a gateway has to know: `network` and `credentials`. */
+void rf_policy_format_net(const struct rf_policy *policy, struct rf_buf *out);
+
 /* The same as a JSON object; `name` is that of the member it becomes, or NULL. */
 struct rf_json;
 void rf_policy_json(const struct rf_policy *policy, const char *name, struct rf_json *json);
