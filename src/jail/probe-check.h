@@ -93,14 +93,14 @@ void rf_probe_remedy(struct rf_probe_trial *trial, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* clang-format off */
-rf_probe_fn rf_probe_space_entered, rf_probe_space_cgroup, rf_probe_space_time, rf_probe_space_net,
+rf_probe_fn rf_probe_space_entered, rf_probe_space_cgroup, rf_probe_space_time, rf_probe_space_net, rf_probe_space_capture,
 	rf_probe_space_uts, rf_probe_space_last, rf_probe_space_limit;
 rf_probe_fn rf_probe_mount_api, rf_probe_mount_fresh, rf_probe_mount_idmap, rf_probe_mount_overlay;
 rf_probe_fn rf_probe_wall_clone3, rf_probe_wall_close_range, rf_probe_wall_openat2,
 	rf_probe_wall_landlock, rf_probe_wall_seccomp, rf_probe_wall_privileges, rf_probe_wall_keyring;
 rf_probe_fn rf_probe_group_any, rf_probe_group_controller, rf_probe_group_cputime,
 	rf_probe_group_swap, rf_probe_group_into, rf_probe_group_kill, rf_probe_group_children;
-rf_probe_fn rf_probe_host_kernel, rf_probe_host_init, rf_probe_host_run, rf_probe_host_uids,
+rf_probe_fn rf_probe_host_kernel, rf_probe_host_init, rf_probe_host_gateway, rf_probe_host_run, rf_probe_host_uids,
 	rf_probe_host_audit, rf_probe_host_watch, rf_probe_host_box, rf_probe_host_lesser, rf_probe_host_cores, rf_probe_host_sysctl;
 /* clang-format on */
 

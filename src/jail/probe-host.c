@@ -54,6 +54,20 @@ void rf_probe_host_init(struct rf_probe_trial *trial)
 		rf_probe_present(trial, "%.180s", trial->init_path);
 }
 
+/* Installed where ringfort-init is. */
+void rf_probe_host_gateway(struct rf_probe_trial *trial)
+{
+	const char *slash = strrchr(trial->init_path, '/');
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%.*sringfort-gateway",
+		 slash ? (int)(slash + 1 - trial->init_path) : 0, trial->init_path);
+	if (access(path, X_OK) < 0)
+		rf_probe_failed(trial, -errno, "%.80s", path);
+	else
+		rf_probe_present(trial, "%.180s", path);
+}
+
 /* A folder is Ringfort's only if nobody else can write there; see record.c. */
 static bool is_private(const struct stat *st)
 {

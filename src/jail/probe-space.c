@@ -17,6 +17,7 @@
 
 #include "base/fd.h"
 #include "base/kernel.h"
+#include "jail/capture.h"
 #include "jail/identity.h"
 #include "jail/mount.h"
 #include "jail/probe-check.h"
@@ -72,6 +73,24 @@ void rf_probe_space_net(struct rf_probe_trial *trial)
 		rf_probe_failed(trial, -errno, "switch the loopback interface on");
 	else
 		rf_probe_present(trial, "with a loopback interface");
+}
+
+void rf_probe_space_capture(struct rf_probe_trial *trial)
+{
+	const struct rf_capture_wish wish = { .ports = { 443, 80 }, .port_count = 2 };
+	struct rf_capture capture;
+	long code;
+
+	if (!is_elsewhere(trial, trial->check->what))
+		return;
+	code = rf_capture_make(&wish, &capture);
+	if (code < 0)
+		rf_probe_failed(trial, (int)code, "%s", capture.what);
+	else if (!capture.has_nftables)
+		rf_probe_partial(trial, "only ports that a policy names: no nftables with tproxy");
+	else
+		rf_probe_present(trial, "every port, by nftables");
+	rf_capture_done(&capture);
 }
 
 void rf_probe_space_uts(struct rf_probe_trial *trial)

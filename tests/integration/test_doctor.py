@@ -24,12 +24,12 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 # Programs outside depend on these names: one may be added, none may go or change.
 IDS = """
     kernel clone3 close_range openat2
-    userns mntns pidns netns ipcns utsns cgroupns timens userns_nested
+    userns mntns pidns netns capture ipcns utsns cgroupns timens userns_nested
     mount_api tmpfs proc devpts idmap overlay
     landlock seccomp no_new_privs keyring userns_limit
     cgroup cgroup_memory cgroup_pids cgroup_cpu cgroup_cputime cgroup_swap clone_into_cgroup
     cgroup_kill proc_children
-    init run_dir uid_range audit watcher box
+    init gateway run_dir uid_range audit watcher box
     lesser core_pattern unprivileged_bpf kptr_restrict dmesg_restrict yama
 """.split()
 
