@@ -76,7 +76,7 @@ static int carry_out(enum rf_cmd_id id, struct rf_request *request, struct rf_re
 
 	rf_cmd_find("ringfort-init", init_path, sizeof(init_path));
 	rf_egress_init(&egress);
-	if (rf_egress_begin(&egress, request, false, &options, &err) < 0) {
+	if (rf_egress_begin(&egress, request, RF_EGRESS_SENDS, &options, &err) < 0) {
 		rf_egress_done(&egress);
 		return fail(request, &err);
 	}

@@ -23,6 +23,7 @@
 #include "cli/egress.h"
 #include "cli/in-workspace.h"
 #include "cli/recorder.h"
+#include "cli/release.h"
 #include "cli/remarks.h"
 #include "cli/request.h"
 #include "cli/shadow-report.h"
@@ -37,6 +38,7 @@ enum {
 	EXIT_VERIFY = 2,   /* a verification did */
 	EXIT_REFUSED = 3,  /* not to be applied as it is */
 	EXIT_DECLINED = 4, /* by who was asked */
+	EXIT_UNSENT = 5,   /* applied, but a request that was held back could not be sent */
 };
 
 struct shadow {
@@ -108,8 +110,20 @@ static int tidy(const struct shadow *s, struct rf_err *err)
 
 /* ------------------------------------------------------------- runs */
 
-/* One box, from its layer to its result. */
-static int run_box(struct rf_request *request, struct rf_result *result, struct rf_err *err)
+/* What the box was told of its requests must be so. */
+static int take_held(struct rf_egress *egress, struct rf_held_list *held, struct rf_err *err)
+{
+	if (egress->outward.is_lost)
+		return rf_fail_say(err, -EPIPE,
+				   "the gateway was lost, and with it what was held back");
+	*held = egress->outward.held;
+	egress->outward.held = (struct rf_held_list){ 0 };
+	return 0;
+}
+
+/* One box, from its layer to its result; `held` gets the requests that it made, or is NULL: they count for nothing. */
+static int run_box(struct rf_request *request, struct rf_result *result, struct rf_held_list *held,
+		   struct rf_err *err)
 {
 	char init_path[4096];
 	struct rf_run_options options = {
@@ -124,7 +138,9 @@ static int run_box(struct rf_request *request, struct rf_result *result, struct 
 	struct rf_egress egress;
 
 	rf_egress_init(&egress);
-	if (rf_egress_begin(&egress, request, true, &options, err) < 0 ||
+	int code;
+
+	if (rf_egress_begin(&egress, request, RF_EGRESS_HOLDS, &options, err) < 0 ||
 	    rf_in_workspace_begin(request, err) < 0) {
 		rf_egress_done(&egress);
 		return err->code;
@@ -133,12 +149,13 @@ static int run_box(struct rf_request *request, struct rf_result *result, struct 
 	rf_recorder_init(&recorder);
 	rf_recorder_attend(&recorder, request, &options);
 	rf_run(request->plan, &options, result);
+	code = held ? take_held(&egress, held, err) : 0;
 	rf_egress_done(&egress);
 	rf_recorder_end(&recorder, result);
 	rf_recorder_done(&recorder);
 	if (!request->is_json)
 		rf_remarks_print(result, request->wants_stats);
-	return 0;
+	return code;
 }
 
 /* What asks us to stop.  The runs have blocked these, and nothing unblocks them. */
@@ -188,7 +205,7 @@ static int run_program(struct shadow *s, struct rf_err *err)
 
 	rf_result_init(&s->run, request->plan);
 	s->report.run = &s->run;
-	if (run_box(request, &s->run, err) < 0)
+	if (run_box(request, &s->run, &s->report.held, err) < 0)
 		return err->code;
 	if (!is_good(&s->run, "the program", err)) {
 		s->exit_code = code_of(&s->run, EXIT_RUN);
@@ -221,7 +238,7 @@ static int verify(struct shadow *s, struct rf_shadow_check *check, struct rf_err
 	if (code == 0) {
 		rf_result_init(&check->result, request.plan);
 		check->has_run = true;
-		code = run_box(&request, &check->result, err);
+		code = run_box(&request, &check->result, NULL, err);
 	}
 	if (code == 0) {
 		check->has_passed = is_good(&check->result, "not verified", err);
@@ -316,10 +333,7 @@ static bool is_agreed(const struct shadow *s, int terminal)
 	char c = '\0';
 
 	rf_buf_init(&out, 8192);
-	rf_style_printf(rf_style_of(STDERR_FILENO), RF_STYLE_HEADING, &out,
-			"apply %s%zu to %s? [y/N] ",
-			s->report.delta.count == 1 ? "this change, " : "these changes, ",
-			s->report.delta.count, s->report.directory);
+	rf_shadow_report_question(&s->report, rf_style_of(STDERR_FILENO), &out);
 	tcflush(terminal, TCIFLUSH);
 	if (out.data)
 		rf_fd_write(STDERR_FILENO, out.data, out.len);
@@ -366,7 +380,8 @@ static int settle(struct shadow *s, int terminal, struct rf_err *err)
 		s->exit_code = EXIT_REFUSED;
 		return err->code;
 	}
-	if (s->request.shadow.asks && s->report.delta.count > 0 && !is_agreed(s, terminal)) {
+	if (s->request.shadow.asks && (s->report.delta.count > 0 || s->report.held.count > 0) &&
+	    !is_agreed(s, terminal)) {
 		s->report.verdict = RF_SHADOW_DECLINED;
 		s->exit_code = EXIT_DECLINED;
 		return rf_fail_say(err, -ECANCELED, "it was not agreed to");
@@ -393,6 +408,13 @@ static int carry_out(struct shadow *s, struct rf_err *err)
 	if (settle(s, terminal, err) < 0)
 		return err->code;
 	s->report.verdict = RF_SHADOW_APPLIED;
+	s->exit_code = EXIT_UNSENT;
+	if (rf_release_send(&s->request, &s->report.held, err) < 0) {
+		rf_fail_in(err, "applied, but not all requests were sent");
+		return rf_fail_hint(err,
+				    "--json lists what became of each; those that were not sent "
+				    "are gone");
+	}
 	s->exit_code = 0;
 	return 0;
 }
@@ -410,6 +432,11 @@ static void tell(const struct shadow *s)
 		else
 			rf_cmd_remark("%s has nothing to apply: nothing was changed",
 				      s->report.directory);
+		if (err.code)
+			rf_cmd_complain(s->request.file, &err);
+		else if (s->report.held.count > 0)
+			rf_cmd_remark("sent %zu request%s that had been held back",
+				      s->report.held.count, s->report.held.count == 1 ? "" : "s");
 		return;
 	}
 	rf_cmd_changes_put_stays(&s->report.apply, rf_style_of(STDERR_FILENO), &out);
@@ -492,6 +519,7 @@ static void finish(struct shadow *s)
 		if (s->report.checks[i].has_run)
 			rf_result_done(&s->report.checks[i].result);
 	free(s->report.checks);
+	rf_held_done(&s->report.held);
 	rf_delta_done(&s->report.delta);
 	rf_apply_done(&s->report.apply);
 	rf_request_done(&s->request);

@@ -78,23 +78,17 @@ static int publish_all(struct rf_egress *egress, const struct rf_net *net, struc
 	return 0;
 }
 
-static int ask(struct rf_egress *egress, const struct rf_request *request, bool holds_writes,
-	       struct rf_err *err)
+static int ask(struct rf_egress *egress, const struct rf_request *request,
+	       enum rf_egress_writes writes, struct rf_err *err)
 {
 	struct rf_gate_credential credentials[RF_MAX_CREDENTIALS];
 	RF_AUTO_BUF struct rf_buf policy;
 	struct rf_gate_open open = {
 		.box = egress->id,
 		.agent = request->plan->agent ? request->plan->agent : "",
-		.holds_writes = holds_writes,
-		.credentials = credentials,
-		.credential_count = request->purse.count,
+		.holds_writes = writes == RF_EGRESS_HOLDS,
+		.looks_everywhere = writes == RF_EGRESS_RELEASES,
 	};
-
-	for (size_t i = 0; i < request->purse.count; i++)
-		credentials[i] = (struct rf_gate_credential){ request->purse.items[i].name,
-							      request->purse.items[i].value,
-							      request->purse.items[i].placeholder };
 
 	rf_buf_init(&policy, RF_MAX_POLICY_BYTES);
 	rf_policy_format_net(request->policy, &policy);
@@ -113,12 +107,14 @@ static int ask(struct rf_egress *egress, const struct rf_request *request, bool 
 }
 
 /* What the gateway presents for others must be believed inside. */
-static int bring_trust(struct rf_egress *egress, struct rf_request *request, struct rf_err *err)
+static int bring_trust(struct rf_egress *egress, struct rf_request *request,
+		       enum rf_egress_writes writes, struct rf_err *err)
 {
 	const struct rf_place *places;
 	size_t count;
 
-	if (!request->plan->net || !request->plan->net->needs_tls)
+	if (writes == RF_EGRESS_RELEASES || !request->plan->net ||
+	    !(request->plan->net->needs_tls || writes == RF_EGRESS_HOLDS))
 		return 0;
 	if (rf_outward_await(&egress->outward, err) < 0)
 		return err->code;
@@ -131,21 +127,24 @@ static int bring_trust(struct rf_egress *egress, struct rf_request *request, str
 	return rf_request_bring(request, places, count, err);
 }
 
-int rf_egress_begin(struct rf_egress *egress, struct rf_request *request, bool holds_writes,
-		    struct rf_run_options *options, struct rf_err *err)
+int rf_egress_begin(struct rf_egress *egress, struct rf_request *request,
+		    enum rf_egress_writes writes, struct rf_run_options *options,
+		    struct rf_err *err)
 {
 	char program[4096];
 
 	if (request->plan->link != RF_LINK_GATEWAY)
 		return 0;
-	if (publish_all(egress, request->plan->net, err) < 0)
+	if (options && publish_all(egress, request->plan->net, err) < 0)
 		return err->code;
 	rf_cmd_find("ringfort-gateway", program, sizeof(program));
 	if (choose_id(egress, err) < 0 || rf_gate_start(program, &egress->outward.fd, err) < 0 ||
-	    ask(egress, request, holds_writes, err) < 0 || bring_trust(egress, request, err) < 0)
+	    ask(egress, request, writes, err) < 0 || bring_trust(egress, request, writes, err) < 0)
 		return rf_fail_in(err, "the network");
-	options->id = egress->id;
-	options->outward = &egress->outward;
+	if (options) {
+		options->id = egress->id;
+		options->outward = &egress->outward;
+	}
 	return 0;
 }
 

@@ -23,12 +23,17 @@ struct rf_egress {
 
 void rf_egress_init(struct rf_egress *egress);
 
-/*
- * Starts a gateway and asks it, if the plan leads to one; completes `options`.  `holds_writes`: requests that change
- * something are held back, as in a shadow run.
- */
-int rf_egress_begin(struct rf_egress *egress, struct rf_request *request, bool holds_writes,
-		    struct rf_run_options *options, struct rf_err *err);
+/* What becomes of requests that change something. */
+enum rf_egress_writes {
+	RF_EGRESS_SENDS,
+	RF_EGRESS_HOLDS,    /* they are held back, as in a shadow run: see outward.held */
+	RF_EGRESS_RELEASES, /* there is no box: what was held back is sent now */
+};
+
+/* Starts a gateway and asks it, if the plan leads to one; completes `options`, which are NULL where there is no box. */
+int rf_egress_begin(struct rf_egress *egress, struct rf_request *request,
+		    enum rf_egress_writes writes, struct rf_run_options *options,
+		    struct rf_err *err);
 
 /* Ends the gateway. */
 void rf_egress_done(struct rf_egress *egress);

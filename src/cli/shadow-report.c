@@ -2,6 +2,7 @@
 #include "cli/shadow-report.h"
 
 #include "base/json.h"
+#include "base/limits.h"
 #include "cli/cmd.h"
 
 #define LISTED 10000 /* changes; no agent reads more */
@@ -34,6 +35,32 @@ static void put_those(const struct rf_delta *delta, bool are_protected, struct r
 	}
 }
 
+static void write_url(const struct rf_gate_held *request, struct rf_buf *out)
+{
+	bool is_usual = request->place.port == (request->place.is_tls ? 443 : 80);
+
+	rf_buf_printf(out, "%s://%s", request->place.is_tls ? "https" : "http",
+		      request->place.host);
+	if (!is_usual)
+		rf_buf_printf(out, ":%u", request->place.port);
+	rf_buf_puts(out, request->path);
+}
+
+static void put_requests(const struct rf_shadow_report *report, struct rf_style style,
+			 struct rf_buf *out)
+{
+	for (size_t i = 0; i < report->held.count; i++) {
+		const struct rf_gate_held *request = &report->held.items[i].request;
+		RF_AUTO_BUF struct rf_buf url;
+
+		rf_buf_init(&url, RF_MAX_JSON);
+		write_url(request, &url);
+		rf_style_put(style, RF_STYLE_WARNING, request->method, 11, out);
+		rf_style_put(style, RF_STYLE_PLAIN, url.data ? url.data : "", 0, out);
+		rf_buf_printf(out, "  (held back, %zu bytes)\n", request->len);
+	}
+}
+
 void rf_shadow_report_changes(const struct rf_shadow_report *report, struct rf_style style,
 			      struct rf_buf *out)
 {
@@ -47,6 +74,22 @@ void rf_shadow_report_changes(const struct rf_shadow_report *report, struct rf_s
 		rf_buf_printf(out, "%sthese act later, on whoever uses the directory:\n",
 			      protects < delta->count ? "\n" : "");
 	put_those(delta, true, style, out);
+	put_requests(report, style, out);
+}
+
+void rf_shadow_report_question(const struct rf_shadow_report *report, struct rf_style style,
+			       struct rf_buf *out)
+{
+	size_t changes = report->delta.count, requests = report->held.count;
+
+	if (changes > 0)
+		rf_style_printf(style, RF_STYLE_HEADING, out, "apply %s%zu to %s",
+				changes == 1 ? "this change, " : "these changes, ", changes,
+				report->directory);
+	if (requests > 0)
+		rf_style_printf(style, RF_STYLE_HEADING, out, "%ssend %zu request%s",
+				changes > 0 ? ", and " : "", requests, requests == 1 ? "" : "s");
+	rf_style_printf(style, RF_STYLE_HEADING, out, "? [y/N] ");
 }
 
 static void put_checks(const struct rf_shadow_report *report, struct rf_json *json)
@@ -91,6 +134,30 @@ static void put_changes(const struct rf_shadow_report *report, struct rf_json *j
 	rf_json_int(json, "more", delta->count > LISTED ? (int64_t)(delta->count - LISTED) : 0);
 }
 
+static void put_held(const struct rf_shadow_report *report, struct rf_json *json)
+{
+	rf_json_open_array(json, "requests");
+	for (size_t i = 0; i < report->held.count; i++) {
+		const struct rf_held *held = &report->held.items[i];
+		RF_AUTO_BUF struct rf_buf url;
+
+		rf_buf_init(&url, RF_MAX_JSON);
+		write_url(&held->request, &url);
+		rf_json_open_object(json, NULL);
+		rf_json_string(json, "method", held->request.method);
+		rf_json_string(json, "url", url.data ? url.data : "");
+		rf_json_int(json, "bytes", (int64_t)held->request.len);
+		rf_json_string(json, "state", rf_held_state_name(held->state));
+		if (held->status)
+			rf_json_int(json, "status", held->status);
+		else
+			rf_json_null(json, "status");
+		rf_json_string(json, "reason", held->reason[0] ? held->reason : NULL);
+		rf_json_close_object(json);
+	}
+	rf_json_close_array(json);
+}
+
 void rf_shadow_report_json(const struct rf_shadow_report *report, struct rf_buf *out)
 {
 	bool has_reason = report->why.code != 0;
@@ -110,6 +177,7 @@ void rf_shadow_report_json(const struct rf_shadow_report *report, struct rf_buf 
 		rf_json_null(&json, "run");
 	put_checks(report, &json);
 	put_changes(report, &json);
+	put_held(report, &json);
 	rf_json_close_object(&json);
 	rf_buf_puts(out, "\n");
 }

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "result/result.h"
+#include "wire/held.h"
 #include "workspace/apply.h"
 
 enum rf_shadow_verdict {
@@ -33,15 +34,19 @@ struct rf_shadow_report {
 	struct rf_result *run; /* or NULL: nothing ran */
 	struct rf_shadow_check *checks;
 	size_t check_count;
-	struct rf_delta delta; /* what it changed */
-	struct rf_apply apply; /* what became of that, where it got so far */
+	struct rf_delta delta;    /* what it changed */
+	struct rf_apply apply;    /* what became of that, where it got so far */
+	struct rf_held_list held; /* requests that it made, and that are sent once it is applied */
 };
 
 const char *rf_shadow_report_verdict(enum rf_shadow_verdict verdict);
 
-/* A line for each change, those apart that act later on the host. */
+/* A line for each change, those apart that act later on the host; and for each request that was held back. */
 void rf_shadow_report_changes(const struct rf_shadow_report *report, struct rf_style style,
 			      struct rf_buf *out);
+/* What is asked of a person then. */
+void rf_shadow_report_question(const struct rf_shadow_report *report, struct rf_style style,
+			       struct rf_buf *out);
 void rf_shadow_report_json(const struct rf_shadow_report *report, struct rf_buf *out);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "gateway/crossing.h"
 #include "gateway/forward-inside.h"
+#include "gateway/hold.h"
 #include "gateway/message.h"
 
 #define SECOND 1000000000ull
@@ -51,12 +52,6 @@ static int take_request(struct rf_forward *f, const struct rf_http1_head *head)
 	return rf_message_take(request, head->fields);
 }
 
-static bool is_write(struct rf_span method)
-{
-	return !rf_span_is(method, RF_SPAN("GET")) && !rf_span_is(method, RF_SPAN("HEAD")) &&
-	       !rf_span_is(method, RF_SPAN("OPTIONS")) && !rf_span_is(method, RF_SPAN("TRACE"));
-}
-
 /* The policy, and what the box may do at a time.  False: it was refused. */
 static bool pass_policy(struct rf_forward *f, const struct rf_url_path *path)
 {
@@ -70,12 +65,8 @@ static bool pass_policy(struct rf_forward *f, const struct rf_url_path *path)
 		rf_forward_refuse(f, &refusal);
 		return false;
 	}
-	if (outlet->holds_writes && is_write(f->request.method)) {
-		f->is_held = true;
-		rf_forward_refuse_with(f, 202, "held",
-				       "This is a trial run: the request was noted, and not sent.");
+	if (!rf_hold_look(f))
 		return false;
-	}
 	wait = rf_pace_rate_take(&outlet->rate, rf_loop_now());
 	if (wait > 0) {
 		refusal = (struct rf_refusal){ .status = 429, .code = "rate_limited" };
@@ -183,8 +174,8 @@ static void on_request(void *data, struct rf_exchange *exchange, const struct rf
 	f->request.path = path.text;
 	if (!pass_policy(f, &path))
 		return;
-	f->gather_most = gathers(f);
-	f->is_gathering = f->gather_most > 0;
+	f->gather_most = f->is_held ? RF_GATE_HELD_BODY : gathers(f);
+	f->is_gathering = f->gather_most > 0 && f->request.body != RF_BODY_NONE;
 	if (!f->is_gathering)
 		rf_forward_start(f);
 }

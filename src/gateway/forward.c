@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "gateway/forward-inside.h"
+#include "gateway/hold.h"
 #include "gateway/message.h"
 #include "gateway/tunnel.h"
 #include "gateway/upstream.h"
@@ -63,13 +64,6 @@ struct rf_forward *rf_forward_new(struct rf_outlet *outlet, struct rf_exchange *
 	return f;
 }
 
-static const char *text_of(struct rf_forward *f, struct rf_span span)
-{
-	struct rf_span copy = rf_message_copy(&f->request, span);
-
-	return copy.len > 0 ? copy.at : "";
-}
-
 static void tell(struct rf_forward *f)
 {
 	struct rf_gate_counts *counts = rf_note_counts(f->outlet->note);
@@ -79,8 +73,8 @@ static void tell(struct rf_forward *f)
 		.host = f->place.host.text,
 		.address = f->address,
 		.port = f->place.port,
-		.method = text_of(f, f->request.method),
-		.path = text_of(f, f->request.path),
+		.method = rf_message_text(&f->request, f->request.method),
+		.path = rf_message_text(&f->request, f->request.path),
 		.status = f->status,
 		.up_bytes = f->up_bytes,
 		.down_bytes = f->down_bytes,
@@ -574,24 +568,6 @@ static void on_call_end(void *own, struct rf_call *call, const struct rf_err *er
 
 /* ------------------------------------------------------------- the call */
 
-static struct rf_span target_of(struct rf_forward *f)
-{
-	struct rf_forward_message *request = &f->request;
-	size_t len = request->path.len + 1 + request->query.len;
-	char *text;
-
-	if (!request->has_query)
-		return request->path;
-	text = rf_arena_alloc(request->arena, len + 1);
-	if (!text)
-		return RF_SPAN("");
-	memcpy(text, request->path.at, request->path.len);
-	text[request->path.len] = '?';
-	if (request->query.len > 0)
-		memcpy(text + request->path.len + 1, request->query.at, request->query.len);
-	return (struct rf_span){ text, len };
-}
-
 static void begin_call(struct rf_forward *f, struct rf_call *call)
 {
 	static const struct rf_call_ops ops = {
@@ -603,7 +579,7 @@ static void begin_call(struct rf_forward *f, struct rf_call *call)
 	struct rf_authority authority = { .host = f->place.host };
 	struct rf_call_request request = {
 		.method = f->request.method,
-		.target = target_of(f),
+		.target = rf_message_target(&f->request),
 		.authority = &authority,
 		.fields = { f->request.fields, f->request.count },
 		.body = f->request.body,
@@ -673,6 +649,10 @@ void rf_forward_start(struct rf_forward *f)
 	struct rf_outlet *outlet = f->outlet;
 	struct rf_refusal refusal = { .status = 403, .code = "filter_refused" };
 
+	if (f->is_held) {
+		rf_hold_take(f);
+		return;
+	}
 	f->was_filtered = true;
 	for (size_t i = 0; i < outlet->filter_count; i++) {
 		const struct rf_forward_filter *filter = outlet->filters[i];

@@ -111,3 +111,27 @@ void rf_forward_remove(struct rf_forward_message *message, struct rf_span name)
 			message->fields[kept++] = message->fields[i];
 	message->count = kept;
 }
+
+struct rf_span rf_message_target(struct rf_forward_message *message)
+{
+	size_t len = message->path.len + 1 + message->query.len;
+	char *text;
+
+	if (!message->has_query)
+		return message->path;
+	text = rf_arena_alloc(message->arena, len + 1);
+	if (!text)
+		return RF_SPAN("");
+	memcpy(text, message->path.at, message->path.len);
+	text[message->path.len] = '?';
+	if (message->query.len > 0)
+		memcpy(text + message->path.len + 1, message->query.at, message->query.len);
+	return (struct rf_span){ text, len };
+}
+
+const char *rf_message_text(struct rf_forward_message *message, struct rf_span text)
+{
+	struct rf_span copy = rf_message_copy(message, text);
+
+	return copy.len > 0 ? copy.at : "";
+}

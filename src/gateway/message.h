@@ -12,6 +12,12 @@
  */
 int rf_message_take(struct rf_forward_message *message, struct rf_fields fields);
 
+/* The path, with the query if it has one: as a request's first line has it.  Empty when memory is gone. */
+struct rf_span rf_message_target(struct rf_forward_message *message);
+
+/* The same as a copy that a NUL ends; "" for nothing. */
+const char *rf_message_text(struct rf_forward_message *message, struct rf_span text);
+
 /* A copy in the message's arena; empty, and the arena failed, when memory is gone. */
 struct rf_span rf_message_copy(struct rf_forward_message *message, struct rf_span text);
 

@@ -110,6 +110,13 @@ bool rf_note_flush(struct rf_note *note)
 	return true;
 }
 
+bool rf_note_hold(struct rf_note *note, const struct rf_gate_held *held)
+{
+	struct rf_err err;
+
+	return rf_gate_send_held(note->fd, note->box, held, &err) == 0;
+}
+
 void rf_note_finish(struct rf_note *note)
 {
 	note->is_finished = true;

@@ -19,6 +19,9 @@ void rf_note_free(struct rf_note *note);
 /* Tells, or keeps it to be told; the time is set here. */
 void rf_note_tell(struct rf_note *note, struct rf_gate_event *event);
 
+/* Hands a request over that is held back.  False if the client does not take it now. */
+bool rf_note_hold(struct rf_note *note, const struct rf_gate_held *held);
+
 /* The client takes messages again.  True if all is told. */
 bool rf_note_flush(struct rf_note *note);
 

@@ -36,6 +36,13 @@ static int read_policy(const char *text, size_t len, struct rf_net **ret_net, st
 	return code < 0 ? rf_fail_in(err, "the box's policy") : 0;
 }
 
+/* Where every request is to be seen, none goes through unread. */
+static void look_everywhere(const struct rf_outlet *outlet, struct rf_net *net)
+{
+	net->looks_everywhere = outlet->looks_everywhere;
+	net->needs_tls = net->needs_tls || net->looks_everywhere;
+}
+
 static uint32_t ms_of(uint64_t limit, uint32_t usual)
 {
 	if (limit == RF_LIMIT_NONE)
@@ -130,6 +137,7 @@ int rf_outlet_new(struct rf_gateway *gateway, int fd, uint64_t id, const struct 
 		return rf_fail(err, -ENOMEM, "a box");
 	outlet->gateway = gateway;
 	outlet->holds_writes = open->holds_writes;
+	outlet->looks_everywhere = open->holds_writes || open->looks_everywhere;
 	snprintf(outlet->box, sizeof(outlet->box), "%s", open->box);
 	rf_buf_init(&outlet->pem, PEM_BYTES);
 	if (rf_note_new(fd, id, &outlet->note, err) < 0 || make_tables(outlet, err) < 0 ||
@@ -137,6 +145,7 @@ int rf_outlet_new(struct rf_gateway *gateway, int fd, uint64_t id, const struct 
 		rf_outlet_free(outlet);
 		return err->code;
 	}
+	look_everywhere(outlet, outlet->net);
 	set_limits(outlet);
 	rf_upstream_init(outlet);
 	if (open_parts(outlet, open, err) < 0) {
@@ -194,6 +203,7 @@ int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, s
 
 	if (read_policy(policy, len, &net, err) < 0)
 		return err->code;
+	look_everywhere(outlet, net);
 	if (net->needs_tls && !outlet->accept) {
 		rf_net_free(net);
 		rf_fail_say(err, -EOPNOTSUPP,

@@ -42,7 +42,10 @@ struct rf_outlet {
 	struct rf_note *note;
 	struct rf_net *net; /* changes when the policy does: nobody keeps a pointer into it */
 	char box[64];
-	bool holds_writes;
+	bool holds_writes;     /* a trial run: see hold.h */
+	bool looks_everywhere; /* no connection is relayed unread */
+	unsigned held_count;
+	size_t held_bytes;
 
 	struct rf_names *names;
 	struct rf_breaker_set *breakers;

@@ -206,6 +206,24 @@ static int on_close(struct rf_tenant *tenant, struct rf_wire_message *message, s
 	return 0;
 }
 
+/* Who has the box speaks in its place. */
+static int on_speak(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct box *box = find(tenant, message->id);
+	struct rf_forward_place place = { 0 };
+	struct rf_gate_place to;
+	int flags = fcntl(message->fds[0], F_GETFL);
+
+	if (!box || box->is_closed || rf_gate_read_place(message->body, message->len, &to, err) < 0)
+		return -ENOENT;
+	if (to.port == 0 || rf_host_parse(rf_span_of(to.host), &place.host) || flags < 0 ||
+	    fcntl(message->fds[0], F_SETFL, flags | O_NONBLOCK) < 0)
+		return -EINVAL;
+	place.port = to.port;
+	place.is_tls = to.is_tls;
+	return rf_forward_serve(box->outlet, rf_transport_plain(&message->fds[0]), &place, err);
+}
+
 /* clang-format off */
 static const struct {
 	enum rf_wire_type type;
@@ -219,6 +237,7 @@ static const struct {
 	{ RF_WIRE_GATE_STOCK,   on_stock,  false },
 	{ RF_WIRE_GATE_CHANGE,  on_change, true  },
 	{ RF_WIRE_GATE_CLOSE,   on_close,  false },
+	{ RF_WIRE_GATE_SPEAK,   on_speak,  false },
 };
 /* clang-format on */
 

@@ -116,6 +116,11 @@ static bool hear(struct rf_outward *outward)
 	}
 	if (news.is_refused)
 		return true;
+	if (news.is_held) {
+		/* The box was told that it is kept: if it is not, nothing of the run may count. */
+		outward->is_lost = outward->is_lost || rf_held_add(&outward->held, &news.held) < 0;
+		return true;
+	}
 	if (outward->on_event)
 		outward->on_event(outward->data, &news.event);
 	if (news.event.verdict == RF_GATE_DENIED)
@@ -205,5 +210,6 @@ void rf_outward_done(struct rf_outward *outward)
 	rf_fd_done(&outward->fd);
 	rf_buf_done(&outward->buf);
 	rf_result_done(&outward->found);
+	rf_held_done(&outward->held);
 	outward->pem = "";
 }

@@ -17,6 +17,7 @@
 #include "jail/capture.h"
 #include "result/result.h"
 #include "wire/gate.h"
+#include "wire/held.h"
 
 #define RF_OUTWARD_DENIALS 256 /* that are listed */
 #define RF_OUTWARD_PORTS   16  /* that one box may publish */
@@ -37,6 +38,7 @@ struct rf_outward {
 	bool is_over;           /* nothing more will come */
 	bool is_lost;           /* because the gateway has ended before its time */
 	struct rf_gate_counts counts;
+	struct rf_held_list held; /* requests of a trial run that were not sent */
 	/* Told of everything that happens, before it is in the result; may be NULL. */
 	void (*on_event)(void *data, const struct rf_gate_event *event);
 	void *data;

@@ -404,6 +404,8 @@ bool rf_net_looks_inside(const struct rf_net *net, const struct rf_host *host, u
 {
 	struct rf_net_trail trail;
 
+	if (net->looks_everywhere)
+		return true;
 	rf_net_index_trail(net->index, host, &trail);
 	return first_of(&net->index->inside, &trail, host, port) != NULL;
 }

@@ -139,7 +139,8 @@ struct rf_net {
 	const struct rf_net_publish *publish;
 	size_t publish_count;
 	uint64_t limits[RF_NET_LIMIT_COUNT];
-	bool needs_tls; /* some host must be looked into: a CA is needed */
+	bool needs_tls;        /* some host must be looked into: a CA is needed */
+	bool looks_everywhere; /* whoever has it wants to see every request; set by that one */
 	const struct rf_net_index *index;
 	void *memory; /* owns all of the above */
 };

@@ -79,6 +79,7 @@ void rf_gate_pack_open(const struct rf_gate_open *open, struct rf_buf *out)
 	rf_pack_string(out, open->agent);
 	rf_pack_string(out, open->policy);
 	rf_pack_bool(out, open->holds_writes);
+	rf_pack_bool(out, open->looks_everywhere);
 	rf_pack_u32(out, (uint32_t)open->credential_count);
 	for (size_t i = 0; i < open->credential_count; i++) {
 		rf_pack_string(out, open->credentials[i].name);
@@ -118,6 +119,7 @@ int rf_gate_read_open(const void *data, size_t len, struct rf_gate_open *ret_ope
 	open.agent = rf_pack_read_string(&in, RF_GATE_NAME);
 	open.policy = rf_pack_read_string(&in, RF_MAX_POLICY_BYTES + 1);
 	open.holds_writes = rf_pack_read_bool(&in);
+	open.looks_everywhere = rf_pack_read_bool(&in);
 	read_credentials(&in, &open);
 	if (!rf_pack_is_whole(&in)) {
 		rf_gate_open_done(&open);
@@ -202,6 +204,59 @@ int rf_gate_read_event(const void *data, size_t len, struct rf_gate_event *ret_e
 	return 0;
 }
 
+/* ------------------------------------------------------------- SPEAK and HELD */
+
+static void read_place(struct rf_pack_reader *in, struct rf_gate_place *ret_place)
+{
+	ret_place->host = rf_pack_read_string(in, RF_GATE_HOST);
+	ret_place->port = (uint16_t)rf_pack_read_below(in, UINT16_MAX + 1);
+	ret_place->is_tls = rf_pack_read_bool(in);
+}
+
+void rf_gate_pack_place(const struct rf_gate_place *place, struct rf_buf *out)
+{
+	rf_pack_string(out, place->host);
+	rf_pack_u32(out, place->port);
+	rf_pack_bool(out, place->is_tls);
+}
+
+int rf_gate_read_place(const void *data, size_t len, struct rf_gate_place *ret_place,
+		       struct rf_err *err)
+{
+	struct rf_pack_reader in;
+
+	rf_pack_read_init(&in, data, len);
+	read_place(&in, ret_place);
+	return rf_pack_is_whole(&in) ? 0 : rf_fail_say(err, -EBADMSG, "a place is malformed");
+}
+
+/* The message's bytes are the rest of the body: they may have NULs among them. */
+void rf_gate_pack_held(const struct rf_gate_held *held, struct rf_buf *out)
+{
+	rf_gate_pack_place(&held->place, out);
+	rf_pack_string(out, held->method);
+	rf_pack_string(out, held->path);
+	rf_buf_add(out, held->message, held->len);
+}
+
+int rf_gate_read_held(const void *data, size_t len, struct rf_gate_held *ret_held,
+		      struct rf_err *err)
+{
+	struct rf_gate_held held = { 0 };
+	struct rf_pack_reader in;
+
+	rf_pack_read_init(&in, data, len);
+	read_place(&in, &held.place);
+	held.method = rf_pack_read_string(&in, RF_GATE_METHOD);
+	held.path = rf_pack_read_string(&in, RF_GATE_PATH);
+	held.message = in.at;
+	held.len = (size_t)(in.end - in.at);
+	if (in.has_failed || held.len == 0 || held.len > RF_GATE_HELD_MAX)
+		return rf_fail_say(err, -EBADMSG, "a request that was held is malformed");
+	*ret_held = held;
+	return 0;
+}
+
 /* ------------------------------------------------------------- DONE */
 
 void rf_gate_pack_counts(const struct rf_gate_counts *counts, struct rf_buf *out)
@@ -272,6 +327,15 @@ int rf_gate_send_done(int fd, uint64_t box, const struct rf_gate_counts *counts,
 	rf_buf_init(&body, COUNTS_MAX);
 	rf_gate_pack_counts(counts, &body);
 	return send_packed(fd, RF_WIRE_GATE_DONE, box, &body, err);
+}
+
+int rf_gate_send_held(int fd, uint64_t box, const struct rf_gate_held *held, struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, RF_GATE_HELD_MAX + EVENT_MAX);
+	rf_gate_pack_held(held, &body);
+	return send_packed(fd, RF_WIRE_GATE_HELD, box, &body, err);
 }
 
 /* ------------------------------------------------------------- the client's side */
@@ -372,6 +436,18 @@ int rf_gate_close(int fd, uint64_t box, struct rf_err *err)
 	return rf_wire_send(fd, RF_WIRE_GATE_CLOSE, box, NULL, 0, NULL, 0, err);
 }
 
+int rf_gate_speak(int fd, uint64_t box, const struct rf_gate_place *place, int socket,
+		  struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, EVENT_MAX);
+	rf_gate_pack_place(place, &body);
+	if (body.has_failed)
+		return rf_fail(err, -ENOMEM, "a message");
+	return rf_wire_send(fd, RF_WIRE_GATE_SPEAK, box, body.data, body.len, &socket, 1, err);
+}
+
 int rf_gate_next(int fd, struct rf_buf *buf, struct rf_gate_news *ret_news, struct rf_err *err)
 {
 	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
@@ -384,6 +460,10 @@ int rf_gate_next(int fd, struct rf_buf *buf, struct rf_gate_news *ret_news, stru
 	switch (message.type) {
 	case RF_WIRE_GATE_EVENT:
 		code = rf_gate_read_event(message.body, message.len, &news.event, err);
+		break;
+	case RF_WIRE_GATE_HELD:
+		news.is_held = true;
+		code = rf_gate_read_held(message.body, message.len, &news.held, err);
 		break;
 	case RF_WIRE_GATE_DONE:
 		news.is_done = true;

@@ -33,6 +33,11 @@
 #define RF_GATE_WORDS       512 /* of a rule, a reason, a remedy */
 #define RF_GATE_PEM         (48 * 1024)
 #define RF_GATE_STOCK       8 /* sockets in a GATE_STOCK */
+#define RF_GATE_METHOD      32
+#define RF_GATE_HELD_BODY   (1024 * 1024)                    /* bytes of a body that can be held */
+#define RF_GATE_HELD_MAX    (RF_GATE_HELD_BODY + 128 * 1024) /* and of the whole message */
+#define RF_GATE_HELD_COUNT  256                              /* requests of one box */
+#define RF_GATE_HELD_BYTES  (16 * 1024 * 1024)               /* and what these may come to */
 
 /* A box's sockets, all made in its network namespace, none of which the box has. */
 enum rf_line {
@@ -56,7 +61,8 @@ struct rf_gate_open {
 		policy; /* the text of its keys `network` and `credentials`, as rf_policy_format() writes them */
 	const struct rf_gate_credential *credentials;
 	size_t credential_count;
-	bool holds_writes; /* a shadow run: POST, PUT, PATCH and DELETE are held back and listed */
+	bool holds_writes; /* a shadow run: what does more than read is held back, and told as GATE_HELD */
+	bool looks_everywhere; /* every request is seen, whatever the rules are; implied by the former */
 };
 
 enum rf_gate_kind {
@@ -97,6 +103,25 @@ struct rf_gate_event {
 	const char *remedy; /* what to add to the policy */
 };
 
+/* Where a request goes. */
+struct rf_gate_place {
+	const char *host; /* canonical */
+	uint16_t port;
+	bool is_tls;
+};
+
+/*
+ * A request that a trial run made, and that was answered in the server's place: all of it, as it is to be written on a
+ * socket for GATE_SPEAK.  It has the placeholders that the box knows, and no credential.
+ */
+struct rf_gate_held {
+	struct rf_gate_place place;
+	const char *method;
+	const char *path;    /* without the query */
+	const char *message; /* of `len` bytes */
+	size_t len;
+};
+
 struct rf_gate_counts {
 	uint64_t connections, requests, names;
 	uint64_t denied, held;
@@ -122,11 +147,17 @@ int rf_gate_read_event(const void *data, size_t len, struct rf_gate_event *ret_e
 		       struct rf_err *err);
 int rf_gate_read_counts(const void *data, size_t len, struct rf_gate_counts *ret_counts,
 			struct rf_err *err);
+int rf_gate_read_place(const void *data, size_t len, struct rf_gate_place *ret_place,
+		       struct rf_err *err);
+int rf_gate_read_held(const void *data, size_t len, struct rf_gate_held *ret_held,
+		      struct rf_err *err);
 
 /* Writes one.  Texts that are too long are cut in events, and nowhere else. */
 void rf_gate_pack_open(const struct rf_gate_open *open, struct rf_buf *out);
 void rf_gate_pack_event(const struct rf_gate_event *event, struct rf_buf *out);
 void rf_gate_pack_counts(const struct rf_gate_counts *counts, struct rf_buf *out);
+void rf_gate_pack_place(const struct rf_gate_place *place, struct rf_buf *out);
+void rf_gate_pack_held(const struct rf_gate_held *held, struct rf_buf *out);
 
 /* ------------------------------------------------------------- the gateway's side */
 
@@ -135,6 +166,7 @@ int rf_gate_send_ready(int fd, uint64_t box, const char *pem, struct rf_err *err
 int rf_gate_send_event(int fd, uint64_t box, const struct rf_gate_event *event, struct rf_err *err);
 int rf_gate_send_done(int fd, uint64_t box, const struct rf_gate_counts *counts,
 		      struct rf_err *err);
+int rf_gate_send_held(int fd, uint64_t box, const struct rf_gate_held *held, struct rf_err *err);
 
 /* ------------------------------------------------------------- the client's side */
 
@@ -162,13 +194,19 @@ int rf_gate_give_stock(int fd, uint64_t box, const int stock[RF_GATE_STOCK], str
 int rf_gate_change(int fd, uint64_t box, const char *policy, struct rf_err *err);
 int rf_gate_close(int fd, uint64_t box, struct rf_err *err);
 
+/* Speaks HTTP to a place as the box would, on the other end of `socket` (borrows): judged, with credentials, and told. */
+int rf_gate_speak(int fd, uint64_t box, const struct rf_gate_place *place, int socket,
+		  struct rf_err *err);
+
 /* What the gateway said. */
 struct rf_gate_news {
 	uint64_t box;
 	bool is_done;               /* `counts` is set, and nothing follows for this box */
 	bool is_refused;            /* a GATE_CHANGE was: `why` is set */
+	bool is_held;               /* `held` is set */
 	struct rf_gate_event event; /* else; its texts lie in the buffer */
 	struct rf_gate_counts counts;
+	struct rf_gate_held held; /* its texts lie in the buffer as well */
 	struct rf_err why;
 };
 

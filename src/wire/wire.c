@@ -59,8 +59,10 @@ static const struct shape {
 	[RF_WIRE_GATE_STOCK]   = { "STOCK",   FROM(TENANT), 8, 0, 0 },
 	[RF_WIRE_GATE_CHANGE]  = { "CHANGE",  FROM(TENANT), 0, 1, RESULT_MAX },
 	[RF_WIRE_GATE_CLOSE]   = { "CLOSE",   FROM(TENANT), 0, 0, 0 },
+	[RF_WIRE_GATE_SPEAK]   = { "SPEAK",   FROM(TENANT), 1, 1, SHORT },
 	[RF_WIRE_GATE_READY]   = { "READY",   FROM(GATE), 0, 1, PEM_MAX },
 	[RF_WIRE_GATE_EVENT]   = { "EVENT",   FROM(GATE), 0, 1, SHORT },
+	[RF_WIRE_GATE_HELD]    = { "HELD",    FROM(GATE), 0, 1, RESULT_MAX },
 	[RF_WIRE_GATE_DONE]    = { "DONE",    FROM(GATE), 0, 1, ERROR_MAX },
 };
 /* clang-format on */

@@ -65,9 +65,11 @@ enum rf_wire_type {
 	RF_WIRE_GATE_STOCK,   /* sockets made inside, to connect with to what it publishes */
 	RF_WIRE_GATE_CHANGE,  /* a policy's text, in place of the one it has */
 	RF_WIRE_GATE_CLOSE,   /* the box is over */
+	RF_WIRE_GATE_SPEAK, /* a place, and a socket on which HTTP is spoken to it as if by the box */
 	/* From the gateway: */
 	RF_WIRE_GATE_READY, /* its certificate, where connections of TLS are ended; or empty */
 	RF_WIRE_GATE_EVENT, /* what happened */
+	RF_WIRE_GATE_HELD,  /* a request that was not sent */
 	RF_WIRE_GATE_DONE,  /* counters: nothing of the box is left, and all events are told */
 	RF_WIRE_COUNT
 };

@@ -89,8 +89,10 @@ RF_TEST(a_message_arrives_as_it_was_sent)
 		{ RF_WIRE_GATE_STOCK,   RF_WIRE_TENANT, 0, 8 },
 		{ RF_WIRE_GATE_CHANGE,  RF_WIRE_TENANT, SHORT + 1, 0 },
 		{ RF_WIRE_GATE_CLOSE,   RF_WIRE_TENANT, 0, 0 },
+		{ RF_WIRE_GATE_SPEAK,   RF_WIRE_TENANT, 1, 1 },
 		{ RF_WIRE_GATE_READY,   RF_WIRE_GATE, 64 << 10, 0 },
 		{ RF_WIRE_GATE_EVENT,   RF_WIRE_GATE, SHORT, 0 },
+		{ RF_WIRE_GATE_HELD,    RF_WIRE_GATE, SHORT + 1, 0 },
 		{ RF_WIRE_GATE_DONE,    RF_WIRE_GATE, 1, 0 },
 	};
 	/* clang-format on */
