@@ -47,6 +47,7 @@ struct rf_crossing {
 	struct rf_judge judge;
 	struct rf_buf early; /* bytes that came with a CONNECT */
 	size_t seen;         /* bytes that were there when it was last looked */
+	uint64_t held_ns;    /* since when they say too little, behind a server's greeting */
 	struct rf_way *way;
 	struct rf_relay *relay;
 	bool is_quiet; /* the server speaks first */
@@ -149,12 +150,10 @@ static int may_pass(void *data, int inner)
 		return errno == EAGAIN ? 0 : -errno;
 	rf_sniff_look((struct rf_span){ first, (size_t)n }, &sniff);
 	switch (sniff.kind) {
-	case RF_SNIFF_MORE: /* what says no more says nothing of interest */
-		if (rf_loop_now() - c->began_ns < FIRST_MS * MS && (size_t)n > c->seen) {
-			c->seen = (size_t)n;
-			return 0;
-		}
-		return 1;
+	case RF_SNIFF_MORE: /* who dribbles waits */
+		if (c->held_ns == 0)
+			c->held_ns = rf_loop_now();
+		return rf_loop_now() - c->held_ns < FIRST_MS * MS ? 0 : -EPERM;
 	case RF_SNIFF_TLS:
 		return is_for(c, &sniff) ? 1 : -EPERM;
 	case RF_SNIFF_OTHER:
@@ -265,12 +264,19 @@ static void end_tls(struct rf_crossing *c)
 	outlet->accept(outlet, &fd, (struct rf_span){ early.data, early.len }, &place, &err);
 }
 
+/* No more is told until there is more than these bytes, which stay where they are. */
+static void await_more(struct rf_crossing *c, size_t n)
+{
+	int least = (int)n + 1;
+
+	setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+}
+
 static void decide(struct rf_crossing *c, const struct rf_sniff *sniff)
 {
 	bool looks_inside = rf_net_looks_inside(c->outlet->net, &c->place.host, c->place.port);
-	const int one = 1;
 
-	setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+	await_more(c, 0);
 	if (sniff->kind == RF_SNIFF_HTTP)
 		forward(c); /* which says no as well */
 	else if (!c->judge.is_allowed)
@@ -289,15 +295,26 @@ static void decide(struct rf_crossing *c, const struct rf_sniff *sniff)
 		leave(c);
 }
 
+/* Urgent data: what is looked at ends before it, and what is sent on would, too. */
+static bool is_urgent(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_OOB | MSG_PEEK | MSG_DONTWAIT) >= 0 || errno == EAGAIN;
+}
+
 /* Looks at what is there, and leaves it.  More of it is told by the kernel when there is more. */
 static void look(struct rf_crossing *c)
 {
 	char first[RF_SNIFF_MOST];
-	size_t early = c->early.len < sizeof(first) / 2 ? c->early.len : sizeof(first) / 2;
+	size_t early = c->early.len, have;
 	struct rf_sniff sniff;
 	ssize_t n;
-	int most;
 
+	if (early > sizeof(first)) {
+		deny(c, "more behind a CONNECT than is looked at");
+		return;
+	}
 	if (early > 0)
 		memcpy(first, c->early.data, early);
 	n = recv(c->fd, first + early, sizeof(first) - early, MSG_PEEK | MSG_DONTWAIT);
@@ -307,11 +324,15 @@ static void look(struct rf_crossing *c)
 		free_crossing(c); /* said nothing, and is gone */
 		return;
 	}
-	rf_sniff_look((struct rf_span){ first, early + (size_t)n }, &sniff);
-	if (sniff.kind == RF_SNIFF_MORE && (size_t)n > c->seen) {
-		c->seen = (size_t)n;
-		most = (int)n + 1;
-		setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &most, sizeof(most));
+	have = early + (size_t)n;
+	rf_sniff_look((struct rf_span){ first, have }, &sniff);
+	if (sniff.kind == RF_SNIFF_MORE && have > c->seen) {
+		c->seen = have;
+		await_more(c, (size_t)n);
+		return;
+	}
+	if (sniff.kind == RF_SNIFF_MORE && is_urgent(c->fd)) {
+		deny(c, "urgent data among the first bytes");
 		return;
 	}
 	if (sniff.kind == RF_SNIFF_MORE) /* it sends no more */
@@ -327,6 +348,7 @@ static void begin_look(struct rf_crossing *c)
 
 	c->state = LOOKING;
 	c->seen = 0;
+	await_more(c, 0);
 	rf_note_counts(c->outlet->note)->connections++;
 	rf_event_want(c->event, RF_LOOP_READ);
 	rf_deadline_set(&c->limit, rf_loop_now() + (may_be_quiet ? QUIET_MS : FIRST_MS) * MS);
@@ -363,6 +385,8 @@ static void take_greeting(struct rf_crossing *c, struct rf_span bytes)
 	recv(c->fd, used_bytes, used, MSG_DONTWAIT);
 	send(c->fd, answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
 	c->state = ASKING;
+	c->seen = 0;
+	await_more(c, 0);
 }
 
 static void take_wish(struct rf_crossing *c, struct rf_span bytes)
@@ -405,6 +429,12 @@ static void take_proxy(struct rf_crossing *c)
 		forward(c); /* to a place that each request names */
 		return;
 	}
+	if ((size_t)n <= c->seen) { /* half a word, and no more comes */
+		free_crossing(c);
+		return;
+	}
+	c->seen = (size_t)n;
+	await_more(c, (size_t)n);
 	if (c->state == FIRST)
 		c->state = GREETING;
 	if (c->state == GREETING)

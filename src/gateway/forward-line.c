@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fd.h"
 #include "gateway/crossing.h"
 #include "gateway/forward-inside.h"
 #include "gateway/hold.h"
@@ -32,6 +33,24 @@ static bool find_place(struct rf_forward *f, const struct rf_forward_line *line,
 	return head->start.url.scheme == RF_URL_HTTP;
 }
 
+/* HTTP/2 in clear is what a connection begins with, or it is not spoken: behind an upgrade, nobody would judge its requests. */
+static bool offers_http(struct rf_span protocols)
+{
+	static const struct rf_span kinds[] = { RF_SPAN_INIT("h2"), RF_SPAN_INIT("http"),
+						RF_SPAN_INIT("tls") };
+
+	while (protocols.len > 0) {
+		size_t comma = rf_span_find(protocols, ',');
+		struct rf_span one = rf_span_trim(rf_span_part(protocols, 0, comma));
+
+		for (size_t i = 0; i < RF_LEN(kinds); i++)
+			if (rf_span_is_like(rf_span_part(one, 0, kinds[i].len), kinds[i]))
+				return true;
+		protocols = rf_span_part(protocols, comma + 1, protocols.len);
+	}
+	return false;
+}
+
 static int take_request(struct rf_forward *f, const struct rf_http1_head *head)
 {
 	struct rf_forward_message *request = &f->request;
@@ -45,8 +64,7 @@ static int take_request(struct rf_forward *f, const struct rf_http1_head *head)
 	if (head->framing.is_upgrade && head->framing.body == RF_BODY_NONE) {
 		const struct rf_field *upgrade = rf_field_find(head->fields, RF_SPAN("upgrade"));
 
-		/* HTTP/2 in clear is what a connection begins with, or it is not spoken. */
-		if (upgrade && !rf_span_is_like(upgrade->value, RF_SPAN("h2c")))
+		if (upgrade && !offers_http(upgrade->value))
 			f->upgrade = rf_message_copy(request, upgrade->value);
 	}
 	return rf_message_take(request, head->fields);

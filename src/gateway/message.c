@@ -28,7 +28,8 @@ struct rf_span rf_message_copy(struct rf_forward_message *message, struct rf_spa
 
 	if (!copy)
 		return RF_SPAN("");
-	memcpy(copy, text.at, text.len);
+	if (text.len > 0)
+		memcpy(copy, text.at, text.len);
 	return (struct rf_span){ copy, text.len };
 }
 

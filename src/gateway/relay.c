@@ -269,6 +269,14 @@ static int empty_pipe(struct rf_relay *relay, struct way *way, int to)
 	return 1;
 }
 
+/* Urgent data has come: splice() goes no further, and the kernel says again and again that there is something to read. */
+static bool is_urgent(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_OOB | MSG_PEEK | MSG_DONTWAIT) >= 0 || errno == EAGAIN;
+}
+
 /* Takes some more into the pipe.  Bytes, 0: none now, or why not. */
 static ssize_t fill_pipe(struct rf_relay *relay, struct way *way, int from)
 {
@@ -294,7 +302,7 @@ static ssize_t fill_pipe(struct rf_relay *relay, struct way *way, int from)
 		give_pipe(relay->options.pipes, &way->pipe, true);
 	if (n < 0 && code == EAGAIN) {
 		way->wants_read = true;
-		return 0;
+		return is_urgent(from) ? -EPROTO : 0;
 	}
 	if (n < 0)
 		return -code;

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "http/octet.h"
+
 #define RECORD_HEAD   5
 #define RECORD_MOST   16384 /* bytes of a plain record */
 #define HANDSHAKE     22
@@ -159,28 +161,53 @@ static enum rf_sniff_kind look_for_tls(struct rf_span bytes, struct rf_sniff *sn
 	return take_hello(hello, sniff) ? RF_SNIFF_TLS : RF_SNIFF_BAD;
 }
 
-/* A method, a space, and what can begin a target; what is no such thing is told as soon as it can't become one. */
+/* A first line that ends with a version of HTTP, wherever a server might look for it. */
+static enum rf_sniff_kind look_for_version(struct rf_span bytes)
+{
+	static const struct rf_span version = RF_SPAN_INIT("HTTP/");
+	size_t end = rf_span_find(bytes, '\n');
+
+	for (size_t at = 0; at + version.len <= end; at++)
+		if (rf_span_is_like(rf_span_part(bytes, at, version.len), version))
+			return RF_SNIFF_HTTP;
+	/* Of a line that is too long to be looked at, who reads it as HTTP says so. */
+	if (end == bytes.len)
+		return bytes.len < RF_SNIFF_MOST / 2 ? RF_SNIFF_MORE : RF_SNIFF_HTTP;
+	return RF_SNIFF_OTHER;
+}
+
+/*
+ * What a server might take for a request: servers pass over empty lines before it, over more than one space, and many know methods in small
+ * letters and targets with any scheme.  What is no such thing is told as soon as it can't become one.
+ */
 static enum rf_sniff_kind look_for_http(struct rf_span bytes)
 {
 	static const struct rf_span preface = RF_SPAN_INIT("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-	size_t len = 0;
+	size_t len = 0, target;
+	bool is_usual = true;
 
 	if (bytes.at[0] == 'P' &&
 	    rf_span_is(rf_span_part(bytes, 0, preface.len), rf_span_part(preface, 0, bytes.len)))
 		return bytes.len >= preface.len ? RF_SNIFF_HTTP2 : RF_SNIFF_MORE;
-	while (len < bytes.len && len <= METHOD_MOST &&
-	       ((bytes.at[len] >= 'A' && bytes.at[len] <= 'Z') || bytes.at[len] == '-'))
-		len++;
+	while (bytes.len > 0 && (bytes.at[0] == '\r' || bytes.at[0] == '\n'))
+		bytes = rf_span_part(bytes, 1, bytes.len);
+	for (; len < bytes.len && len <= METHOD_MOST && rf_octet_is(bytes.at[len], RF_OCTET_TOKEN);
+	     len++)
+		is_usual = is_usual && rf_octet_is(bytes.at[len], RF_OCTET_METHOD);
+	if (len == bytes.len && len <= METHOD_MOST)
+		return RF_SNIFF_MORE;
 	if (len == 0 || len > METHOD_MOST)
 		return RF_SNIFF_OTHER;
-	if (len + 1 >= bytes.len)
-		return len == bytes.len || bytes.at[len] == ' ' ? RF_SNIFF_MORE : RF_SNIFF_OTHER;
-	if (bytes.at[len] != ' ')
+	for (target = len;
+	     target < bytes.len && (bytes.at[target] == ' ' || bytes.at[target] == '\t');)
+		target++;
+	if (target == len)
 		return RF_SNIFF_OTHER;
-	return bytes.at[len + 1] == '/' || bytes.at[len + 1] == '*' || bytes.at[len + 1] == 'h' ||
-			       bytes.at[len + 1] == 'H'
-		       ? RF_SNIFF_HTTP
-		       : RF_SNIFF_OTHER;
+	if (target == bytes.len)
+		return RF_SNIFF_MORE;
+	if (is_usual && (bytes.at[target] == '/' || bytes.at[target] == '*'))
+		return RF_SNIFF_HTTP;
+	return look_for_version(bytes);
 }
 
 void rf_sniff_look(struct rf_span bytes, struct rf_sniff *ret_sniff)
@@ -193,5 +220,5 @@ void rf_sniff_look(struct rf_span bytes, struct rf_sniff *ret_sniff)
 	else
 		ret_sniff->kind = look_for_http(bytes);
 	if (ret_sniff->kind == RF_SNIFF_MORE && bytes.len >= RF_SNIFF_MOST)
-		ret_sniff->kind = (uint8_t)bytes.at[0] == HANDSHAKE ? RF_SNIFF_BAD : RF_SNIFF_OTHER;
+		ret_sniff->kind = (uint8_t)bytes.at[0] == HANDSHAKE ? RF_SNIFF_BAD : RF_SNIFF_HTTP;
 }

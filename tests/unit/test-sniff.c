@@ -186,11 +186,20 @@ RF_TEST(first_bytes_tell_what_it_is)
 		CASE("GET ",                                 RF_SNIFF_MORE),
 		CASE("GET /",                                RF_SNIFF_HTTP),
 		CASE("OPTIONS *",                            RF_SNIFF_HTTP),
-		CASE("GET http://x/",                        RF_SNIFF_HTTP),
+		CASE("GET http://x/",                        RF_SNIFF_MORE),
+		CASE("GET http://x/ HTTP/1.1\r\n",           RF_SNIFF_HTTP),
+		CASE("GET x://evil/ HTTP/1.1\r\n",           RF_SNIFF_HTTP),
 		CASE("M-SEARCH /",                           RF_SNIFF_HTTP),
-		CASE("GET  /",                               RF_SNIFF_OTHER),
-		CASE("get /",                                RF_SNIFF_OTHER),
-		CASE("SSH-2.0-OpenSSH",                      RF_SNIFF_OTHER),
+		CASE("GET  /",                               RF_SNIFF_HTTP), /* as servers read it */
+		CASE("\r\n\n",                               RF_SNIFF_MORE),
+		CASE("\r\n\nGET /",                          RF_SNIFF_HTTP),
+		CASE("get /",                                RF_SNIFF_MORE),
+		CASE("get / HTTP/1.1\n",                     RF_SNIFF_HTTP),
+		CASE("get /key\r\n",                         RF_SNIFF_OTHER), /* memcached */
+		CASE("P0ST\t/ HTTP/1.1\n",                   RF_SNIFF_HTTP),
+		CASE("SSH-2.0-OpenSSH\r\n",                  RF_SNIFF_OTHER),
+		CASE("SSH-2.0-OpenSSH Debian\r\n",           RF_SNIFF_OTHER),
+		CASE("EHLO host.example\r\n",                RF_SNIFF_OTHER),
 		CASE("EHLO me\r\n",                          RF_SNIFF_OTHER),
 		CASE("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",       RF_SNIFF_OTHER),
 		CASE("PRI",                                  RF_SNIFF_MORE),
@@ -207,4 +216,17 @@ RF_TEST(first_bytes_tell_what_it_is)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		RF_CHECK(look(cases[i].bytes, cases[i].len).kind == cases[i].kind, "case %zu: %d",
 			 i, look(cases[i].bytes, cases[i].len).kind);
+}
+
+RF_TEST(what_is_too_long_to_be_looked_at_is_read_as_http)
+{
+	static char lines[RF_SNIFF_MOST], path[RF_SNIFF_MOST];
+
+	memset(lines, '\n', sizeof(lines));
+	memset(path, 'a', sizeof(path));
+	path[3] = ' ';
+	RF_CHECK(look(lines, sizeof(lines) - 1).kind == RF_SNIFF_MORE, "empty lines");
+	RF_CHECK(look(lines, sizeof(lines)).kind == RF_SNIFF_HTTP, "nothing but empty lines");
+	RF_CHECK(look(path, 1000).kind == RF_SNIFF_MORE, "a long path");
+	RF_CHECK(look(path, sizeof(path)).kind == RF_SNIFF_HTTP, "a longer one");
 }

@@ -1,0 +1,131 @@
+"""What a program might try on its gateway: to pass as something else than it is, and to keep it busy."""
+import contextlib
+import os
+import socket
+import socketserver
+import struct
+import threading
+import time
+
+import pytest
+
+from gateway.tenant import Tenant, program
+
+HERE, EVIL = "api.example", b"Host: evil.example\r\n\r\n"
+
+
+class Raw(socketserver.BaseRequestHandler):
+    """Takes anything for a request, and says so."""
+
+    def handle(self):
+        with contextlib.suppress(OSError):
+            self.request.settimeout(20)
+            data = b""
+            while b"\r\n\r\n" not in data:
+                more = self.request.recv(65536)
+                if not more:
+                    return
+                data += more
+            self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npassed")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Raw) as raw:
+        raw.daemon_threads = True
+        threading.Thread(target=raw.serve_forever, daemon=True).start()
+        yield raw.server_address[1]
+        raw.shutdown()
+
+
+@pytest.fixture
+def box(server):
+    policy = {"version": 1, "network": {"allow": [f"{HERE}:*"], "hosts": {HERE: f"127.0.0.1:{server}"}}}
+    with Tenant(program(), policy) as tenant:
+        yield tenant
+
+
+def dial(box):
+    line = socket.create_connection(("127.0.0.1", box.proxy), timeout=10)
+    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return line
+
+
+def by_socks(box, port):
+    line = dial(box)
+    line.sendall(b"\5\1\0")
+    assert line.recv(2) == b"\5\0"
+    line.sendall(b"\5\1\0\3" + bytes([len(HERE)]) + HERE.encode() + struct.pack(">H", port))
+    assert line.recv(10)[1] == 0
+    return line
+
+
+def say(line, parts):
+    """What comes back on a connection on which all that is said; numbers are seconds of silence, and lists urgent."""
+    with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+        for part in parts:
+            if isinstance(part, float):
+                time.sleep(part)
+            elif isinstance(part, list):
+                line.send(part[0], socket.MSG_OOB)
+            else:
+                line.sendall(part)
+        return line.recv(4096)
+    return b""
+
+
+@pytest.mark.parametrize("port", [80, 9999])
+@pytest.mark.parametrize("parts", [
+    [b"GET / HTTP/1.1\r\n" + EVIL],
+    [b"\r\nGET / HTTP/1.1\r\n" + EVIL],
+    [b"GET  / HTTP/1.1\r\n" + EVIL],
+    [b"get / HTTP/1.1\r\n" + EVIL],
+    [b"P0ST / HTTP/1.1\r\n" + EVIL],
+    [b"GET x://evil.example/ HTTP/1.1\r\n" + EVIL],
+    [b"GE", 0.1, b"T / HTTP/1.1\r\n" + EVIL],
+    [1.3, b"GE", 0.1, b"T / HTTP/1.1\r\n" + EVIL],  # behind where a server might have greeted
+    [b"G", [b"E"], b"ET / HTTP/1.1\r\n" + EVIL],
+], ids=["plain", "line", "spaces", "small", "digit", "scheme", "pieces", "late", "urgent"])
+def test_a_request_for_another_host_does_not_pass_for_something_else(box, port, parts):
+    with by_socks(box, port) as line:
+        assert b"passed" not in say(line, parts)
+
+
+def test_what_follows_a_connect_too_soon_is_looked_at_as_a_whole(box):
+    head = f"CONNECT {HERE}:9999 HTTP/1.1\r\nHost: {HERE}:9999\r\n\r\n".encode()
+    for parts in ([head + b"GE", 0.2, b"T / HTTP/1.1\r\n" + EVIL], [head, b"GET / HTTP/1.1\r\n" + EVIL]):
+        with dial(box) as line:
+            say(line, parts[:1])
+            assert b"passed" not in say(line, parts[1:] + [0.2])
+
+
+def test_what_is_no_http_still_passes(box):
+    with by_socks(box, 9999) as line:
+        assert b"passed" in say(line, [b"EHLO host.example\r\n", 0.1, b"\r\n\r\n"])
+
+
+def seconds_of(box):
+    fields = open(f"/proc/{box.process.pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("parts", [
+    [b"\5"],
+    [b"\5\1\0", 0.1, b"\5\1"],
+    ["socks", b"ab", [b"c"], b"defgh"],
+    ["socks", b"\0", 0.3, [b"c"], b"defgh"],
+], ids=["greeting", "wish", "urgent", "urgent later"])
+def test_half_a_word_keeps_nobody_busy(box, parts):
+    lines = [by_socks(box, 9999) if parts[0] == "socks" else dial(box) for _ in range(4)]
+    for line in lines:
+        for part in parts[1 if parts[0] == "socks" else 0:]:
+            if isinstance(part, float):
+                time.sleep(part)
+            else:
+                with contextlib.suppress(OSError):
+                    line.send(*((part[0], socket.MSG_OOB) if isinstance(part, list) else (part,)))
+    before = seconds_of(box)
+    time.sleep(2)
+    assert seconds_of(box) - before < 0.1
+    for line in lines:
+        line.close()
