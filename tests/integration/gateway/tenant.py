@@ -14,7 +14,7 @@ import struct
 import subprocess
 import time
 
-(REFUSED, OPEN, LINES, PORT, PUBLISH, STOCK, CHANGE, CLOSE, READY, EVENT, DONE) = 9, *range(17, 27)
+(REFUSED, OPEN, LINES, PORT, PUBLISH, STOCK, CHANGE, CLOSE, SPEAK, READY, EVENT, HELD, DONE) = 9, *range(17, 29)
 KINDS = ["connect", "request", "dns", "limit", "breaker", "credential", "secret", "published"]
 VERDICTS = ["allowed", "denied", "reported", "held"]
 COUNTS = ["connections", "requests", "names", "denied", "held", "up_bytes", "down_bytes", "lost_events"]
@@ -92,7 +92,7 @@ class Tenant:
     def open(self, policy, box, holds_writes=False, credentials=()):
         """`credentials` are (name, value, placeholder)."""
         text = policy if isinstance(policy, str) else json.dumps(policy)
-        self.send(OPEN, string(f"box-{box}") + string("") + string(text) + struct.pack("=II", holds_writes, len(credentials)) +
+        self.send(OPEN, string(f"box-{box}") + string("") + string(text) + struct.pack("=III", holds_writes, False, len(credentials)) +
                   b"".join(string(text) for credential in credentials for text in credential), box=box)
         kind, _, body = self.receive()
         if kind == REFUSED:
