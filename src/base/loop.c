@@ -18,8 +18,8 @@ struct rf_event {
 	struct rf_event *next_dead;     /* of those that were cancelled */
 	rf_event_fn *fn; /* NULL: cancelled, freed when the loop is between two rounds */
 	void *data;
-	int fd; /* -1 for a timer */
-	int want;
+	int fd;         /* -1 for a timer */
+	int want, told; /* what is wanted, and what the kernel was told: that and perhaps more */
 	bool is_always_ready; /* a regular file: epoll refuses those */
 	bool is_signals, is_timer;
 	uint64_t at_ns; /* of a timer; UINT64_MAX: not set */
@@ -207,20 +207,31 @@ int rf_loop_watch(struct rf_loop *loop, int fd, int want, rf_event_fn *fn, void 
 		loop->ready = event;
 	}
 	event->fd = fd;
-	event->want = want;
+	event->want = event->told = want;
 	*ret_event = event;
 	return 0;
 }
 
+/* Tells the kernel what is wanted. */
+static void tell(struct rf_event *event)
+{
+	struct epoll_event told = { .events = to_epoll(event->want), .data.ptr = event };
+
+	event->told = event->want;
+	epoll_ctl(event->loop->epoll, EPOLL_CTL_MOD, event->fd, &told);
+}
+
+/*
+ * What is no longer wanted is told only when it happens: who pauses a connection while an answer is under way wants it again
+ * before anything came, nearly always, and neither costs a call then.
+ */
 void rf_event_want(struct rf_event *event, int want)
 {
-	struct epoll_event told = { .events = to_epoll(want), .data.ptr = event };
-
 	if (!event || event->want == want)
 		return;
 	event->want = want;
-	if (!event->is_always_ready)
-		epoll_ctl(event->loop->epoll, EPOLL_CTL_MOD, event->fd, &told);
+	if (!event->is_always_ready && want & ~event->told)
+		tell(event);
 }
 
 int rf_loop_timer(struct rf_loop *loop, uint64_t at_ns, rf_event_fn *fn, void *data,
@@ -289,9 +300,14 @@ static void dispatch(struct rf_event *event, uint32_t told)
 		what |= RF_LOOP_READ;
 	if (told & EPOLLOUT)
 		what |= RF_LOOP_WRITE;
+	if (what & ~event->want) {
+		what &= event->want;
+		tell(event);
+	}
 	if (told & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
 		what |= RF_LOOP_HANGUP;
-	event->fn(event->data, what);
+	if (what)
+		event->fn(event->data, what);
 }
 
 static void forget_ready(struct rf_loop *loop, const struct rf_event *event)

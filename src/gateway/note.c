@@ -24,6 +24,8 @@ struct rf_note {
 	struct rf_buf kept; /* each a size, and that many bytes */
 	size_t at;          /* those before it are told */
 	bool is_finished, is_told;
+	void (*on_kept)(void *data);
+	void *data;
 	struct seen seen[SEEN];
 };
 
@@ -46,6 +48,12 @@ void rf_note_free(struct rf_note *note)
 		return;
 	rf_buf_done(&note->kept);
 	free(note);
+}
+
+void rf_note_on_kept(struct rf_note *note, void (*fn)(void *data), void *data)
+{
+	note->on_kept = fn;
+	note->data = data;
 }
 
 struct rf_gate_counts *rf_note_counts(struct rf_note *note)
@@ -152,4 +160,6 @@ void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
 	}
 	rf_buf_add(&note->kept, &len, sizeof(len));
 	rf_buf_add(&note->kept, body.data, body.len);
+	if (note->on_kept)
+		note->on_kept(note->data);
 }

@@ -16,6 +16,9 @@ struct rf_note;
 int rf_note_new(int fd, uint64_t box, struct rf_note **ret_note, struct rf_err *err);
 void rf_note_free(struct rf_note *note);
 
+/* Has somebody called when something is kept, who then calls rf_note_flush() after a while. */
+void rf_note_on_kept(struct rf_note *note, void (*fn)(void *data), void *data);
+
 /* Tells, or keeps it to be told; the time is set here. */
 void rf_note_tell(struct rf_note *note, struct rf_gate_event *event);
 

@@ -32,7 +32,7 @@ struct rf_tenant {
 	struct rf_buf buf;
 	struct box *boxes;
 	size_t count;
-	bool is_gone;
+	bool is_gone, is_flushing;
 	void (*on_gone)(void *data);
 	void *data;
 };
@@ -115,6 +115,16 @@ static void leave(struct rf_tenant *tenant)
 		free_tenant(tenant);
 }
 
+/* Something waits to be told. */
+static void on_kept(void *data)
+{
+	struct rf_tenant *tenant = data;
+
+	if (!tenant->is_flushing)
+		rf_deadline_set(&tenant->flush, rf_loop_now() + 20 * REAP_NS);
+	tenant->is_flushing = true;
+}
+
 /* ------------------------------------------------------------- messages */
 
 static int on_open(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
@@ -141,6 +151,7 @@ static int on_open(struct rf_tenant *tenant, struct rf_wire_message *message, st
 		free(box);
 		return code;
 	}
+	rf_note_on_kept(box->outlet->note, on_kept, tenant);
 	box->tenant = tenant;
 	box->id = message->id;
 	box->next = tenant->boxes;
@@ -283,10 +294,10 @@ static void on_flush(void *data)
 {
 	struct rf_tenant *tenant = data;
 
+	tenant->is_flushing = false;
 	for (struct box *box = tenant->boxes; box; box = box->next)
-		if (!box->is_finished)
-			rf_note_flush(box->outlet->note);
-	rf_deadline_set(&tenant->flush, rf_loop_now() + 20 * REAP_NS);
+		if (!box->is_finished && !rf_note_flush(box->outlet->note))
+			on_kept(tenant);
 }
 
 int rf_tenant_new(struct rf_gateway *gateway, int *fd, void (*on_gone)(void *data), void *data,
@@ -312,7 +323,6 @@ int rf_tenant_new(struct rf_gateway *gateway, int *fd, void (*on_gone)(void *dat
 		free_tenant(tenant);
 		return err->code;
 	}
-	rf_deadline_set(&tenant->flush, rf_loop_now() + 20 * REAP_NS);
 	*ret_tenant = tenant;
 	return 0;
 }

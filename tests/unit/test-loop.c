@@ -194,6 +194,39 @@ RF_TEST(wishes_can_change_and_a_paused_event_costs_nothing)
 	rf_loop_free(loop);
 }
 
+RF_TEST(what_comes_while_an_event_is_paused_is_told_when_it_is_not)
+{
+	struct rf_loop *loop = make_loop();
+	struct seen seen = { 0 };
+	uint64_t before;
+	int ends[2];
+
+	RF_REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "socketpair");
+	watch(loop, ends[0], RF_LOOP_READ | RF_LOOP_WRITE, &seen);
+	for (int i = 0; i < 3; i++) {
+		seen.calls = 0;
+		seen.stop_after = 0;
+		rf_event_want(seen.event, 0);
+		RF_REQUIRE(write(ends[1], "x", 1) == 1, "write");
+		before = cpu_ns();
+		run_for(loop, 50 * MS);
+		RF_CHECK(seen.calls == 0, "told %d times", seen.calls);
+		RF_CHECK(cpu_ns() - before < 25 * MS, "it waits, and does not turn");
+		rf_event_want(seen.event, RF_LOOP_READ);
+		seen.stop_after = 1;
+		run(loop);
+		RF_CHECK(seen.what == RF_LOOP_READ, "%d", seen.what);
+		rf_event_want(seen.event, RF_LOOP_READ | RF_LOOP_WRITE);
+	}
+	/* Who hangs up is told of in any case. */
+	rf_event_want(seen.event, 0);
+	close(ends[1]);
+	seen.calls = seen.what = 0;
+	run(loop);
+	RF_CHECK(seen.calls == 1 && seen.what == RF_LOOP_HANGUP, "%d", seen.what);
+	rf_loop_free(loop);
+}
+
 RF_TEST(a_regular_file_is_always_ready_unless_paused)
 {
 	struct rf_loop *loop = make_loop();
