@@ -15,8 +15,13 @@ static const struct {
 	int (*run)(const struct rf_audit_wish *wish,
 		   struct rf_err *err); /* an exit code, or negative */
 } commands[] = {
-	{ "show", rf_audit_show },     { "verify", rf_audit_prove }, { "export", rf_audit_export },
-	{ "report", rf_audit_report }, { "index", rf_audit_index },
+	{ "show", rf_audit_show },
+	{ "verify", rf_audit_prove },
+	{ "export", rf_audit_export },
+	{ "report", rf_audit_report },
+	{ "index", rf_audit_index },
+	{ "net-log", rf_audit_net_log },
+	{ "net-summary", rf_audit_net_summary },
 };
 
 int main(int argc, char **argv)

@@ -39,6 +39,8 @@ static void render(struct shown *shown, const struct rf_audit_event *event)
 		rf_render_json(event, &shown->out);
 	else if (wish->is_csv)
 		rf_render_csv(event, &shown->out);
+	else if (wish->is_net)
+		rf_render_net_row(shown->style, event, &shown->out);
 	else
 		rf_render_row(shown->style, event, &shown->out);
 }
@@ -60,6 +62,9 @@ static int on_event(void *data, const struct rf_audit_event *event, struct rf_er
 {
 	struct shown *shown = data;
 
+	/* Of the network are only credentials that were sent to a host: canaries are credentials, too. */
+	if (shown->wish->is_net && !rf_audit_event_has(event, RF_AUDIT_HOST))
+		return 0;
 	render(shown, event);
 	return shown->out.len > GATHER ? flush(shown, err) : 0;
 }
@@ -205,6 +210,8 @@ int rf_audit_show(const struct rf_audit_wish *wish, struct rf_err *err)
 	rf_buf_init(&shown.out, 16u << 20);
 	if (wish->is_csv)
 		rf_render_csv_heading(&shown.out);
+	else if (!wish->is_json && !wish->format && wish->is_net)
+		rf_render_net_heading(shown.style, &shown.out);
 	else if (!wish->is_json && !wish->format)
 		rf_render_heading(shown.style, &shown.out);
 	index = open_index(wish, dir);

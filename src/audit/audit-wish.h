@@ -16,6 +16,7 @@ struct rf_audit_wish {
 	const char *anchor, *key, *log, *format;
 	uint64_t limit; /* the last so many; 0: all */
 	bool is_json, is_csv, follows, has_no_index, rebuilds;
+	bool is_net; /* the table is that of the network */
 };
 
 /* Reads the words behind the command; texts are borrowed. */
@@ -34,6 +35,8 @@ int rf_audit_show(const struct rf_audit_wish *wish, struct rf_err *err);
 int rf_audit_export(const struct rf_audit_wish *wish, struct rf_err *err);
 int rf_audit_prove(const struct rf_audit_wish *wish, struct rf_err *err);
 int rf_audit_report(const struct rf_audit_wish *wish, struct rf_err *err);
+int rf_audit_net_log(const struct rf_audit_wish *wish, struct rf_err *err);
+int rf_audit_net_summary(const struct rf_audit_wish *wish, struct rf_err *err);
 int rf_audit_index(const struct rf_audit_wish *wish, struct rf_err *err);
 
 #endif

@@ -110,7 +110,7 @@ static const struct kind {
 				      F(RULE) | F(REMEDY) | F(REASON) | F(COUNT) | F(PID) | F(PROGRAM) },
 	[RF_AUDIT_NET_REQUEST]    = { "net.request", F(HOST),
 				      F(PORT) | F(METHOD) | F(PATH) | F(CODE) | F(BYTES_OUT) | F(BYTES_IN) |
-				      F(TOOK_US) | F(DECISION) | F(RULE) | F(REASON) | F(CREDENTIAL) },
+				      F(TOOK_US) | F(DECISION) | F(RULE) | F(REASON) | F(CREDENTIAL) | F(REMEDY) | F(WHAT) },
 	[RF_AUDIT_TOOL_CALL]      = { "tool.call", F(TOOL),
 				      F(SERVER) | F(DECISION) | F(VERDICT) | F(RULE) | F(REASON) | F(TOOK_US) |
 				      F(BYTES_OUT) | F(BYTES_IN) | F(CREDENTIAL) },

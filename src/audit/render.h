@@ -10,6 +10,11 @@
 void rf_render_heading(struct rf_style style, struct rf_buf *out);
 void rf_render_row(struct rf_style style, const struct rf_audit_event *event, struct rf_buf *out);
 
+/* The same for events of the network (render-net.c). */
+void rf_render_net_heading(struct rf_style style, struct rf_buf *out);
+void rf_render_net_row(struct rf_style style, const struct rf_audit_event *event,
+		       struct rf_buf *out);
+
 /* One JSON object on a line. */
 void rf_render_json(const struct rf_audit_event *event, struct rf_buf *out);
 

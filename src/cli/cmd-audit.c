@@ -28,3 +28,13 @@ int rf_cmd_audit_export(int argc, char **argv)
 {
 	return rf_service_run(RF_CMD_AUDIT_EXPORT, PROGRAM, "export", argc, argv);
 }
+
+int rf_cmd_net_log(int argc, char **argv)
+{
+	return rf_service_run(RF_CMD_NET_LOG, PROGRAM, "net-log", argc, argv);
+}
+
+int rf_cmd_net_summary(int argc, char **argv)
+{
+	return rf_service_run(RF_CMD_NET_SUMMARY, PROGRAM, "net-summary", argc, argv);
+}

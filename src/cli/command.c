@@ -300,6 +300,28 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"user alone.",
 		rf_example_watch, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
 	},
+	[RF_CMD_NET] = {
+		"net", NULL, "tell what boxes asked of the network",
+		"COMMAND [OPTIONS]",
+		"Where a watcher stands (`ringfort watch`), the gateway's every connection and request is\n"
+		"in the audit log: when, which box, host, method, path without its query, status, bytes,\n"
+		"how long it took, the verdict and the rule that made it.  These commands read it.",
+		rf_example_net, NULL,
+	},
+	[RF_CMD_NET_LOG] = {
+		"net log", rf_cmd_net_log, "print connections and requests, one by one",
+		"[OPTIONS]",
+		"Prints what boxes asked of the network, the oldest first, and for what was not allowed\n"
+		"the line that would allow it.",
+		rf_example_net_log, "0 printed, 1 without events that were changed, 125 Ringfort failed",
+	},
+	[RF_CMD_NET_SUMMARY] = {
+		"net summary", rf_cmd_net_summary, "add them up by host, method and status",
+		"[OPTIONS]",
+		"Counts what boxes asked of the network: by host, method and status, with bytes; what was\n"
+		"refused most, each with the line that would allow it; and how often each credential was used.",
+		rf_example_net_summary, "0 printed, 125 Ringfort failed",
+	},
 	[RF_CMD_AUDIT] = {
 		"audit", NULL, "show, prove and export what was recorded",
 		"COMMAND [OPTIONS]",

@@ -325,6 +325,25 @@ const struct rf_cmd_example rf_example_audit[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_net[] = {
+	{ "ringfort net log --since 1h",              NULL },
+	{ "ringfort net summary --agent fixer",       NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_net_log[] = {
+	{ "ringfort net log --follow",                "as it happens" },
+	{ "ringfort net log --box 150fd0fb15ca92ec",  "of one run" },
+	{ "ringfort net log --since 1h --csv",        NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_net_summary[] = {
+	{ "ringfort net summary --since 1d",          NULL },
+	{ "ringfort net summary --json",              NULL },
+	{ NULL, NULL },
+};
+
 const struct rf_cmd_example rf_example_audit_show[] = {
 	{ "ringfort audit show --since 1h --kind run", NULL },
 	{ "ringfort audit show --verdict timeout --last 20", NULL },

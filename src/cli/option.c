@@ -36,11 +36,12 @@
 #define READS (ONLY(FILE_CAT) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND))
 #define FILES (READS | ONLY(FILE_CP) | ONLY(FILE_RM))
 /* Whoever works on a workspace. */
-#define MOVES  (ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(FORK) | ONLY(DISCARD))
-#define IN_ONE (MOVES | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | FILES | ONLY(EXPORT) | ONLY(IMPORT))
-#define EVENTS (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
-#define PERIOD (EVENTS | ONLY(AUDIT_REPORT))           /* whoever reads those of a time */
-#define ALL    (RF_CMD_BIT(RF_CMD_COUNT) - 1)
+#define MOVES   (ONLY(CHECKPOINT) | ONLY(UNDO) | ONLY(FORK) | ONLY(DISCARD))
+#define IN_ONE  (MOVES | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | FILES | ONLY(EXPORT) | ONLY(IMPORT))
+#define EVENTS  (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
+#define TRAFFIC (ONLY(NET_LOG) | ONLY(NET_SUMMARY))     /* whoever tells of the network */
+#define PERIOD  (EVENTS | ONLY(AUDIT_REPORT) | TRAFFIC) /* whoever reads those of a time */
+#define ALL     (RF_CMD_BIT(RF_CMD_COUNT) - 1)
 
 /* clang-format off */
 const struct rf_option rf_option_table[] = {
@@ -130,9 +131,9 @@ const struct rf_option rf_option_table[] = {
 	OWN("until",      0,   "TIME",       RF_OPTION_SERVICE, PERIOD, "before that"),
 	OWN("kind",       'k', "NAME",       RF_OPTION_SERVICE, EVENTS, "run.ended, or a family: run; may be repeated"),
 	OWN("agent",      0,   "NAME",       RF_OPTION_SERVICE, PERIOD, "of this agent"),
-	OWN("box",        0,   "ID",         RF_OPTION_SERVICE, EVENTS, "of this box"),
+	OWN("box",        0,   "ID",         RF_OPTION_SERVICE, EVENTS | TRAFFIC, "of this box"),
 	OWN("verdict",    0,   "WORD",       RF_OPTION_SERVICE, EVENTS, "ok, failed, timeout, memory, killed, denied ..."),
-	OWN("last",       'n', "N",          RF_OPTION_SERVICE, EVENTS, "the last N of them"),
+	OWN("last",       'n', "N",          RF_OPTION_SERVICE, EVENTS | ONLY(NET_LOG), "the last N of them"),
 	OWN("log",        0,   "FOLDER",     RF_OPTION_SERVICE, PERIOD | ONLY(AUDIT_VERIFY), "a log that lies elsewhere"),
 
 	GROUP("what it shows"),
@@ -153,15 +154,15 @@ const struct rf_option rf_option_table[] = {
 
 	GROUP("what it tells"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(AGENT_RUN) | ONLY(AGENT_LS) | ONLY(AGENT_SHOW) | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT), "JSON instead of text"),
+	    POLICY | ONLY(AGENT_RUN) | ONLY(AGENT_LS) | ONLY(AGENT_SHOW) | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT) | TRAFFIC, "JSON instead of text"),
 	OWN("long",       'l', NULL,         RF_OPTION_LONG, ONLY(FILE_LS), "type, mode, size and time as well"),
 	OWN("stat",       0,   NULL,         RF_OPTION_STAT, ONLY(DIFF), "how much: lines of text, bytes of anything else"),
 	OWN("patch",      'p', NULL,         RF_OPTION_PATCH, ONLY(DIFF), "the lines themselves, as `git apply` and `patch -p1` take them"),
-	OWN("csv",        0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "comma-separated values, a column for each field"),
+	OWN("csv",        0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW) | TRAFFIC, "comma-separated values, a column for each field"),
 	OWN("format",     0,   "jsonl|ocsf", RF_OPTION_SERVICE, ONLY(AUDIT_EXPORT), "how each event is written (default: jsonl)"),
 	OWN("format",     0,   "text|html|json|policy", RF_OPTION_SERVICE, ONLY(AUDIT_REPORT), "how it is written; policy: the tighter one alone"),
-	OWN("follow",     'f', NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW), "and stay, for what comes"),
-	OWN("no-index",   0,   NULL,         RF_OPTION_SERVICE, EVENTS, "read all of the log, whatever its index says"),
+	OWN("follow",     'f', NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_SHOW) | ONLY(NET_LOG), "and stay, for what comes"),
+	OWN("no-index",   0,   NULL,         RF_OPTION_SERVICE, EVENTS | ONLY(NET_LOG), "read all of the log, whatever its index says"),
 	OWN("rebuild",    0,   NULL,         RF_OPTION_SERVICE, ONLY(AUDIT_INDEX), "make it anew"),
 	OWN("tty",        't', NULL,         RF_OPTION_TTY, (RUNS & ~ONLY(SHADOW)) | ONLY(AGENT_RUN), "a terminal of its own instead of pipes"),
 	OWN("plain",      0,   NULL,         RF_OPTION_PLAIN, RUNS | ONLY(AGENT_RUN), "text only: no colours, no escape sequences"),

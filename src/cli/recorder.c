@@ -4,15 +4,20 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "audit/moves.h"
 #include "audit/runs.h"
+#include "audit/traffic.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "jail/outward.h"
 #include "jail/record.h"
 #include "policy/policy.h"
 #include "workspace/visit.h"
+
+#define TRAFFIC_EACH_MS 200 /* how often a busy network is told of */
 
 void rf_recorder_init(struct rf_recorder *recorder)
 {
@@ -109,6 +114,42 @@ static void on_settled(void *data, int pidfd, bool is_lesser)
 						  pidfd, is_lesser, &ignored) == 0;
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Sends what was gathered of the network. */
+static void tell_traffic(struct rf_recorder *recorder)
+{
+	struct rf_err why = RF_ERR_INIT;
+
+	recorder->told_ms = now_ms();
+	if (rf_teller_is_open(&recorder->teller) && recorder->teller.out.len > 0 &&
+	    rf_teller_send(&recorder->teller, NULL, &why) < 0)
+		recorder->why = why;
+}
+
+/* One after the other while they are few; many are told together, a few times a second. */
+static void on_traffic(void *data, const struct rf_gate_event *event)
+{
+	struct rf_recorder *recorder = data;
+	struct rf_err ignored = RF_ERR_INIT;
+
+	if (!recorder->box[0] || !rf_traffic_is_told(event) ||
+	    !rf_teller_is_open(&recorder->teller))
+		return;
+	if (recorder->teller.out.len + RF_AUDIT_EVENT_MAX > RF_TELLER_MOST)
+		tell_traffic(recorder);
+	rf_traffic_write(&recorder->teller.out, recorder->request->plan->agent, recorder->box,
+			 event, &ignored);
+	if (now_ms() - recorder->told_ms >= TRAFFIC_EACH_MS)
+		tell_traffic(recorder);
+}
+
 /* Tells it, and does not wait: the box is taken down meanwhile. */
 static void on_end(void *data, struct rf_result *result)
 {
@@ -116,6 +157,7 @@ static void on_end(void *data, struct rf_result *result)
 
 	if (!recorder->box[0])
 		return;
+	tell_traffic(recorder);
 	if (result->canary)
 		rf_runs_caught(&recorder->teller, recorder->request->plan, recorder->box,
 			       result->canary, &recorder->why);
@@ -143,6 +185,10 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 	options->on_settled = on_settled;
 	options->on_end = on_end;
 	options->data = recorder;
+	if (options->outward) {
+		options->outward->on_event = on_traffic;
+		options->outward->data = recorder;
+	}
 }
 
 /* Tells of what was found of others, that were killed. */

@@ -7,6 +7,8 @@
 #ifndef RF_CLI_RECORDER_H
 #define RF_CLI_RECORDER_H
 
+#include <stdint.h>
+
 #include "audit/teller.h"
 #include "cli/request.h"
 #include "jail/run.h"
@@ -17,6 +19,7 @@ struct rf_recorder {
 	struct rf_err why;                /* why there is no watcher */
 	char box[17];                     /* of the run that was told of; or "" */
 	bool is_shown;                    /* that watcher knows the box */
+	uint64_t told_ms;                 /* when it was last told of the network */
 	bool is_unwatched;                /* nobody keeps what its policy says of breakers */
 };
 
