@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "gateway/ends.h"
 #include "gateway/gateway.h"
 #include "gateway/lockdown.h"
 #include "gateway/tenant.h"
@@ -66,6 +67,8 @@ static int serve(int *fd, struct rf_err *err)
 	struct rf_tenant *tenant;
 	int code = rf_gateway_init(&gateway, err);
 
+	if (code == 0)
+		code = rf_ends_prepare(err);
 	if (code == 0)
 		code = rf_lockdown_raise(err);
 	if (code == 0)

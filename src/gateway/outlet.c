@@ -158,6 +158,9 @@ int rf_outlet_new(struct rf_gateway *gateway, int fd, uint64_t id, const struct 
 
 void rf_outlet_close(struct rf_outlet *outlet)
 {
+	for (size_t i = 0; rf_outlet_parts[i].name; i++)
+		if (rf_outlet_parts[i].stop)
+			rf_outlet_parts[i].stop(outlet, outlet->parts[i]);
 	rf_listener_close(outlet);
 	rf_dns_line_close(outlet);
 	rf_publish_close(outlet);

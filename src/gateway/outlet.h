@@ -29,6 +29,7 @@ struct rf_way;
 struct rf_forward_line;
 struct rf_dns_line;
 struct rf_publish;
+struct rf_ends;
 
 /*
  * Ends TLS for a connection of the box's (takes `*fd`, also on failure): `first` are bytes that were read from it already, the others of its
@@ -72,6 +73,7 @@ struct rf_outlet {
 
 	/* For parts to fill in when the outlet is opened: */
 	rf_outlet_accept *accept;                /* NULL: TLS is not ended */
+	struct rf_ends *ends;                    /* that does */
 	const struct rf_transport_maker *secure; /* TLS to servers, or NULL */
 	struct rf_buf pem;                       /* what the box is to trust */
 	const struct rf_forward_filter *filters[RF_FORWARD_FILTERS];
@@ -87,6 +89,9 @@ struct rf_outlet_part {
 		    struct rf_err *err);
 	/* The policy has changed, to one that outlet->net is: fails if the part can't go along, and then nothing has changed.  May be NULL. */
 	int (*change)(struct rf_outlet *outlet, void *own, struct rf_err *err);
+	/* The box is over: closes connections that are the part's own, before those of the outlet are.  May be NULL. */
+	void (*stop)(struct rf_outlet *outlet, void *own);
+	/* Frees it; nothing of the box is under way any more. */
 	void (*close)(struct rf_outlet *outlet, void *own);
 };
 

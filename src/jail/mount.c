@@ -356,10 +356,14 @@ static int cover(struct builder *b, const struct rf_place *place, struct rf_err 
 	if (write_file(b->root, name, place, err) < 0)
 		return err->code;
 	mnt = clone_at(b->root, name, RF_MOUNT_ATTR_RDONLY | SAFE | RF_MOUNT_ATTR_NOEXEC);
-	unlinkat(b->root, name, 0);
 	if (mnt < 0)
 		return rf_fail(err, mnt, "bind %s", place->path);
-	return attach(b, mnt, false, place->path, err);
+	if (attach(b, mnt, false, place->path, err) < 0)
+		return err->code;
+	/* Not before: what has no name any more can't be mounted. */
+	if (unlinkat(b->root, name, 0) < 0)
+		return rf_fail(err, -errno, "cover %s", place->path);
+	return 0;
 }
 
 static int put_text(struct builder *b, const struct rf_place *place, struct rf_err *err)
