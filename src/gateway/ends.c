@@ -53,11 +53,11 @@ int rf_ends_prepare(struct rf_err *err)
 	char *place;
 	ssize_t n = 1;
 
+	rf_buf_init(&text, ROOTS_MAX);
 	if (rf_ca_guard(err) < 0)
 		*err = RF_ERR_INIT; /* as good as this machine has it */
 	if (!path || !*path)
 		return 0;
-	rf_buf_init(&text, ROOTS_MAX);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	while (fd >= 0 && n > 0 && (place = rf_buf_reserve(&text, 65536))) {
 		n = read(fd, place, 65536);

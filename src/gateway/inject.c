@@ -220,6 +220,7 @@ static int put_signature(const struct rf_net_credential *credential, struct rf_s
 	struct rf_span token;
 	char *host;
 
+	rf_buf_init(&text, VALUE_MAX);
 	if (!divide(value, &sign, &token))
 		return rf_fail_say(err, -EINVAL, "its value is not ID:SECRET or ID:SECRET:TOKEN");
 	if (prepare(request, &sign, token, now, wiped, err) < 0)
@@ -232,7 +233,6 @@ static int put_signature(const struct rf_net_credential *credential, struct rf_s
 		return rf_fail(err, -ENOMEM, "sign");
 	sign.host = rf_span_of(host);
 	sign.fields = (struct rf_fields){ .at = request->fields, .count = request->count };
-	rf_buf_init(&text, VALUE_MAX);
 	if (rf_aws_sign_format(&sign, &text, err) < 0)
 		return err->code;
 	return put(request, RF_SPAN("Authorization"), keep(request, &text, wiped), err);
