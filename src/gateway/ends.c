@@ -10,9 +10,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bundles.h"
 #include "base/fd.h"
 #include "gateway/ca.h"
 #include "http2/http2.h"
@@ -45,6 +48,19 @@ struct rf_ends {
 /* What SSL_CERT_FILE named, or NULL. */
 static char *own_roots;
 
+/* The system's own file, by whatever name, is trusted anyway, and read only as far as it is needed. */
+static bool is_systems(const char *path)
+{
+	static const char *const bundles[] = { RF_BUNDLES };
+	struct stat st, other;
+
+	for (size_t i = 0; i < RF_LEN(bundles); i++)
+		if (stat(path, &st) == 0 && stat(bundles[i], &other) == 0 &&
+		    st.st_dev == other.st_dev && st.st_ino == other.st_ino)
+			return true;
+	return false;
+}
+
 int rf_ends_prepare(struct rf_err *err)
 {
 	const char *path = getenv("SSL_CERT_FILE");
@@ -56,7 +72,7 @@ int rf_ends_prepare(struct rf_err *err)
 	rf_buf_init(&text, ROOTS_MAX);
 	if (rf_ca_guard(err) < 0)
 		*err = RF_ERR_INIT; /* as good as this machine has it */
-	if (!path || !*path)
+	if (!path || !*path || is_systems(path))
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	while (fd >= 0 && n > 0 && (place = rf_buf_reserve(&text, 65536))) {
