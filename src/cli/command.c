@@ -68,11 +68,13 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"--verify looks at the result, in a fresh box of the same policy that can write nowhere\n"
 		"else; what it writes itself is thrown away.  If all of them end well, the changes are\n"
 		"shown and applied, all of them or none; else, and after any crash, they are gone.\n"
-		"`ringfort undo` takes an applied one back.",
+		"`ringfort undo` takes an applied one back.  Requests to the network that do more than\n"
+		"read are held back, too, and sent once the changes are applied.",
 		rf_example_shadow,
 		"0 applied, 1 discarded: PROGRAM failed, 2 discarded: it was not verified, 3 refused:\n"
 		"something acts later on the host, or the directory was changed meanwhile, 4 declined,\n"
-		"125 Ringfort failed, 126 the policy refuses, 127 program not found",
+		"5 applied, but a request that was held back was not sent, 125 Ringfort failed,\n"
+		"126 the policy refuses, 127 program not found",
 	},
 	[RF_CMD_WORKSPACES] = {
 		"workspaces", rf_cmd_workspaces, "list your workspaces", "",

@@ -16,6 +16,8 @@ static int take(int which, const void *data, size_t size, struct rf_buf *again, 
 	struct rf_gate_open open;
 	struct rf_gate_event event;
 	struct rf_gate_counts counts;
+	struct rf_gate_held held;
+	struct rf_gate_place place;
 	int code;
 
 	if (which == 0) {
@@ -32,9 +34,21 @@ static int take(int which, const void *data, size_t size, struct rf_buf *again, 
 			rf_gate_pack_event(&event, again);
 		return code;
 	}
-	code = rf_gate_read_counts(data, size, &counts, err);
+	if (which == 2) {
+		code = rf_gate_read_counts(data, size, &counts, err);
+		if (code == 0)
+			rf_gate_pack_counts(&counts, again);
+		return code;
+	}
+	if (which == 3) {
+		code = rf_gate_read_held(data, size, &held, err);
+		if (code == 0)
+			rf_gate_pack_held(&held, again);
+		return code;
+	}
+	code = rf_gate_read_place(data, size, &place, err);
 	if (code == 0)
-		rf_gate_pack_counts(&counts, again);
+		rf_gate_pack_place(&place, again);
 	return code;
 }
 
@@ -46,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2)
 		return 0;
 	rf_buf_init(&again, 8 << 20);
-	if (take(data[0] % 3, data + 1, size - 1, &again, &err) < 0)
+	if (take(data[0] % 5, data + 1, size - 1, &again, &err) < 0)
 		require(err.msg[0]);
 	else
 		require(!again.has_failed && again.len == size - 1 &&

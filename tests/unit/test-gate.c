@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "harness.h"
+#include "wire/held.h"
 
 #define BOX 7
 
@@ -196,6 +197,83 @@ RF_TEST(events_then_the_end)
 	RF_CHECK(rf_gate_next(pair[0], &buf, &news, &err) == -EAGAIN, "nothing");
 	close(pair[1]);
 	RF_CHECK(rf_gate_next(pair[0], &buf, &news, &err) == 0, "the end");
+}
+
+RF_TEST(a_request_that_was_held_arrives_whole)
+{
+	static char message[200 * 1024]; /* longer than a packet, with NULs */
+	struct rf_gate_held held = { .place = { "api.example", 8443, true },
+				     .method = "POST",
+				     .path = "/v1",
+				     .message = message,
+				     .len = sizeof(message) };
+	RF_AUTO_BUF struct rf_buf buf;
+	struct rf_held_list list = { 0 };
+	struct rf_gate_news news;
+	struct rf_err err = RF_ERR_INIT;
+	int pair[2];
+
+	memcpy(message, "POST /v1", 8);
+	rf_buf_init(&buf, RF_WIRE_ROOM);
+	open_pair(pair);
+	RF_REQUIRE(rf_gate_send_held(pair[1], BOX, &held, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_gate_next(pair[0], &buf, &news, &err) == 1 && news.is_held, "%s", err.msg);
+	RF_REQUIRE(rf_held_add(&list, &news.held) == 0, "kept");
+	rf_buf_clear(&buf);
+	RF_CHECK(list.count == 1 && list.items[0].state == RF_HELD_KEPT, "listed");
+	held = list.items[0].request;
+	RF_CHECK(strcmp(held.place.host, "api.example") == 0 && held.place.port == 8443 &&
+			 held.place.is_tls && strcmp(held.method, "POST") == 0 &&
+			 strcmp(held.path, "/v1") == 0,
+		 "where it goes");
+	RF_CHECK(held.len == sizeof(message) && memcmp(held.message, message, held.len) == 0,
+		 "its bytes");
+	rf_held_done(&list);
+	RF_CHECK(rf_gate_send_held(
+			 pair[1], BOX,
+			 &(struct rf_gate_held){ .place.host = "a", .method = "POST", .path = "/" },
+			 &err) == 0 &&
+			 rf_gate_next(pair[0], &buf, &news, &err) == -EBADMSG,
+		 "one without bytes");
+}
+
+RF_TEST(a_list_of_held_requests_has_an_end)
+{
+	static char message[1024 * 1024];
+	struct rf_gate_held small = { { "a", 80, false }, "PUT", "/", message, 10 },
+			    big = { { "a", 80, false }, "PUT", "/", message, sizeof(message) };
+	struct rf_held_list list = { 0 };
+	int count = 0;
+
+	while (rf_held_add(&list, &small) == 0)
+		count++;
+	RF_CHECK(count == RF_GATE_HELD_COUNT, "%d requests", count);
+	rf_held_done(&list);
+	for (count = 0; rf_held_add(&list, &big) == 0; count++)
+		;
+	RF_CHECK(count == 16, "%d MiB", count);
+	rf_held_done(&list);
+}
+
+RF_TEST(a_socket_to_speak_on_arrives_with_its_place)
+{
+	const struct rf_gate_place place = { "::1", 65535, false };
+	struct rf_gate_place read;
+	RF_AUTO_BUF struct rf_buf buf;
+	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
+	struct rf_err err = RF_ERR_INIT;
+	int pair[2];
+
+	rf_buf_init(&buf, RF_WIRE_ROOM);
+	open_pair(pair);
+	RF_REQUIRE(rf_gate_speak(pair[0], BOX, &place, 0, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_wire_receive(pair[1], RF_WIRE_TENANT, &buf, &message, &err) == 1, "%s",
+		   err.msg);
+	RF_CHECK(message.type == RF_WIRE_GATE_SPEAK && message.fd_count == 1, "its socket");
+	RF_CHECK(rf_gate_read_place(message.body, message.len, &read, &err) == 0 &&
+			 strcmp(read.host, "::1") == 0 && read.port == 65535 && !read.is_tls,
+		 "%s", err.msg);
+	RF_CHECK(rf_gate_read_place(message.body, message.len - 1, &read, &err) == -EBADMSG, "cut");
 }
 
 RF_TEST(texts_of_an_event_are_cut_between_characters)

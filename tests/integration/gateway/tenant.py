@@ -69,7 +69,7 @@ class Tenant:
         self.socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
             self.process = subprocess.Popen([program, "--fd", str(other.fileno())], pass_fds=[other.fileno()])
-        self.box, self.events, self.counts = box, [], None
+        self.box, self.events, self.held, self.counts = box, [], [], None
         self.lines = []
         self.pem = self.open(policy, box, holds_writes, credentials)
         self.give_lines(box)
@@ -125,6 +125,8 @@ class Tenant:
                 kind, _, body = self.receive(seconds)
                 if kind == EVENT:
                     self.events.append(read_event(body))
+                elif kind == HELD:
+                    self.held.append(body)
                 elif kind == REFUSED:
                     self.events.append({"kind": "refused", "body": body})
                 elif kind == DONE:
