@@ -50,7 +50,7 @@ void rf_hire_warden(struct rf_hire *hire, const struct rf_request *request,
 	*hire = (struct rf_hire){ .fd = -1 };
 	options->warden = -1;
 	if (request->has_no_warden || request->plan->has_terminal || request->visit ||
-	    request->plan->canaries || request->plan->link == RF_LINK_GATEWAY)
+	    request->plan->canaries)
 		return;
 	if (rf_client_connect(&hire->fd, &err) < 0) {
 		hire->fd = -1;

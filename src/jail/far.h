@@ -14,6 +14,8 @@
 #include "result/result.h"
 #include "wire/errand.h"
 
+struct rf_outward;
+
 #define RF_FAR_START_MS 20000 /* that a warden has to start a run, or to refuse it */
 
 struct rf_far {
@@ -21,6 +23,9 @@ struct rf_far {
 	struct rf_result *result;    /* borrowed */
 	void (*on_exit)(void *data); /* it is over, and the result says how */
 	void *data;
+	struct rf_outward *outward; /* the way out that was asked for it, or NULL; borrowed */
+	int lines;                  /* on which the box's sockets come, or -1 */
+	struct rf_event *lines_event;
 	struct rf_event *event, *patience; /* until the warden says that it has started */
 	bool has_exited;
 	/* What the warden is to be told, and could not be yet: its socket is full. */

@@ -500,7 +500,12 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	run->life.data = run;
 	run->life.on_settled = options->on_settled ? on_settled : NULL;
 	run->far = (struct rf_far){
-		.fd = options->warden, .result = ret_result, .on_exit = on_end, .data = run
+		.fd = options->warden,
+		.result = ret_result,
+		.on_exit = on_end,
+		.data = run,
+		.outward = options->outward,
+		.lines = -1,
 	};
 
 	if (supervise(run, &err) == 0 && !is_far(run))

@@ -281,7 +281,7 @@ static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *po
 	errand.policy = text ? text : policy ? policy->request : "";
 	rf_errand_note_caller(&errand);
 	if (code == 0)
-		code = rf_client_run(box->fd, RUN_ID, &errand, theirs, err);
+		code = rf_client_run(box->fd, RUN_ID, &errand, theirs, -1, err);
 	free(text);
 	free(cwd);
 	return code;

@@ -394,12 +394,14 @@ static int run(struct client *client, struct rf_wire_message *message,
 		.init_path = warden->options->init_path,
 		.on_ready = on_ready,
 		.data = client,
+		.lines = -1,
 	};
 
 	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0)
 		return err->code;
 	for (int i = 0; i < 3; i++)
 		order.streams[i] = rf_fd_take(&message->fds[i]);
+	order.lines = message->fd_count > 3 ? rf_fd_take(&message->fds[3]) : -1;
 	if (rf_work_start(&order, &warden->self, warden->yard, warden->loop, on_over, client,
 			  &client->work, err) < 0)
 		return err->code;

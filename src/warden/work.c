@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "jail/capture.h"
 
 _Static_assert(RF_ERRAND_RLIMITS == RLIM_NLIMITS, "an errand tells every limit");
 
@@ -121,6 +122,7 @@ static int prepare(struct rf_work *work, const struct rf_work_order *order,
 		.caller_path = work->caller_path,
 		.wants_denials = errand->wants_denials,
 		.has_janitor = true,
+		.has_outward = order->lines >= 0,
 		.is_served = true,
 		.umask = errand->umask & 0777,
 	};
@@ -144,8 +146,11 @@ int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *
 	if (!work) {
 		for (int i = 0; i < 3; i++)
 			close(order->streams[i]);
+		if (order->lines >= 0)
+			close(order->lines);
 		return rf_fail(err, -ENOMEM, "a run");
 	}
+	work->lines = order->lines;
 	rf_result_init(&work->result, NULL);
 	if (order->errand->caller_path)
 		work->caller_path = strdup(order->errand->caller_path);
@@ -173,6 +178,19 @@ int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *
 	return 0;
 }
 
+/* The client hands them to its gateway; we keep none, so that they end with that. */
+static void give_lines(struct rf_work *work)
+{
+	struct rf_capture *capture = &work->life.box.capture;
+	struct rf_err why = RF_ERR_INIT;
+
+	fcntl(work->lines, F_SETFL, O_NONBLOCK); /* whatever it is: nobody makes us wait */
+	if (capture->lines[0] < 0 || rf_capture_send(capture, work->lines, &why) < 0)
+		rf_life_end(&work->life);
+	rf_capture_done(capture);
+	rf_fd_done(&work->lines);
+}
+
 void rf_work_go(struct rf_work *work, struct rf_yard *yard, struct rf_loop *loop)
 {
 	struct rf_err why = RF_ERR_INIT;
@@ -181,6 +199,8 @@ void rf_work_go(struct rf_work *work, struct rf_yard *yard, struct rf_loop *loop
 		work->life.box.parts = rf_yard_parts(yard, work->plan, work->is_heard);
 	work->is_waiting = false;
 	work->is_over = rf_life_start(&work->life, loop, &why) < 0;
+	if (!work->is_over && work->lines >= 0)
+		give_lines(work);
 }
 
 void rf_work_refuse(struct rf_work *work, const struct rf_err *why)
@@ -200,6 +220,7 @@ void rf_work_done(struct rf_work *work, struct rf_yard *yard)
 		rf_yard_remember(yard, work->plan, work->is_heard);
 	else
 		rf_plan_free(work->plan);
+	rf_fd_done(&work->lines);
 	rf_result_done(&work->result);
 	free(work->caller_path);
 	free(work);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -31,12 +32,13 @@
 static const struct shape {
 	const char *name;
 	unsigned from;      /* sides that may send it */
-	size_t fds;         /* exactly */
+	size_t fds;         /* at least */
 	size_t least, most; /* bytes of the body */
+	size_t more_fds;    /* that may come besides */
 } shapes[RF_WIRE_COUNT] = {
 	[RF_WIRE_HELLO]   = { "HELLO",   FROM(CLIENT), 0, 0, HELLO_MAX },
 	[RF_WIRE_JOIN]    = { "JOIN",    FROM(CLIENT), 1, 0, 0 },
-	[RF_WIRE_RUN]     = { "RUN",     FROM(CLIENT), 3, 1, RF_WIRE_BODY },
+	[RF_WIRE_RUN]     = { "RUN",     FROM(CLIENT), 3, 1, RF_WIRE_BODY, 1 },
 	[RF_WIRE_SIGNAL]  = { "SIGNAL",  FROM(CLIENT), 0, sizeof(uint32_t), sizeof(uint32_t) },
 	[RF_WIRE_END]     = { "END",     FROM(CLIENT), 0, sizeof(uint32_t), sizeof(uint32_t) },
 	[RF_WIRE_WELCOME] = { "WELCOME", FROM(WARDEN), 0,
@@ -89,6 +91,11 @@ const char *rf_wire_name(unsigned type)
 	return shape ? shape->name : "?";
 }
 
+static bool has_fds(const struct shape *shape, size_t count)
+{
+	return count >= shape->fds && count <= shape->fds + shape->more_fds;
+}
+
 /* ------------------------------------------------------------- sending */
 
 /* A body that no packet holds, in memory that can be passed on. */
@@ -132,7 +139,7 @@ int rf_wire_send(int fd, enum rf_wire_type type, uint64_t id, const void *body, 
 	RF_AUTO_FD int aside = -1;
 	ssize_t n;
 
-	if (!shape || fd_count != shape->fds || len < shape->least || len > shape->most) {
+	if (!shape || !has_fds(shape, fd_count) || len < shape->least || len > shape->most) {
 		rf_fail_say(err, -EMSGSIZE, "a message %s of %zu bytes with %zu descriptors",
 			    rf_wire_name(type), len, fd_count);
 		return rf_fail_hint(err, "bring less code along, or show it as a file");
@@ -278,15 +285,16 @@ static int check(enum rf_wire_side from, struct rf_buf *buf, struct rf_wire_mess
 				   head.type, rf_wire_name(head.type), sides[from]);
 	if (head.length < shape->least || head.length > shape->most)
 		return rf_fail_say(err, -EBADMSG, "%s of %u bytes", shape->name, head.length);
-	fds = shape->fds + (head.length > SHORT);
-	if (message->fd_count != fds || shape->fds >= RF_WIRE_FDS)
+	fds = message->fd_count - (head.length > SHORT); /* none is a number too large for any */
+	if (!has_fds(shape, fds) || fds >= RF_WIRE_FDS)
 		return rf_fail_say(err, -EBADMSG, "%s with %zu descriptors, and not %zu",
-				   shape->name, message->fd_count, fds);
+				   shape->name, message->fd_count,
+				   shape->fds + (head.length > SHORT));
 	if (rest != (head.length > SHORT ? 0 : head.length))
 		return rf_fail_say(err, -EBADMSG, "%s says %u bytes and has %zu", shape->name,
 				   head.length, rest);
 	if (head.length > SHORT) {
-		int *last = &message->fds[shape->fds];
+		int *last = &message->fds[fds];
 
 		if (fetch(*last, head.length, buf, err) < 0)
 			return rf_fail_in(err, "%s", shape->name);

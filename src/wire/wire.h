@@ -38,9 +38,10 @@ enum rf_wire_type {
 	/* From the client: */
 	RF_WIRE_HELLO = 1, /* who are you? */
 	RF_WIRE_JOIN,      /* a socket that becomes a further connection */
-	RF_WIRE_RUN,       /* an errand (errand.h); its stdin to read, stdout and stderr to write */
-	RF_WIRE_SIGNAL,    /* u32: a signal for the program */
-	RF_WIRE_END,       /* u32: kill it, for that limit; RF_LIMIT_COUNT: for none */
+	RF_WIRE_RUN, /* an errand (errand.h); its stdin to read, stdout and stderr to write; with a
+			      gateway, a socket to send the box's own on (jail/capture.h) */
+	RF_WIRE_SIGNAL, /* u32: a signal for the program */
+	RF_WIRE_END,    /* u32: kill it, for that limit; RF_LIMIT_COUNT: for none */
 	/* From the warden: */
 	RF_WIRE_WELCOME, /* struct rf_wire_welcome */
 	RF_WIRE_STARTED, /* struct rf_wire_started: the program runs */

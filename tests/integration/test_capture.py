@@ -15,6 +15,7 @@ import urllib.request
 import pytest
 
 from helpers import eventually
+from standing import Standing
 
 pytestmark = pytest.mark.usefixtures("as_who")
 
@@ -299,3 +300,26 @@ def test_a_published_port_leads_inside_as_often_as_one_likes(start, workdir):
     process.terminate()
     process.wait()
     assert get() is None
+
+
+def test_a_wardens_box_has_the_network_of_the_run_that_it_is_given(ringfort, as_who, runtime, workdir, upstream, policy, need):
+    """Built before its policy is known, it is let out by the gateway of whoever gets it."""
+    need("curl")
+    prefix = [] if as_who == "root" or os.geteuid() else ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
+    warden = Standing(ringfort, prefix, runtime, workdir)
+    other = workdir / "other.yaml"
+    other.write_text(policy.read_text().replace("allow: [api.example,", "allow: [other.example,"))
+    try:
+        for turn in range(3):
+            done = warden.run("run", "--json", "--policy", policy, "--", "curl", "-s", f"http://api.example/{turn}")
+            result = json.loads(done.stdout)
+            assert result["stdout"] == f"api.example /{turn}\n" and result["denials"] == [], result
+            time.sleep(0.2)  # the next box is being built
+            done = warden.run("run", "--json", "--policy", other, "--", "curl", "-s", f"http://api.example/{turn}")
+            result = json.loads(done.stdout)
+            assert [one["what"] for one in result["denials"]] == ["api.example"], result
+            time.sleep(0.2)
+    finally:
+        warden.close()
+    assert upstream.asked == [f"api.example /{turn}" for turn in range(3)]
+    assert eventually(lambda: not gateways(ringfort))

@@ -221,7 +221,7 @@ RF_TEST(a_client_says_hello_joins_and_runs)
 	for (int i = 0; i < 3; i++)
 		stdio[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	before = count_fds();
-	RF_REQUIRE(rf_client_run(joined, 42, &errand, stdio, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_client_run(joined, 42, &errand, stdio, -1, &err) == 0, "%s", err.msg);
 	RF_CHECK(count_fds() == before, "descriptors are left");
 	joined = message.fds[0];
 	RF_REQUIRE(rf_wire_receive(joined, RF_WIRE_CLIENT, &buf, &message, &err) == 1 &&
