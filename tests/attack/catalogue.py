@@ -245,6 +245,22 @@ for name, numbers, expect, control in (
         control or without("seccomp"), "socket",
         lambda s, numbers=numbers: [str(n) for n in numbers])
 
+# A network that leads to a gateway
+GATEWAY = ["--net", "allowed.example"]
+for kind, word in ((socket.SOCK_STREAM, "TCP"), (socket.SOCK_DGRAM, "UDP")):
+    add(f"gateway-{word.lower()}", f"talk to a {word} port of the host's loopback, with a gateway", "network namespace",
+        "refused ECONNREFUSED", HOST, "talk", lambda s, kind=kind: s.inet(kind), heard, GATEWAY)
+for name, what, walls, expect, run, words in (
+        ("transparent", "take connections for any address (IP_TRANSPARENT), with a gateway", "last user namespace", "EPERM",
+         "set-option", ["0", "19"]),
+        ("mark", "mark packets (SO_MARK), with a gateway", "last user namespace", "EPERM", "set-option", ["1", "36"]),
+        ("port", "take the gateway's place at port 53", "last user namespace", "EACCES", "take-port", ["53"]),
+        ("route", "lead an address past the gateway", "last user namespace", "EPERM", "add-route", [])):
+    add(f"gateway-{name}", what, walls, f"refused {expect}", NETWORK, run, lambda s, words=words: words,
+        options=GATEWAY)
+add("gateway-rules", "have a socket to change the rules that lead to the gateway", "seccomp", NO_FAMILY,
+    without("seccomp"), "socket", lambda s: ["16", "3", "12"], options=GATEWAY)
+
 # The kernel's surface
 begin("the kernel's surface")
 for call, what, expect in (

@@ -111,6 +111,63 @@ static int add_interface(char **args)
 	return attack_reached(answer.error.error ? -1 : 0);
 }
 
+/* LEVEL OPTION: switches an option of a TCP socket on */
+static int set_option(char **args)
+{
+	const int on = 1;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		return -errno;
+	return attack_result(setsockopt(fd, atoi(args[0]), atoi(args[1]), &on, sizeof(on)));
+}
+
+/* PORT: takes it on every address, also where somebody has it who shares it */
+static int take_port(char **args)
+{
+	const struct sockaddr_in at = { .sin_family = AF_INET,
+					.sin_port = htons((uint16_t)atoi(args[0])) };
+	const int on = 1;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0)
+		return -errno;
+	return attack_result(bind(fd, (const struct sockaddr *)&at, sizeof(at)));
+}
+
+/* A route of the box's own network, to nowhere */
+static int add_route(char **args)
+{
+	struct {
+		struct nlmsghdr head;
+		struct rtmsg route;
+		struct rtattr to;
+		unsigned char address[4];
+	} ask = {
+		.head = { sizeof(ask), RTM_NEWROUTE, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 1,
+			  0 },
+		.route = { .rtm_family = AF_INET,
+			   .rtm_dst_len = 32,
+			   .rtm_table = RT_TABLE_MAIN,
+			   .rtm_protocol = RTPROT_BOOT,
+			   .rtm_type = RTN_BLACKHOLE },
+		.to = { sizeof(ask.to) + 4, RTA_DST },
+		.address = { 203, 0, 113, 7 },
+	};
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr error;
+	} answer = { 0 };
+	int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+
+	(void)args;
+	if (fd < 0 || send(fd, &ask, sizeof(ask), 0) < 0 ||
+	    recv(fd, &answer, sizeof(answer), 0) < 0)
+		return -errno;
+	errno = -answer.error.error;
+	return attack_result(answer.error.error ? -1 : 0);
+}
+
 /* PATH: one datagram to a unix socket */
 static int send_datagram(char **args)
 {
@@ -125,7 +182,13 @@ static int send_datagram(char **args)
 }
 
 const struct attack attack_network[] = {
-	{ "sweep-sockets", sweep_sockets }, { "add-interface", add_interface },
-	{ "unix-datagram", send_datagram }, { "talk", talk },
-	{ "socket", make_socket },          { NULL, NULL },
+	{ "sweep-sockets", sweep_sockets },
+	{ "add-interface", add_interface },
+	{ "unix-datagram", send_datagram },
+	{ "talk", talk },
+	{ "socket", make_socket },
+	{ "set-option", set_option },
+	{ "take-port", take_port },
+	{ "add-route", add_route },
+	{ NULL, NULL },
 };
