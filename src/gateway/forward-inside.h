@@ -27,7 +27,6 @@ struct rf_forward {
 	struct rf_forward_place place;
 	struct rf_judge judge;
 	struct rf_forward_message request, answer;
-	struct rf_field request_fields[RF_FORWARD_FIELDS], answer_fields[RF_FORWARD_FIELDS];
 	struct rf_span upgrade;
 	enum rf_forward_wish up_wish[RF_FORWARD_FILTERS], down_wish[RF_FORWARD_FILTERS];
 	void *own[RF_FORWARD_FILTERS];
@@ -42,6 +41,8 @@ struct rf_forward {
 	bool is_up_slow, is_up_full, is_down_slow, is_down_full;
 	const char *reason; /* why it failed, or NULL */
 	char address[RF_ADDR_TEXT], failure[160];
+	/* Last, and not cleared: room that is counted elsewhere. */
+	struct rf_field request_fields[RF_FORWARD_FIELDS], answer_fields[RF_FORWARD_FIELDS];
 };
 
 /* Begins, on a request that has come; NULL when memory is gone. */

@@ -13,6 +13,7 @@
 #include "gateway/forward.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,10 +33,11 @@ static void on_down_pause(void *data);
 
 struct rf_forward *rf_forward_new(struct rf_outlet *outlet, struct rf_exchange *exchange)
 {
-	struct rf_forward *f = calloc(1, sizeof(*f));
+	struct rf_forward *f = malloc(sizeof(*f));
 
 	if (!f)
 		return NULL;
+	memset(f, 0, offsetof(struct rf_forward, request_fields));
 	f->outlet = outlet;
 	f->began_ns = rf_loop_now();
 	f->request.arena = f->answer.arena = rf_arena_new();

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -12,6 +13,9 @@
 #define EVENT_BYTES (16 * 1024)
 #define SEEN        64 /* denials that are remembered, not to be told twice */
 #define AGAIN_NS    2000000000ull
+#define LATER_NS    5000000ull  /* by which what went well may be late */
+#define RETRY_NS    20000000ull /* after which a client that did not listen is tried again */
+#define TOGETHER    32          /* events that are sent in one go */
 
 struct seen {
 	uint64_t hash, at_ns;
@@ -21,20 +25,33 @@ struct rf_note {
 	int fd;
 	uint64_t box;
 	struct rf_gate_counts counts;
+	struct rf_deadline later;
+	bool is_due;
 	struct rf_buf kept; /* each a size, and that many bytes */
 	size_t at;          /* those before it are told */
 	bool is_finished, is_told;
-	void (*on_kept)(void *data);
-	void *data;
 	struct seen seen[SEEN];
 };
 
-int rf_note_new(int fd, uint64_t box, struct rf_note **ret_note, struct rf_err *err)
+static void on_later(void *data)
+{
+	struct rf_note *note = data;
+
+	note->is_due = false;
+	rf_note_flush(note);
+}
+
+int rf_note_new(struct rf_deadlines *deadlines, int fd, uint64_t box, struct rf_note **ret_note,
+		struct rf_err *err)
 {
 	struct rf_note *note = calloc(1, sizeof(*note));
 
 	if (!note)
 		return rf_fail(err, -ENOMEM, "events");
+	if (rf_deadline_init(&note->later, deadlines, on_later, note) < 0) {
+		free(note);
+		return rf_fail(err, -ENOMEM, "events");
+	}
 	note->fd = fd;
 	note->box = box;
 	rf_buf_init(&note->kept, KEPT_BYTES);
@@ -46,14 +63,9 @@ void rf_note_free(struct rf_note *note)
 {
 	if (!note)
 		return;
+	rf_deadline_done(&note->later);
 	rf_buf_done(&note->kept);
 	free(note);
-}
-
-void rf_note_on_kept(struct rf_note *note, void (*fn)(void *data), void *data)
-{
-	note->on_kept = fn;
-	note->data = data;
 }
 
 struct rf_gate_counts *rf_note_counts(struct rf_note *note)
@@ -84,35 +96,64 @@ static bool is_repeated(struct rf_note *note, const struct rf_gate_event *event)
 	return false;
 }
 
-static bool send_one(struct rf_note *note, const void *body, size_t len, enum rf_wire_type type)
+/* Sends some of those that are kept; how many, or a negative errno. */
+static int send_some(struct rf_note *note)
 {
-	struct rf_err err;
-	int code = rf_wire_send(note->fd, type, note->box, body, len, NULL, 0, &err);
+	struct rf_wire_head heads[TOGETHER];
+	struct iovec parts[TOGETHER][2];
+	struct mmsghdr packets[TOGETHER] = { 0 };
+	unsigned count = 0;
+	int sent;
 
-	if (code < 0 && code != -EAGAIN)
-		note->counts.lost_events++; /* there is nobody to tell */
-	return code != -EAGAIN;
+	for (size_t at = note->at; at < note->kept.len && count < TOGETHER; count++) {
+		uint32_t len;
+
+		memcpy(&len, note->kept.data + at, sizeof(len));
+		heads[count] = (struct rf_wire_head){ len, RF_WIRE_VERSION, RF_WIRE_GATE_EVENT,
+						      note->box };
+		parts[count][0] = (struct iovec){ &heads[count], sizeof(heads[count]) };
+		parts[count][1] = (struct iovec){ note->kept.data + at + sizeof(len), len };
+		packets[count].msg_hdr.msg_iov = parts[count];
+		packets[count].msg_hdr.msg_iovlen = 2;
+		at += sizeof(len) + len;
+	}
+	sent = sendmmsg(note->fd, packets, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sent < 0 && errno != EAGAIN) { /* there is nobody to tell */
+		note->counts.lost_events += count;
+		sent = (int)count;
+	}
+	for (int i = 0; i < sent; i++)
+		note->at += sizeof(uint32_t) + parts[i][1].iov_len;
+	if (note->at > KEPT_BYTES / 2) { /* room for what comes while the client is slow */
+		memmove(note->kept.data, note->kept.data + note->at, note->kept.len - note->at);
+		note->kept.len -= note->at;
+		note->at = 0;
+	}
+	return sent < 0 ? -EAGAIN : sent;
+}
+
+static void tell_later(struct rf_note *note, uint64_t after_ns)
+{
+	if (!note->is_due)
+		rf_deadline_set(&note->later, rf_loop_now() + after_ns);
+	note->is_due = true;
 }
 
 bool rf_note_flush(struct rf_note *note)
 {
-	while (note->at < note->kept.len) {
-		uint32_t len;
+	struct rf_err err;
 
-		memcpy(&len, note->kept.data + note->at, sizeof(len));
-		if (!send_one(note, note->kept.data + note->at + sizeof(len), len,
-			      RF_WIRE_GATE_EVENT))
+	while (note->at < note->kept.len)
+		if (send_some(note) < 0) {
+			tell_later(note, RETRY_NS);
 			return false;
-		note->at += sizeof(len) + len;
-	}
+		}
 	rf_buf_clear(&note->kept);
 	note->at = 0;
 	if (note->is_finished && !note->is_told) {
-		RF_AUTO_BUF struct rf_buf body;
+		int code = rf_gate_send_done(note->fd, note->box, &note->counts, &err);
 
-		rf_buf_init(&body, EVENT_BYTES);
-		rf_gate_pack_counts(&note->counts, &body);
-		note->is_told = send_one(note, body.data, body.len, RF_WIRE_GATE_DONE);
+		note->is_told = code != -EAGAIN;
 		return note->is_told;
 	}
 	return true;
@@ -147,19 +188,15 @@ void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
 	event->time_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	rf_buf_init(&body, EVENT_BYTES);
 	rf_gate_pack_event(event, &body);
-	if (body.has_failed) {
-		note->counts.lost_events++;
-		return;
-	}
-	if (note->kept.len == 0 && send_one(note, body.data, body.len, RF_WIRE_GATE_EVENT))
-		return;
 	len = (uint32_t)body.len;
-	if (note->kept.max - note->kept.len < sizeof(len) + len) {
+	if (body.has_failed || note->kept.max - note->kept.len < sizeof(len) + len) {
 		note->counts.lost_events++;
 		return;
 	}
 	rf_buf_add(&note->kept, &len, sizeof(len));
 	rf_buf_add(&note->kept, body.data, body.len);
-	if (note->on_kept)
-		note->on_kept(note->data);
+	if (event->verdict == RF_GATE_ALLOWED && note->kept.len < TOGETHER * 256)
+		tell_later(note, LATER_NS);
+	else
+		rf_note_flush(note);
 }

@@ -1,23 +1,22 @@
 /*
  * What happened, told to who has the box.
  *
- * An event is sent at once; while the client does not listen they are kept, up to a bound, in order, and beyond that counted as lost.  Denials of the same
+ * What was refused is told at once; what went well within some milliseconds, together with what follows, since each telling wakes the client.  While the client
+ * does not listen events are kept, up to a bound, in order, and beyond that counted as lost.  Denials of the same
  * kind to the same place are told once in a while, with a count of all of them: a program that tries a thousand times is one story.
  */
 #ifndef RF_GATEWAY_NOTE_H
 #define RF_GATEWAY_NOTE_H
 
-#include "base/loop.h"
+#include "http/deadline.h"
 #include "wire/gate.h"
 
 struct rf_note;
 
 /* `fd` is the client's connection (borrows), `box` the number that it gave the box. */
-int rf_note_new(int fd, uint64_t box, struct rf_note **ret_note, struct rf_err *err);
+int rf_note_new(struct rf_deadlines *deadlines, int fd, uint64_t box, struct rf_note **ret_note,
+		struct rf_err *err);
 void rf_note_free(struct rf_note *note);
-
-/* Has somebody called when something is kept, who then calls rf_note_flush() after a while. */
-void rf_note_on_kept(struct rf_note *note, void (*fn)(void *data), void *data);
 
 /* Tells, or keeps it to be told; the time is set here. */
 void rf_note_tell(struct rf_note *note, struct rf_gate_event *event);
@@ -25,7 +24,7 @@ void rf_note_tell(struct rf_note *note, struct rf_gate_event *event);
 /* Hands a request over that is held back.  False if the client does not take it now. */
 bool rf_note_hold(struct rf_note *note, const struct rf_gate_held *held);
 
-/* The client takes messages again.  True if all is told. */
+/* Tells what was kept.  True if that is all of it. */
 bool rf_note_flush(struct rf_note *note);
 
 /* The last message; to be flushed as well. */

@@ -140,7 +140,8 @@ int rf_outlet_new(struct rf_gateway *gateway, int fd, uint64_t id, const struct 
 	outlet->looks_everywhere = open->holds_writes || open->looks_everywhere;
 	snprintf(outlet->box, sizeof(outlet->box), "%s", open->box);
 	rf_buf_init(&outlet->pem, PEM_BYTES);
-	if (rf_note_new(fd, id, &outlet->note, err) < 0 || make_tables(outlet, err) < 0 ||
+	if (rf_note_new(gateway->deadlines, fd, id, &outlet->note, err) < 0 ||
+	    make_tables(outlet, err) < 0 ||
 	    read_policy(open->policy, strlen(open->policy), &outlet->net, err) < 0) {
 		rf_outlet_free(outlet);
 		return err->code;

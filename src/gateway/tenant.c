@@ -28,11 +28,10 @@ struct rf_tenant {
 	struct rf_gateway *gateway;
 	int fd;
 	struct rf_event *event;
-	struct rf_deadline flush;
 	struct rf_buf buf;
 	struct box *boxes;
 	size_t count;
-	bool is_gone, is_flushing;
+	bool is_gone;
 	void (*on_gone)(void *data);
 	void *data;
 };
@@ -54,7 +53,6 @@ static void free_tenant(struct rf_tenant *tenant)
 	void *data = tenant->data;
 
 	rf_event_cancel(tenant->event);
-	rf_deadline_done(&tenant->flush);
 	rf_fd_done(&tenant->fd);
 	rf_buf_done(&tenant->buf);
 	free(tenant);
@@ -115,16 +113,6 @@ static void leave(struct rf_tenant *tenant)
 		free_tenant(tenant);
 }
 
-/* Something waits to be told. */
-static void on_kept(void *data)
-{
-	struct rf_tenant *tenant = data;
-
-	if (!tenant->is_flushing)
-		rf_deadline_set(&tenant->flush, rf_loop_now() + 20 * REAP_NS);
-	tenant->is_flushing = true;
-}
-
 /* ------------------------------------------------------------- messages */
 
 static int on_open(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
@@ -151,7 +139,6 @@ static int on_open(struct rf_tenant *tenant, struct rf_wire_message *message, st
 		free(box);
 		return code;
 	}
-	rf_note_on_kept(box->outlet->note, on_kept, tenant);
 	box->tenant = tenant;
 	box->id = message->id;
 	box->next = tenant->boxes;
@@ -289,25 +276,13 @@ static void on_event(void *data, int what)
 	}
 }
 
-/* The client was slow: what was kept for it is tried again. */
-static void on_flush(void *data)
-{
-	struct rf_tenant *tenant = data;
-
-	tenant->is_flushing = false;
-	for (struct box *box = tenant->boxes; box; box = box->next)
-		if (!box->is_finished && !rf_note_flush(box->outlet->note))
-			on_kept(tenant);
-}
-
 int rf_tenant_new(struct rf_gateway *gateway, int *fd, void (*on_gone)(void *data), void *data,
 		  struct rf_tenant **ret_tenant, struct rf_err *err)
 {
 	struct rf_tenant *tenant = calloc(1, sizeof(*tenant));
 	int flags = fcntl(*fd, F_GETFL);
 
-	if (!tenant || flags < 0 || fcntl(*fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
-	    rf_deadline_init(&tenant->flush, gateway->deadlines, on_flush, tenant) < 0) {
+	if (!tenant || flags < 0 || fcntl(*fd, F_SETFL, flags | O_NONBLOCK) < 0) {
 		free(tenant);
 		rf_fd_done(fd);
 		return rf_fail(err, -ENOMEM, "a client");

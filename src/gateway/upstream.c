@@ -7,8 +7,9 @@
 
 #include "gateway/way.h"
 
-#define MOST_IDLE 128 /* as many as a busy box has at once: a new one costs more than ten requests on an old one */
-#define IDLE_NS   (15ull * 1000000000)
+#define MOST_IDLE                                                                                  \
+	128 /* as many as a busy box has at once: a new one costs more than ten requests on an old one */
+#define IDLE_NS (15ull * 1000000000)
 
 struct tag {
 	struct rf_forward_place place;
