@@ -127,6 +127,7 @@ void rf_forward_refuse(struct rf_forward *f, const struct rf_refusal *refusal)
 	char retry[16];
 	size_t count = 2;
 
+	rf_buf_init(&body, 4096);
 	f->is_refused = true;
 	snprintf(f->failure, sizeof(f->failure), "%.150s", refusal->message);
 	f->reason = f->failure;
@@ -138,7 +139,6 @@ void rf_forward_refuse(struct rf_forward *f, const struct rf_refusal *refusal)
 	}
 	f->is_answered = true;
 	f->status = refusal->status;
-	rf_buf_init(&body, 4096);
 	rf_refusal_format(refusal, &body);
 	if (refusal->retry_s > 0) {
 		snprintf(retry, sizeof(retry), "%u", refusal->retry_s);

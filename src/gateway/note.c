@@ -178,6 +178,7 @@ void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
 	struct timespec now;
 	uint32_t len;
 
+	rf_buf_init(&body, EVENT_BYTES);
 	if (event->verdict == RF_GATE_DENIED) {
 		note->counts.denied++;
 		if (is_repeated(note, event))
@@ -186,7 +187,6 @@ void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
 	note->counts.held += event->verdict == RF_GATE_HELD;
 	clock_gettime(CLOCK_REALTIME, &now);
 	event->time_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-	rf_buf_init(&body, EVENT_BYTES);
 	rf_gate_pack_event(event, &body);
 	len = (uint32_t)body.len;
 	if (body.has_failed || note->kept.max - note->kept.len < sizeof(len) + len) {
