@@ -273,9 +273,9 @@ static void show_changes(const struct shadow *s)
 {
 	RF_AUTO_BUF struct rf_buf out;
 
+	rf_buf_init(&out, RF_MAX_JSON);
 	if (s->request.is_json && !s->request.shadow.asks)
 		return;
-	rf_buf_init(&out, RF_MAX_JSON);
 	rf_shadow_report_changes(&s->report, rf_style_of(STDERR_FILENO), &out);
 	if (out.data)
 		rf_fd_write(STDERR_FILENO, out.data, out.len);
@@ -479,11 +479,11 @@ static int report(struct shadow *s)
 	RF_AUTO_BUF struct rf_buf out;
 	int code;
 
+	rf_buf_init(&out, (size_t)RF_MAX_JSON * (s->report.check_count + 2));
 	if (!s->request.is_json) {
 		tell(s);
 		return s->exit_code;
 	}
-	rf_buf_init(&out, (size_t)RF_MAX_JSON * (s->report.check_count + 2));
 	rf_shadow_report_json(&s->report, &out);
 	code = rf_cmd_print(&out);
 	return code ? code : s->exit_code;

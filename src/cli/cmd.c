@@ -94,9 +94,9 @@ int rf_cmd_print_page(const struct rf_buf *page)
 {
 	RF_AUTO_BUF struct rf_buf out;
 
+	rf_buf_init(&out, page->max * 2);
 	if (page->has_failed || !page->data)
 		return rf_cmd_print(page);
-	rf_buf_init(&out, page->max * 2);
 	rf_style_page(rf_style_of(STDOUT_FILENO), page->data, &out);
 	return rf_cmd_print(&out);
 }

@@ -57,9 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rf_err err = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf again;
 
+	rf_buf_init(&again, 8 << 20);
 	if (size < 2)
 		return 0;
-	rf_buf_init(&again, 8 << 20);
 	if (take(data[0] % 5, data + 1, size - 1, &again, &err) < 0)
 		require(err.msg[0]);
 	else

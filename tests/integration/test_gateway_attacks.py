@@ -104,6 +104,13 @@ def test_what_is_no_http_still_passes(box):
         assert b"passed" in say(line, [b"EHLO host.example\r\n", 0.1, b"\r\n\r\n"])
 
 
+def test_the_same_refusal_again_and_again_is_answered_each_time(box):
+    for _ in range(4):
+        with by_socks(box, 9999) as line:
+            assert say(line, [b"GET /x HTTP/1.1\r\n" + EVIL]).startswith(b"HTTP/1.1 421")
+    assert box.finish() and box.counts["denied"] == 4
+
+
 def seconds_of(box):
     fields = open(f"/proc/{box.process.pid}/stat").read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
