@@ -26,6 +26,7 @@ int rf_cmd_policy_why(int argc, char **argv);
 int rf_cmd_policy_show(int argc, char **argv);
 int rf_cmd_policy_diff(int argc, char **argv);
 int rf_cmd_policy_schema(int argc, char **argv);
+int rf_cmd_policy_learn(int argc, char **argv);
 int rf_cmd_net_log(int argc, char **argv);
 int rf_cmd_net_summary(int argc, char **argv);
 int rf_cmd_audit_show(int argc, char **argv);

@@ -288,6 +288,16 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"them, as YAML or as JSON.",
 		rf_example_schema, "0 printed, 125 Ringfort failed",
 	},
+	[RF_CMD_POLICY_LEARN] = {
+		"policy learn", rf_cmd_policy_learn, "run a program and write the least policy that lets it pass again",
+		"[OPTIONS] -- PROGRAM [ARGUMENTS]",
+		"Runs the program with the network in report mode: whatever no rule denies passes, and every\n"
+		"host that it reached becomes a rule; with --paths, TLS is ended and methods and paths do,\n"
+		"too.  Files are as the options show them.  What was refused of files is known to root alone,\n"
+		"and becomes a rule then; for anybody else the policy says that it is not known.  What the\n"
+		"program prints goes to standard error, unless the policy goes to a file.",
+		rf_example_learn, "that of the program; 125 Ringfort failed",
+	},
 	[RF_CMD_WATCH] = {
 		"watch", rf_cmd_watch, "record every run, in a process that no box can reach",
 		"[OPTIONS]\n"

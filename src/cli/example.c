@@ -325,6 +325,13 @@ const struct rf_cmd_example rf_example_audit[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_learn[] = {
+	{ "ringfort policy learn -- curl -s https://example.com", NULL },
+	{ "ringfort policy learn --write . -o npm.yaml -- npm ci", "then: ringfort run --policy npm.yaml -- npm ci" },
+	{ "ringfort policy learn --paths -- ./deploy", "with methods and paths" },
+	{ NULL, NULL },
+};
+
 const struct rf_cmd_example rf_example_net[] = {
 	{ "ringfort net log --since 1h",              NULL },
 	{ "ringfort net summary --agent fixer",       NULL },

@@ -41,6 +41,7 @@ extern const struct rf_cmd_example rf_example_policy[];
 extern const struct rf_cmd_example rf_example_check[];
 extern const struct rf_cmd_example rf_example_explain[];
 extern const struct rf_cmd_example rf_example_why[];
+extern const struct rf_cmd_example rf_example_learn[];
 extern const struct rf_cmd_example rf_example_net[];
 extern const struct rf_cmd_example rf_example_net_log[];
 extern const struct rf_cmd_example rf_example_net_summary[];

@@ -29,7 +29,8 @@
 #define RUNS (ONLY(RUN) | ONLY(SHELL) | ONLY(EXEC) | ONLY(SHADOW))
 /* Whoever makes a plan. */
 #define POLICY                                                                                     \
-	(RUNS | ONLY(AGENT_CREATE) | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW))
+	(RUNS | ONLY(AGENT_CREATE) | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW) | \
+	 ONLY(POLICY_LEARN))
 /* Whoever runs code, or tells how. */
 #define CODE (ONLY(RUN) | ONLY(EXEC) | ONLY(AGENT_RUN) | ONLY(SHADOW) | ONLY(POLICY_EXPLAIN))
 /* Whoever reads the files of a workspace, and whoever works on them. */
@@ -153,8 +154,10 @@ const struct rf_option rf_option_table[] = {
 	OWN("key",        0,   "HEX",        RF_OPTION_SERVICE, ONLY(AUDIT_VERIFY), "the public key to trust (default: the log's key.pub)"),
 
 	GROUP("what it tells"),
+	OWN("to",         'o', "FILE",       RF_OPTION_TO, ONLY(POLICY_LEARN), "where the policy goes (default: standard output)"),
+	OWN("paths",      0,   NULL,         RF_OPTION_PATHS, ONLY(POLICY_LEARN), "end TLS for every host, and learn methods and paths, too"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    POLICY | ONLY(AGENT_RUN) | ONLY(AGENT_LS) | ONLY(AGENT_SHOW) | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT) | TRAFFIC, "JSON instead of text"),
+	    (POLICY & ~ONLY(POLICY_LEARN)) | ONLY(AGENT_RUN) | ONLY(AGENT_LS) | ONLY(AGENT_SHOW) | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND) | ONLY(HELP) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT) | TRAFFIC, "JSON instead of text"),
 	OWN("long",       'l', NULL,         RF_OPTION_LONG, ONLY(FILE_LS), "type, mode, size and time as well"),
 	OWN("stat",       0,   NULL,         RF_OPTION_STAT, ONLY(DIFF), "how much: lines of text, bytes of anything else"),
 	OWN("patch",      'p', NULL,         RF_OPTION_PATCH, ONLY(DIFF), "the lines themselves, as `git apply` and `patch -p1` take them"),

@@ -54,6 +54,8 @@ enum rf_option_id {
 	RF_OPTION_FOR,
 	RF_OPTION_REASON,
 	RF_OPTION_SERVICE, /* passed on to a program of ours: see service.h */
+	RF_OPTION_TO,
+	RF_OPTION_PATHS,
 	RF_OPTION_TTY,
 	RF_OPTION_PLAIN,
 	RF_OPTION_HELP,

@@ -241,6 +241,12 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_JSON:
 		request->is_json = true;
 		return 0;
+	case RF_OPTION_TO:
+		request->to = value;
+		return 0;
+	case RF_OPTION_PATHS:
+		request->has_paths = true;
+		return 0;
 	case RF_OPTION_TTY:
 		request->has_terminal = true;
 		return 0;
@@ -527,6 +533,19 @@ static int add_agent(struct rf_request_sources *sources, struct rf_request *requ
 	return rf_policy_set(sources->flags, "files.current", "none", "/", request->home, err);
 }
 
+/* Who learns lets everything pass that no rule denies; to see methods and paths, it must be looked into. */
+static int open_network(struct rf_request_sources *sources, const struct rf_request *request,
+			struct rf_err *err)
+{
+	static const char inside[] = "GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS *";
+
+	if (rf_policy_set(sources->flags, "network.mode", "report", "/", request->home, err) < 0)
+		return err->code;
+	return request->has_paths ? rf_policy_set(sources->flags, "network.allow", inside, "/",
+						  request->home, err)
+				  : 0;
+}
+
 /* Reads the values of credentials, where they will be used; before the plan, which has to know what stands for them. */
 static int fill_purse(enum rf_cmd_id id, bool needs_program, struct rf_request *request,
 		      struct rf_err *err)
@@ -558,6 +577,8 @@ static int settle(enum rf_cmd_id id, struct rf_request_sources *sources, bool ne
 	if (sources->file && add_file(sources, request, err) < 0)
 		return err->code;
 	if (request->agent && add_agent(sources, request, err) < 0)
+		return err->code;
+	if (id == RF_CMD_POLICY_LEARN && open_network(sources, request, err) < 0)
 		return err->code;
 	if (merge_all(id, sources, request, err) < 0)
 		return err->code;

@@ -35,7 +35,7 @@ struct rf_request {
 	struct rf_plan *plan;
 	struct rf_net *net;    /* what `purse` was filled from, or NULL */
 	struct rf_purse purse; /* values of credentials, where the box has a gateway */
-	char **argv; /* the program and its arguments; borrowed */
+	char **argv;           /* the program and its arguments; borrowed */
 	bool is_json, wants_stats, wants_help, wants_version, wants_langs;
 	bool has_terminal, is_plain, has_no_warden;
 	const struct rf_place *extras; /* that are brought along; borrowed */
@@ -45,6 +45,8 @@ struct rf_request {
 	size_t own_extra_count;   /* how many of these did not */
 	const char *lang, *code;  /* --lang and -c, or NULL; borrowed */
 	const char *workspace;    /* --workspace, or NULL; borrowed */
+	const char *to;           /* --to, or NULL; borrowed */
+	bool has_paths;           /* --paths */
 	const char *agent;        /* whose policy and workspace it has, or NULL; borrowed */
 	bool is_kept;             /* it is the name of one, not a directory */
 	bool is_directory;        /* it is a directory, whatever workspaces are called */

@@ -98,3 +98,20 @@ def test_a_credential_is_never_in_the_record_nor_in_the_box(post, server):
     assert result["stdout"].startswith("ghp_") and len(result["stdout"].split("\n", maxsplit=1)[0]) == len(SECRET)
     stored = b"".join(path.read_bytes() for path in post.log.iterdir() if path.is_file())
     assert SECRET.encode() not in stored
+
+
+def test_what_was_learnt_lets_the_same_run_pass_and_nothing_else(post, server):
+    script = "curl -sf http://api.example/file -o /dev/null && curl -sf http://api.example:8080/file?x=1 -o /dev/null"
+    learnt = post.run("policy", "learn", "--host", f"api.example=127.0.0.1:{server}", "--", "sh", "-c", script + "; echo said")
+    assert learnt.returncode == 0, learnt.stderr
+    assert "said" in learnt.stderr and "said" not in learnt.stdout
+    assert "GET api.example/file" in learnt.stdout and "report" not in learnt.stdout.replace("# ", "")
+    policy = post.top / "run" / "learnt.yaml"
+    again = post.run("policy", "learn", "-o", policy, "--host", f"api.example=127.0.0.1:{server}", "--", "sh", "-c", script)
+    assert again.returncode == 0 and policy.read_text() == learnt.stdout
+    done = post.run("run", "--json", "--policy", policy, "--", "sh", "-c", script)
+    result = json.loads(done.stdout)
+    assert result["status"] == "ok" and result["denials"] == []
+    done = post.run("run", "--json", "--policy", policy, "--", "curl", "-s", "http://api.example/other")
+    assert json.loads(done.stdout)["denials"][0]["what"] == "GET api.example/other"
+    assert post.run("policy", "learn", "-o", policy, "--", "true").returncode == 125  # it is there already
