@@ -6,9 +6,9 @@
 
 /* clang-format off */
 const struct rf_outlet_part rf_outlet_parts[] = {
-	{ "TLS",         rf_ends_open,           NULL, rf_ends_stop, rf_ends_close           },
-	{ "credentials", rf_credentials_open,    NULL, NULL,         rf_credentials_close    },
-	{ "redaction",   rf_redaction_part_open, NULL, NULL,         rf_redaction_part_close },
+	{ "TLS",         rf_ends_open,           NULL,                     rf_ends_stop, rf_ends_close           },
+	{ "credentials", rf_credentials_open,    NULL,                     NULL,         rf_credentials_close    },
+	{ "redaction",   rf_redaction_part_open, rf_redaction_part_change, NULL,         rf_redaction_part_close },
 	{ 0 },
 };
 /* clang-format on */

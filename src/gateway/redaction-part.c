@@ -1,5 +1,6 @@
 /*
- * What a box's answers are looked at for: the values of its credentials.
+ * What a box's answers are looked at for: the values of its credentials, and, where the policy says `network.filter: on`, tokens, keys and passwords by
+ * their form.
  *
  * A credential that is added outside must not come back in: a server that echoes its request, or tells a token's owner about it, would
  * hand it over.  A value of several parts (AWS: ID:SECRET:TOKEN) is looked for part by part, but for the first, which is in every signed request and no
@@ -72,7 +73,7 @@ int rf_redaction_part_open(struct rf_outlet *outlet, const struct rf_gate_open *
 {
 	struct rf_sieve_secret list[RF_GATE_CREDENTIALS * PARTS];
 	struct rf_redaction_config config = {
-		.secrets = { .secrets = list },
+		.secrets = { .secrets = list, .has_rules = outlet->net->filters_answers },
 		.told = on_told,
 		.context = outlet,
 	};
@@ -81,7 +82,7 @@ int rf_redaction_part_open(struct rf_outlet *outlet, const struct rf_gate_open *
 	for (size_t i = 0; i < open->credential_count; i++)
 		config.secrets.secret_count += list_parts(outlet->net, &open->credentials[i],
 							  list + config.secrets.secret_count);
-	if (!config.secrets.secret_count)
+	if (!config.secrets.secret_count && !config.secrets.has_rules)
 		return 0;
 	if (rf_redaction_new(&config, &redaction, err) < 0)
 		return err->code;
@@ -89,6 +90,14 @@ int rf_redaction_part_open(struct rf_outlet *outlet, const struct rf_gate_open *
 	if (!rf_redaction_is_idle(redaction) &&
 	    !rf_outlet_add_filter(outlet, &rf_redaction_filter, redaction))
 		return rf_fail_say(err, -ENOSPC, "too many filters on one box");
+	return 0;
+}
+
+int rf_redaction_part_change(struct rf_outlet *outlet, void *own, struct rf_err *err)
+{
+	/* Answers that are under way were begun with the rules, or without them. */
+	if (outlet->net->filters_answers != (own && rf_redaction_has_rules(own)))
+		return rf_fail_say(err, -EBUSY, "network.filter stays as it is while a box lives");
 	return 0;
 }
 

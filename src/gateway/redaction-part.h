@@ -7,6 +7,7 @@
 /* A row of rf_outlet_parts: the last one, so that it is the first to see an answer. */
 int rf_redaction_part_open(struct rf_outlet *outlet, const struct rf_gate_open *open, void **own,
 			   struct rf_err *err);
+int rf_redaction_part_change(struct rf_outlet *outlet, void *own, struct rf_err *err);
 void rf_redaction_part_close(struct rf_outlet *outlet, void *own);
 
 #endif

@@ -58,6 +58,11 @@ bool rf_redaction_is_idle(const struct rf_redaction *redaction)
 	return redaction->is_idle;
 }
 
+bool rf_redaction_has_rules(const struct rf_redaction *redaction)
+{
+	return redaction->set->has_rules;
+}
+
 /* --- fields --- */
 
 static void drop(struct rf_forward_message *message, struct rf_span name)

@@ -33,6 +33,9 @@ void rf_redaction_free(struct rf_redaction *redaction);
 /* True if there is nothing to look for: the filter can be left out. */
 bool rf_redaction_is_idle(const struct rf_redaction *redaction);
 
+/* Whether it looks for tokens by their form. */
+bool rf_redaction_has_rules(const struct rf_redaction *redaction);
+
 extern const struct rf_forward_filter rf_redaction_filter;
 
 #endif

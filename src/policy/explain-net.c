@@ -66,7 +66,10 @@ static void text_gateway(const struct rf_net *net, struct rf_buf *out)
 		rf_buf_printf(out, "  %-14s  %8s  %s\n", rf_net_limit_table[i].key, text,
 			      rf_net_limit_table[i].help);
 	}
-	if (net->needs_tls)
+	if (net->filters_answers)
+		rf_buf_puts(out, "  tokens, keys and passwords are masked in answers, and TLS is "
+				 "ended for that\n");
+	else if (net->needs_tls)
 		rf_buf_puts(
 			out,
 			"  TLS is ended for hosts of which a rule names methods or paths, or to "
@@ -146,6 +149,7 @@ static void json_gateway(struct rf_json *json, const struct rf_net *net)
 	rf_json_close_object(json);
 	json_credentials(json, net);
 	rf_json_bool(json, "ends_tls", net->needs_tls);
+	rf_json_bool(json, "filter", net->filters_answers);
 }
 
 void rf_explain_net_json(const struct rf_plan *plan, struct rf_json *json)

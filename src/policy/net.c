@@ -207,7 +207,9 @@ static int make(struct maker *m)
 	m->net->index = rf_net_index_make(m->arena, m->net);
 	if (!m->net->index)
 		return fail_memory(m);
-	m->net->needs_tls = m->net->index->inside.rules[0] != NULL;
+	m->net->filters_answers =
+		m->policy->values[RF_KEY_NET_FILTER].number == (uint64_t)RF_SWITCH_ON;
+	m->net->needs_tls = m->net->index->inside.rules[0] != NULL || m->net->filters_answers;
 	return 0;
 }
 
@@ -404,7 +406,7 @@ bool rf_net_looks_inside(const struct rf_net *net, const struct rf_host *host, u
 {
 	struct rf_net_trail trail;
 
-	if (net->looks_everywhere)
+	if (net->looks_everywhere || net->filters_answers)
 		return true;
 	rf_net_index_trail(net->index, host, &trail);
 	return first_of(&net->index->inside, &trail, host, port) != NULL;

@@ -140,6 +140,7 @@ struct rf_net {
 	size_t publish_count;
 	uint64_t limits[RF_NET_LIMIT_COUNT];
 	bool needs_tls;        /* some host must be looked into: a CA is needed */
+	bool filters_answers;  /* tokens are masked in them: every host is looked into */
 	bool looks_everywhere; /* whoever has it wants to see every request; set by that one */
 	const struct rf_net_index *index;
 	void *memory; /* owns all of the above */

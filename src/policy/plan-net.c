@@ -11,6 +11,8 @@ static int first_kept(const struct rf_policy *policy)
 	for (int i = RF_KEY_NET_MODE; i <= RF_KEY_GRANTS; i++)
 		if (policy->set & RF_KEY_BIT(i) &&
 		    (rf_key_figure((enum rf_key)i) || policy->values[i].list.count > 0 ||
+		     (i == RF_KEY_NET_FILTER &&
+		      policy->values[i].number == (uint64_t)RF_SWITCH_ON) ||
 		     (i == RF_KEY_NET_MODE &&
 		      policy->values[i].number != (uint64_t)RF_NET_ENFORCE)))
 			return i;

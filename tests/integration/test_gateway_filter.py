@@ -15,6 +15,7 @@ import pytest
 from gateway.tenant import Tenant, program
 
 SECRET = "correct-horse-battery-staple"
+TOKEN = "gh" + "p_" + "16C7e42F292c6912E7710c838347Ae178B4a"  # in parts, for those who look for tokens in sources
 CREDENTIAL = ("api", SECRET, "placeholder")
 NGINX = """
 {user}
@@ -76,6 +77,7 @@ def server(tmp_path_factory):
     www.mkdir()
     (www / "echo").write_text(f"Authorization: Bearer {SECRET}\n")
     (www / "big").write_text((f"line of text\n" * 500 + SECRET + "\n") * 200)
+    (www / "token").write_text(f"a token: {TOKEN}\n")
     (www / "bomb").write_bytes(b"\0" * (64 << 20))
     user = "user root;" if pathlib.Path("/proc/self").stat().st_uid == 0 else ""
     (folder / "conf").write_text(NGINX.format(folder=folder, port=port, user=user, secret=SECRET, backend=backend.server_port))
@@ -97,6 +99,14 @@ def server(tmp_path_factory):
 def box(server):
     policy = {"version": 1, "network": {"allow": [f"api.example:{server}"], "hosts": {"api.example": f"127.0.0.1:{server}"}}}
     with Tenant(program(), policy, credentials=[CREDENTIAL]) as tenant:
+        tenant.server = server
+        yield tenant
+
+
+@pytest.fixture
+def filtered(server):
+    policy = {"version": 1, "network": {"allow": [f"api.example:{server}"], "hosts": {"api.example": f"127.0.0.1:{server}"}, "filter": "on"}}
+    with Tenant(program(), policy) as tenant:
         tenant.server = server
         yield tenant
 
@@ -168,3 +178,18 @@ def test_a_bomb_does_not_go_off(box):
                 raise ConnectionError
             got += len(piece)
     assert got < 16 << 20
+
+
+def test_tokens_are_masked_by_their_form_where_the_policy_says_so(filtered):
+    assert ask(filtered, "/token").read().decode() == f"a token: {TOKEN[:4]}{'*' * 36}\n"
+    assert filtered.wait_for(lambda event: event["kind"] == "secret")["reason"] == "github-token"
+
+
+def test_tokens_pass_where_it_does_not(box):
+    assert ask(box, "/token").read().decode() == f"a token: {TOKEN}\n"
+
+
+def test_the_filter_stays_as_it_is_while_a_box_lives(filtered):
+    filtered.change({"version": 1, "network": {"allow": ["other.example"]}})
+    refusal = filtered.wait_for(lambda event: event["kind"] == "refused")
+    assert b"network.filter stays" in refusal["body"]
