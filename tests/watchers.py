@@ -43,6 +43,8 @@ class Post:
         self.watcher = None
         self.env = {"PATH": PATH, "HOME": str(self.top), "LANG": "C.UTF-8", "TERM": "dumb",
                     "XDG_RUNTIME_DIR": str(self.top / "run"), "XDG_STATE_HOME": str(self.top / "state")}
+        if "RINGFORT_TEST_WITHOUT" in os.environ:  # for a whole suite, with RINGFORT=build/ringfort-unwalled
+            self.env["RINGFORT_TEST_WITHOUT"] = os.environ["RINGFORT_TEST_WITHOUT"]
         for name in ("run", "state"):
             (self.top / name).mkdir(mode=0o700)
         if IS_ROOT and who == "user":

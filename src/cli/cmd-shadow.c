@@ -211,6 +211,8 @@ static int run_program(struct shadow *s, struct rf_err *err)
 		s->exit_code = code_of(&s->run, EXIT_RUN);
 		return err->code;
 	}
+	if (rf_visit_settle(request->visit, err) < 0)
+		return err->code;
 	if (rf_visit_changes(request->visit, &s->report.delta, err) < 0)
 		return rf_fail_in(err, "what it changed");
 	if (rf_visit_store(request->visit, err) < 0)

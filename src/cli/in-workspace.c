@@ -113,6 +113,10 @@ void rf_in_workspace_end(struct rf_request *request, struct rf_result *result)
 	result->workspace.is_there = true;
 	if (visit->kept.folder >= 0)
 		result->workspace.name = visit->kept.ledger.name;
+	if (rf_visit_settle(visit, &err) < 0) {
+		rf_result_fail(result, RF_STATUS_ERROR, RF_EXIT_FAILED, &err);
+		return;
+	}
 	code = rf_visit_changes(visit, &delta, &err);
 	if (code == 0)
 		list_changes(&delta, result);

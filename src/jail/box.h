@@ -43,7 +43,8 @@ struct rf_box_shared {
 	bool has_failed; /* `err` tells why no pid 1 came of the child */
 	char missing[RF_BOX_MISSING_MAX][96];
 	uint32_t missing_count;
-	bool has_layer; /* in memory, and handed over: see ration.h */
+	bool lacks_overlay; /* what failed is a mount that a copy could take the place of */
+	bool has_layer;     /* in memory, and handed over: see ration.h */
 	int32_t landlock_abi;
 	bool is_lesser;      /* without namespaces: see lesser.h */
 	bool has_deputy;     /* and the launcher changes modes and times for it: see deputy.h */

@@ -32,6 +32,7 @@
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "jail/ration.h"
+#include "jail/wall.h"
 
 #define BIT(capability) ((uint64_t)1 << (capability))
 /* What overlayfs needs of who mounts it, to be used for the box from then on; the last for the mount alone. */
@@ -245,7 +246,8 @@ static int mount_at_once(const struct rf_place *place, int own)
 	return mnt < 0 ? -errno : mnt;
 }
 
-static int mount_layers(const struct rf_place *place, int own, struct rf_err *err)
+static int mount_layers(const struct rf_box *box, const struct rf_place *place, int own,
+			struct rf_err *err)
 {
 	RF_AUTO_FD int mnt = -1;
 	size_t count = 0;
@@ -256,15 +258,42 @@ static int mount_layers(const struct rf_place *place, int own, struct rf_err *er
 		return fail_count(place, err);
 	if (fchdir(own) < 0)
 		return rf_fail(err, -errno, "enter the folder of the layers");
-	mnt = mount_one_by_one(place);
+	mnt = rf_wall_is_left_out("overlay") ? -ENODEV : mount_one_by_one(place);
 	if (mnt == -EOPNOTSUPP ||
 	    mnt == -EINVAL) /* older kernels look at options only in the end */
 		mnt = mount_at_once(place, own);
 	if (mnt == -E2BIG)
 		return fail_count(place, err);
 	if (mnt < 0)
-		return fail_mount(place, mnt, err);
-	return refuse_read_only(place, mnt, err) < 0 ? err->code : rf_fd_take(&mnt);
+		fail_mount(place, mnt, err);
+	else if (refuse_read_only(place, mnt, err) == 0)
+		return rf_fd_take(&mnt);
+	box->shared->lacks_overlay = err->code != -ELOOP; /* a copy would hold itself there */
+	return err->code;
+}
+
+static bool is_copied(const struct rf_layers *layers)
+{
+	return layers->room && layers->room->kind == RF_ROOM_COPY;
+}
+
+/* Where overlayfs can't be had: the copy of all that it would show, mapped as the pool is. */
+static int show_copy(const struct rf_place *place, int own, struct rf_err *err)
+{
+	struct rf_kernel_mount_attr attr = {
+		.attr_set = RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV |
+			    (place->rights & RF_RIGHT_INERT ? RF_MOUNT_ATTR_NOEXEC : 0)
+	};
+	char path[LAYER_PATH];
+	RF_AUTO_FD int mnt = -1;
+
+	snprintf(path, sizeof(path), "pool/%s/whole", place->layers->upper);
+	mnt = rf_kernel_open_tree(own, path,
+				  RF_OPEN_TREE_CLONE | RF_OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	if (fchdir(own) < 0 || mnt < 0 ||
+	    rf_kernel_mount_setattr(mnt, "", AT_EMPTY_PATH, &attr) < 0)
+		return rf_fail(err, -errno, "show the copy of %s", place->source);
+	return rf_fd_take(&mnt);
 }
 
 /* Where it is mapped, it hangs there twice. */
@@ -294,7 +323,8 @@ int rf_layered_raise(struct rf_box *box, const struct rf_place *place, int tree,
 		return err->code;
 	if (is_mapped && work_as(box->host_uid, box->host_gid, FOR_OVERLAYFS, err) < 0)
 		return err->code;
-	mnt = mount_layers(place, own, err);
+	mnt = is_copied(place->layers) ? show_copy(place, own, err)
+				       : mount_layers(box, place, own, err);
 	if (mnt < 0)
 		return mnt;
 	if (is_mapped && work_as(0, 0, UINT64_MAX, err) < 0)

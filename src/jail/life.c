@@ -532,6 +532,29 @@ static int start_served(struct rf_life *life, struct rf_err *err)
 	return rf_box_wake(box, life->plan, life->options->umask, err);
 }
 
+static bool is_copy_due(const struct rf_life *life)
+{
+	const struct rf_room *room = rf_ration_room(life->plan);
+
+	return life->box.shared && life->box.shared->lacks_overlay && room && room->make_copy &&
+	       room->kind != RF_ROOM_COPY;
+}
+
+/* Overlayfs was refused: the same box once more, over a copy of all that it would have shown. */
+static int start_on_copy(struct rf_life *life, struct rf_err *err)
+{
+	struct rf_room *room = rf_ration_room(life->plan);
+	struct rf_err why = *err;
+
+	rf_box_done(&life->box);
+	rf_box_init(&life->box, life->plan);
+	*err = RF_ERR_INIT;
+	if (room->make_copy(room->data, err) < 0)
+		return err->code;
+	rf_result_warn(life->result, "the workspace was copied for this run: %.150s", why.msg);
+	return start_at_once(life, err);
+}
+
 /* A full box; or, where the machine has no namespaces to give and the plan takes less, a lesser one. */
 static int start_box(struct rf_life *life, struct rf_err *err)
 {
@@ -542,6 +565,8 @@ static int start_box(struct rf_life *life, struct rf_err *err)
 
 	if ((life->options->is_served ? start_served(life, err) : start_at_once(life, err)) == 0)
 		return 0;
+	if (is_copy_due(life))
+		return start_on_copy(life, err);
 	if (!rf_lesser_is_due(life->plan, err, &why))
 		return err->code;
 	rf_box_take_streams(box, streams);

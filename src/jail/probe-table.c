@@ -91,7 +91,7 @@ const struct rf_probe_check rf_probe_checks[] = {
 	  "keep directories for boxes on ext4, xfs or btrfs (tmpfs: from Linux 6.3), or give them to a user" },
 	{ "overlay", RF_PROBE_MOUNTS, WANTED, OWNED, CLONE_NEWNS, NULL, "tmpfs",
 	  rf_probe_mount_overlay, "overlayfs in a user namespace",
-	  "Layered workspaces (checkpoint, undo, shadow) need it; plain boxes do not.",
+	  "Workspaces are layers of it; where it can't be had, each run in one works on a copy of the whole directory.",
 	  "modprobe overlay; keep layers on ext4, xfs or btrfs (tmpfs: from Linux 6.6)" },
 
 	{ "landlock", RF_PROBE_WALLS, REQUIRED, HERE, 0, NULL, NULL, rf_probe_wall_landlock,

@@ -39,9 +39,13 @@ struct rf_room *rf_ration_room(const struct rf_plan *plan)
 	return NULL;
 }
 
-/* True if the box may write to a tree of the host itself. */
+/* True if the box may write to a tree of the host itself, or to a copy of one. */
 static bool writes_to_host(const struct rf_plan *plan)
 {
+	const struct rf_room *room = rf_ration_room(plan);
+
+	if (room && room->kind == RF_ROOM_COPY)
+		return true;
 	for (size_t i = 0; i < plan->place_count; i++)
 		if (plan->places[i].kind == RF_PLACE_HOST && !plan->places[i].layers &&
 		    plan->places[i].rights & RF_RIGHT_WRITE)
@@ -285,7 +289,8 @@ uint32_t rf_ration_end(const struct rf_plan *plan)
 	uint32_t hit = 0;
 	struct statfs fs;
 
-	if (!room || room->kind == RF_ROOM_DISK || !look_at(room, &fs))
+	if (!room || (room->kind != RF_ROOM_MEMORY && room->kind != RF_ROOM_PROJECT) ||
+	    !look_at(room, &fs))
 		return 0;
 	if (room->kind == RF_ROOM_MEMORY && fs.f_type != RF_TMPFS)
 		return 0; /* it did not come so far */

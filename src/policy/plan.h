@@ -59,6 +59,7 @@ enum rf_room_kind {
 	RF_ROOM_DISK,    /* in the pool: looked at from time to time, and the box is killed */
 	RF_ROOM_PROJECT, /* in the pool, with a project quota: writing fails (EDQUOT) */
 	RF_ROOM_MEMORY,  /* in a file system of its own, in memory: writing fails (ENOSPC) */
+	RF_ROOM_COPY, /* in a copy of the whole tree, `whole` beside `up`, where overlayfs can't be had */
 };
 
 /*
@@ -71,6 +72,9 @@ struct rf_room {
 	uid_t uid;
 	gid_t gid;
 	int top; /* the folder that has `up` in it, or -1; replaced under its number by who mounts another */
+	/* Makes that copy, and the kind COPY, when overlayfs is refused; or NULL: there is no other way. */
+	int (*make_copy)(void *data, struct rf_err *err);
+	void *data;
 	uint64_t bytes, inodes; /* that the box has used there when it was last looked at */
 };
 

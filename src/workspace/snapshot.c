@@ -4,9 +4,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "workspace/duplicate.h"
+
+/* Where overlayfs was refused. */
+static int refuse_copy(const struct rf_snapshot *snapshot, struct rf_err *err)
+{
+	char path[RF_LAYER_ID + 8];
+
+	snprintf(path, sizeof(path), "%s/whole", snapshot->occupant.layer);
+	if (faccessat(snapshot->visit.pool, path, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	rf_fail_say(err, -EOPNOTSUPP, "the program works on a copy, of which no layer is made yet");
+	return rf_fail_hint(err, "wait for its end, or end it with --stop");
+}
 
 int rf_snapshot_open(const char *name, struct rf_snapshot *ret_snapshot, struct rf_err *err)
 {
@@ -29,6 +42,8 @@ int rf_snapshot_open(const char *name, struct rf_snapshot *ret_snapshot, struct 
 		return code;
 	}
 	code = rf_visit_adopt(&workspace, &ret_snapshot->visit, err);
+	if (code == 0)
+		code = refuse_copy(ret_snapshot, err);
 	if (code == 0)
 		code = rf_visit_begin(&ret_snapshot->visit, NULL, err);
 	ret_snapshot->visit.began_ns = ret_snapshot->occupant.began_ns;

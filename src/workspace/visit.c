@@ -13,12 +13,15 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "workspace/clear.h"
 #include "workspace/duplicate.h"
 #include "workspace/merge.h"
 #include "workspace/occupant.h"
 #include "workspace/recall.h"
 #include "workspace/submount.h"
 #include "workspace/sweep.h"
+
+#define COPY "whole" /* of a layer's folder: what a run works on where overlayfs is refused */
 
 static int open_tree_of(const char *base, struct rf_err *err)
 {
@@ -164,6 +167,40 @@ int rf_visit_open_over(const struct rf_visit *below, struct rf_visit *ret_visit,
 	return err->code;
 }
 
+/* What the run began with, beneath its own layer. */
+static int add_lowers(const struct rf_visit *visit, struct rf_stack *stack, struct rf_err *err)
+{
+	int tree;
+
+	for (const char *const *lower = visit->lowers; *lower; lower++)
+		if (rf_stack_add_named(stack, visit->pool, *lower, err) < 0)
+			return err->code;
+	tree = rf_fd_copy(visit->tree, 3);
+	if (tree < 0)
+		return rf_fail(err, -errno, "open %s", visit->base);
+	return rf_stack_add(stack, tree, RF_STACK_BASE, err);
+}
+
+/* Where overlayfs is refused: all that it would have shown, beside the layer that is made of it afterwards. */
+static int make_copy(void *data, struct rf_err *err)
+{
+	struct rf_visit *visit = data;
+	struct rf_stack lowers = { 0 };
+	RF_AUTO_FD int whole = -1;
+	int code = add_lowers(visit, &lowers, err);
+
+	if (code == 0 && (mkdirat(visit->held, COPY, 0700) < 0 ||
+			  (whole = openat(visit->held, COPY,
+					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0))
+		code = rf_fail(err, -errno, "make a folder for the copy");
+	if (code == 0)
+		code = rf_replica_make(&lowers, whole, &visit->replica, err);
+	rf_stack_done(&lowers);
+	rf_room_end(&visit->room, visit->held);
+	visit->room.kind = RF_ROOM_COPY;
+	return code < 0 ? rf_fail_in(err, "copy %s", visit->base) : 0;
+}
+
 int rf_visit_begin(struct rf_visit *visit, const uint64_t *limits, struct rf_err *err)
 {
 	struct stat st;
@@ -180,6 +217,8 @@ int rf_visit_begin(struct rf_visit *visit, const uint64_t *limits, struct rf_err
 	if (fstat(visit->held, &st) < 0 || fchmod(visit->held, st.st_mode & 07777) < 0 ||
 	    fstat(visit->held, &st) < 0)
 		return rf_fail(err, -errno, "look at a layer");
+	visit->room.make_copy = limits ? make_copy : NULL;
+	visit->room.data = visit;
 	visit->began_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
 	if (visit->kept.folder < 0 || visit->is_beside)
 		return 0;
@@ -187,6 +226,27 @@ int rf_visit_begin(struct rf_visit *visit, const uint64_t *limits, struct rf_err
 				       visit->room.kind == RF_ROOM_MEMORY ? visit->room.top : -1,
 				       visit->began_ns, err);
 	return visit->note < 0 ? visit->note : 0;
+}
+
+int rf_visit_settle(struct rf_visit *visit, struct rf_err *err)
+{
+	struct rf_stack lowers = { 0 };
+	RF_AUTO_FD int whole = -1, up = -1;
+	int code;
+
+	if (visit->room.kind != RF_ROOM_COPY || !visit->replica)
+		return 0;
+	visit->room.kind = RF_ROOM_DISK;
+	code = add_lowers(visit, &lowers, err);
+	whole = openat(visit->held, COPY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	up = rf_pool_open_layer(visit->pool, visit->upper);
+	if (code == 0 && (whole < 0 || up < 0))
+		code = rf_fail(err, whole < 0 ? -EACCES : up, "open the copy");
+	if (code == 0)
+		code = rf_replica_take(visit->replica, &lowers, whole, up, err);
+	rf_stack_done(&lowers);
+	rf_clear(visit->held, COPY);
+	return code < 0 ? rf_fail_in(err, "what the run changed is lost") : 0;
 }
 
 /* What the run changed, wherever it lies. */
@@ -232,20 +292,6 @@ int rf_visit_store(struct rf_visit *visit, struct rf_err *err)
 		return rf_fail(err, code, "write the run's changes to %s", visit->pool_path);
 	visit->room.kind = RF_ROOM_DISK;
 	return 0;
-}
-
-/* What the run began with, beneath its own layer. */
-static int add_lowers(const struct rf_visit *visit, struct rf_stack *stack, struct rf_err *err)
-{
-	int tree;
-
-	for (const char *const *lower = visit->lowers; *lower; lower++)
-		if (rf_stack_add_named(stack, visit->pool, *lower, err) < 0)
-			return err->code;
-	tree = rf_fd_copy(visit->tree, 3);
-	if (tree < 0)
-		return rf_fail(err, -errno, "open %s", visit->base);
-	return rf_stack_add(stack, tree, RF_STACK_BASE, err);
 }
 
 int rf_visit_open_stack(const struct rf_visit *visit, struct rf_stack *ret_stack,
@@ -422,6 +468,8 @@ void rf_visit_close(struct rf_visit *visit)
 	rf_fd_done(&visit->pool);
 	rf_fd_done(&visit->tree);
 	rf_workspace_close(&visit->kept);
+	rf_replica_free(visit->replica);
+	visit->replica = NULL;
 	free(visit->lowers);
 	free(visit->base);
 	visit->lowers = NULL;

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "policy/plan.h"
 #include "workspace/delta.h"
+#include "workspace/replica.h"
 #include "workspace/room.h"
 #include "workspace/workspace.h"
 
@@ -27,7 +28,8 @@ struct rf_visit {
 	bool is_beside;          /* of a launcher that has the workspace locked */
 	int pool, tree, held;    /* descriptors: of all layers, of the directory, of this layer */
 	struct rf_room room;     /* where the layer is while the run lasts */
-	int note;                /* the one that says that we run there, or -1 */
+	struct rf_replica *replica; /* where the run works on a copy; or NULL */
+	int note;                   /* the one that says that we run there, or -1 */
 };
 
 /* One that nothing was prepared for, for rf_visit_close(). */
@@ -52,6 +54,9 @@ int rf_visit_open_over(const struct rf_visit *below, struct rf_visit *ret_visit,
  * the layer has to keep; NULL: who writes it looks after that.
  */
 int rf_visit_begin(struct rf_visit *visit, const uint64_t *limits, struct rf_err *err);
+
+/* To be called when the box is gone: makes a layer of a copy that it worked on.  Does nothing where there is none. */
+int rf_visit_settle(struct rf_visit *visit, struct rf_err *err);
 
 /*
  * Writes what the run changed to the pool, where it was in memory until now.  Keeping the layer does it, and who puts
