@@ -70,7 +70,7 @@ static bool put_constraints(X509 *certificate, bool is_ca)
 	bool is_put = false;
 
 	if (constraints && is_ca) {
-		constraints->ca = 1;
+		constraints->ca = 0xff; /* as DER has it: Go reads no other truth */
 		constraints->pathlen = ASN1_INTEGER_new();
 		if (constraints->pathlen)
 			ASN1_INTEGER_set(constraints->pathlen, 0);

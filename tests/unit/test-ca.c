@@ -130,6 +130,16 @@ RF_TEST(it_is_for_its_box_alone_and_signs_no_further_authority)
 	X509_NAME_oneline(X509_get_subject_name(own), name, sizeof(name));
 	RF_CHECK(strcmp(name, "/CN=Ringfort box b-1234") == 0, "%s", name);
 	RF_CHECK(X509_get_pathlen(own) == 0, "path length %ld", X509_get_pathlen(own));
+	{
+		static const unsigned char is_ca[] = { 0x30, 0x06, 0x01, 0x01,
+						       0xff, 0x02, 0x01, 0x00 };
+		unsigned char *der = NULL;
+		int len = i2d_X509(own, &der);
+
+		RF_CHECK(len > 0 && memmem(der, (size_t)len, is_ca, sizeof(is_ca)),
+			 "its constraints are no DER");
+		OPENSSL_free(der);
+	}
 	RF_CHECK(X509_get_key_usage(own) == KU_KEY_CERT_SIGN, "%x", X509_get_key_usage(own));
 	X509_free(own);
 	first = ca;
