@@ -111,8 +111,8 @@ static void decide(struct rf_outlet *outlet, const struct rf_dns_query *query,
 		return;
 	}
 	answer->rcode = RF_DNS_NO_NAME;
-	/* Who an address belongs to is nobody's business, and asking is no attempt to reach anybody. */
-	if (ends_with(query->name, "arpa") || ends_with(query->name, "local"))
+	if (ends_with(query->name,
+		      "arpa")) /* whom an address belongs to: no attempt to reach anybody */
 		return;
 	if (!query->name[0] || rf_host_parse(rf_span_of(query->name), &host) ||
 	    host.kind != RF_HOST_NAME) {

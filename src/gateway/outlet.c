@@ -114,9 +114,28 @@ static int open_parts(struct rf_outlet *outlet, const struct rf_gate_open *open,
 	return 0;
 }
 
+/* A host that is left alone, or tried again, or well again. */
+static void on_breaker(void *arg, const struct rf_breaker_view *view, enum rf_breaker_state before)
+{
+	struct rf_outlet *outlet = arg;
+	char reason[RF_BREAKER_REASON + 32];
+	struct rf_gate_event event = {
+		.kind = RF_GATE_BREAKER,
+		.verdict = RF_GATE_ALLOWED,
+		.host = view->name,
+		.reason = reason,
+	};
+
+	snprintf(reason, sizeof(reason), "%s%s%s", rf_breaker_state_name(view->state),
+		 view->reason[0] ? ": " : "", view->reason);
+	rf_note_tell(outlet->note, &event);
+}
+
 static int make_tables(struct rf_outlet *outlet, struct rf_err *err)
 {
-	struct rf_breaker_options breakers = { .cap = BREAKERS };
+	struct rf_breaker_options breakers = { .cap = BREAKERS,
+					       .changed = on_breaker,
+					       .arg = outlet };
 	uint64_t key[2];
 
 	if (rf_gateway_key(key, err) < 0 || rf_gateway_key(breakers.key, err) < 0)

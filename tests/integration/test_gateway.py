@@ -639,6 +639,7 @@ def test_a_host_that_fails_is_left_alone_for_a_while(gate):
     assert [status for _, status, _ in answers] == [502] * 5 + [503] * 2
     error = json.loads(answers[-1][2])["error"]
     assert error["code"] == "host_breaker_open" and 0 < error["retry_after_s"] <= 60
+    assert gateway.wait_for(lambda event: event["kind"] == "breaker")["reason"].startswith("open")
 
 
 def test_writes_are_held_in_a_trial_run(gate, nginx):

@@ -68,7 +68,7 @@ class Tenant:
     def __init__(self, program, policy, box=1, holds_writes=False, credentials=()):
         self.socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
-            self.process = subprocess.Popen([program, "--fd", str(other.fileno())], pass_fds=[other.fileno()])
+            self.process = subprocess.Popen([*([program] if isinstance(program, str) else program), "--fd", str(other.fileno())], pass_fds=[other.fileno()])
         self.box, self.events, self.held, self.counts = box, [], [], None
         self.lines = []
         self.pem = self.open(policy, box, holds_writes, credentials)
