@@ -395,9 +395,8 @@ public class Get { public static void main(String[] a) throws Exception {
 
 
 def test_chromium_trusts_it(box, need):
-    need("chromium")
-    done = box("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--user-data-dir=/tmp/c", "--dump-dom",
-               "--virtual-time-budget=5000", box.url("/p"), options=["--memory", "2G", "--pids", "400", "--disk", "500M"])
-    if b"hello GET /p" not in done.out and b"<html" not in done.out:
-        pytest.skip("chromium does not start in a box here")
+    chromium = "/usr/lib/chromium/chromium"
+    need(chromium)
+    done = box("sh", "-c", f"HOME=/tmp {chromium} --headless --no-sandbox --disable-gpu --dump-dom {box.url('/p')} 2>/dev/null",
+               options=["--memory", "2G", "--pids", "512", "--disk", "500M", "--unix", "on"])
     assert b"hello GET /p" in done.out, done
