@@ -2,6 +2,7 @@
  * A load for proxies, and a measure of their policy.
  *
  *   bench-load http PORT TARGET HOST LINES ROUNDS      requests on LINES connections, all at once, ROUNDS times
+ *   bench-load https PORT TARGET HOST LINES ROUNDS CONNECT   the same in TLS, through tunnels to CONNECT ("-": none)
  *   bench-load pour MIB                                a server that answers so much; prints its port
  *   bench-load bulk PORT CONNECT                       that, read, through a tunnel to CONNECT ("-": none)
  *   bench-load net RULES                               nanoseconds that a judgement takes
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,11 @@
 #define LINES 1024
 
 static char piece[PIECE];
+
+struct line {
+	int fd;
+	SSL *ssl; /* NULL: plain */
+};
 
 static uint64_t now_ns(void)
 {
@@ -56,10 +63,16 @@ static int dial(const char *port)
 	return fd;
 }
 
-static void send_all(int fd, const char *text, size_t len)
+static ssize_t get(const struct line *line, char *to, size_t len)
+{
+	return line->ssl ? SSL_read(line->ssl, to, (int)len) : recv(line->fd, to, len, 0);
+}
+
+static void send_all(const struct line *line, const char *text, size_t len)
 {
 	while (len) {
-		ssize_t sent = send(fd, text, len, MSG_NOSIGNAL);
+		ssize_t sent = line->ssl ? SSL_write(line->ssl, text, (int)len)
+					 : send(line->fd, text, len, MSG_NOSIGNAL);
 
 		if (sent <= 0)
 			die("send");
@@ -69,13 +82,13 @@ static void send_all(int fd, const char *text, size_t len)
 }
 
 /* Reads a head, and what came with it of the body; returns how many bytes of the body are still to come. */
-static uint64_t read_head(int fd, const char *wanted)
+static uint64_t read_head(const struct line *line, const char *wanted)
 {
 	size_t len = 0;
 	char *end = NULL, *field;
 
 	while (!end) {
-		ssize_t got = recv(fd, piece + len, PIECE - 1 - len, 0);
+		ssize_t got = get(line, piece + len, PIECE - 1 - len);
 
 		if (got <= 0)
 			die("read a head");
@@ -93,10 +106,10 @@ static uint64_t read_head(int fd, const char *wanted)
 	return strtoull(field + 17, NULL, 10) - (len - (size_t)(end + 4 - piece));
 }
 
-static void read_body(int fd, uint64_t left)
+static void read_body(const struct line *line, uint64_t left)
 {
 	while (left) {
-		ssize_t got = recv(fd, piece, left < PIECE ? (size_t)left : PIECE, 0);
+		ssize_t got = get(line, piece, left < PIECE ? (size_t)left : PIECE);
 
 		if (got <= 0)
 			die("read a body");
@@ -111,9 +124,35 @@ static int by_value(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static int load_http(char **argv)
+static void open_tunnel(const struct line *line, const char *place)
 {
-	static int lines[LINES];
+	char head[1024];
+
+	send_all(line, head,
+		 (size_t)snprintf(head, sizeof(head), "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n",
+				  place, place));
+	read_head(line, "200");
+}
+
+/* TLS on a connection; whose certificate it is does not matter here. */
+static void begin_tls(struct line *line, const char *host)
+{
+	static SSL_CTX *context;
+	char name[256];
+
+	if (!context)
+		context = SSL_CTX_new(TLS_client_method());
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(host, ":"), host);
+	line->ssl = SSL_new(context);
+	SSL_set_tlsext_host_name(line->ssl, name);
+	SSL_set_fd(line->ssl, line->fd);
+	if (SSL_connect(line->ssl) != 1)
+		die("shake hands");
+}
+
+static int load_http(char **argv, bool is_tls)
+{
+	static struct line lines[LINES];
 	unsigned count = (unsigned)atoi(argv[3]), rounds = (unsigned)atoi(argv[4]), seen = 0;
 	uint64_t *times = calloc((size_t)rounds * count + 1, sizeof(*times)), began, took;
 	char head[1024];
@@ -122,16 +161,21 @@ static int load_http(char **argv)
 
 	if (!times || count > LINES)
 		die("lines");
-	for (unsigned i = 0; i < count; i++)
-		lines[i] = dial(argv[0]);
+	for (unsigned i = 0; i < count; i++) {
+		lines[i].fd = dial(argv[0]);
+		if (is_tls && strcmp(argv[5], "-") != 0)
+			open_tunnel(&lines[i], argv[5]);
+		if (is_tls)
+			begin_tls(&lines[i], argv[2]);
+	}
 	began = now_ns();
 	for (unsigned round = 0; round < rounds; round++) {
 		uint64_t start = now_ns();
 
 		for (unsigned i = 0; i < count; i++)
-			send_all(lines[i], head, (size_t)len);
+			send_all(&lines[i], head, (size_t)len);
 		for (unsigned i = 0; i < count; i++) {
-			read_body(lines[i], read_head(lines[i], "200"));
+			read_body(&lines[i], read_head(&lines[i], "200"));
 			times[seen++] = now_ns() - start;
 		}
 	}
@@ -149,24 +193,18 @@ static int load_http(char **argv)
 static int load_bulk(char **argv)
 {
 	uint64_t began, bytes = 0;
-	char head[1024];
-	int fd = dial(argv[0]);
+	struct line line = { .fd = dial(argv[0]) };
 	ssize_t got;
 
-	if (strcmp(argv[1], "-") != 0) {
-		send_all(fd, head,
-			 (size_t)snprintf(head, sizeof(head),
-					  "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", argv[1],
-					  argv[1]));
-		read_head(fd, "200");
-	}
+	if (strcmp(argv[1], "-") != 0)
+		open_tunnel(&line, argv[1]);
 	began = now_ns();
-	send_all(fd, "\1\2\3\4 pour", 9);
-	while ((got = recv(fd, piece, PIECE, 0)) > 0)
+	send_all(&line, "\1\2\3\4 pour", 9);
+	while ((got = get(&line, piece, PIECE)) > 0)
 		bytes += (uint64_t)got;
 	printf("{\"bytes\": %lu, \"seconds\": %.6f}\n", (unsigned long)bytes,
 	       (double)(now_ns() - began) / 1e9);
-	close(fd);
+	close(line.fd);
 	return 0;
 }
 
@@ -277,13 +315,15 @@ static int measure_net(char **argv)
 int main(int argc, char **argv)
 {
 	if (argc == 7 && !strcmp(argv[1], "http"))
-		return load_http(argv + 2);
+		return load_http(argv + 2, false);
+	if (argc == 8 && !strcmp(argv[1], "https"))
+		return load_http(argv + 2, true);
 	if (argc == 3 && !strcmp(argv[1], "pour"))
 		pour(argv + 2);
 	if (argc == 4 && !strcmp(argv[1], "bulk"))
 		return load_bulk(argv + 2);
 	if (argc == 3 && !strcmp(argv[1], "net"))
 		return measure_net(argv + 2);
-	fprintf(stderr, "usage: bench-load http|pour|bulk|net ...\n");
+	fprintf(stderr, "usage: bench-load http|https|pour|bulk|net ...\n");
 	return 2;
 }
