@@ -8,6 +8,7 @@ import roff
 # Formats, each made of its page in docs/: the page's name, and what it is in one line.
 FORMATS = {
     "ringfort-policy.5": ("policy.md", "what a box may see, use and do"),
+    "ringfort-network.7": ("network.md", "what a box may reach, and what is added to its requests"),
     "ringfort-config.5": ("config.md", "a user's own settings of Ringfort"),
     "ringfort-result.5": ("result.md", "what a run tells, as JSON"),
     "ringfort-profiles.7": ("profiles.md", "policies that are there to be named"),

@@ -224,7 +224,7 @@ const struct rf_cmd_example rf_example_why[] = {
 	{ "ringfort policy why --write ./out write ./out/x", "under the options of a run" },
 	{ "ringfort policy why exec git",            NULL },
 	{ "ringfort policy why connect example.com:443", NULL },
-	{ "ringfort policy why --net 'GET api.github.com/repos/**' net POST https://api.github.com/repos/a", NULL },
+	{ "ringfort policy why --net api.github.com net POST https://api.github.com/x", NULL },
 	{ "ringfort policy why --profile strict syscall bpf", NULL },
 	{ NULL, NULL },
 };

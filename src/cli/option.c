@@ -103,7 +103,7 @@ const struct rf_option rf_option_table[] = {
 	KEY("require",    0,   "any|hard",   "limits.require",    "hard: refuse where a limit can't be kept exactly"),
 
 	GROUP("what it may reach"),
-	KEY("net",        0,   "HOST[,HOST]|none|host", "network.allow", "hosts, as api.github.com, *.pkgs.example:443, 'GET a.example/v1/*'; none (the default); host: all of this machine's network; may be repeated"),
+	KEY("net",        0,   "HOST[,HOST]|none|host", "network.allow", "hosts, as api.github.com or *.pkgs.example:443; none (the default); host: all of this machine's network; may be repeated"),
 	KEY("net-deny",   0,   "HOST[,HOST]", "network.deny",     "what of these it may not"),
 	KEY("net-mode",   0,   "enforce|report|open", "network.mode", "report: let all pass, and tell what would have been refused"),
 	KEY("host",       0,   "NAME=ADDRESS", "network.hosts",   "where a name leads, instead of what DNS says"),

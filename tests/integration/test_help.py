@@ -75,6 +75,8 @@ NOT_RUN = {
     "watch --anchor": "stays: see test_watch.py",
     "watch --keep": "stays: see test_watch.py",
     "ringfort audit": "needs a log: see test_audit.py",
+    "ringfort net": "needs a log: see test_net_log.py",
+    "policy learn": "reaches the network: see test_net_log.py",
     "ringfort top ": "draws on a terminal: see test_top.py",
     **{f"ringfort {word}": "needs a workspace: see test_workspace.py" for word in (
         "create", "exec", "shadow", "workspaces", "checkpoint", "undo", "discard", "log", "diff", "apply", "fork", "rm", "gc", "file", "agent",
