@@ -16,18 +16,21 @@
 #include "base/fd.h"
 
 #define MS         1000000ull
-#define PIPE_BYTES (256 * 1024)
+#define PIPE_BYTES (1024 * 1024)
+#define LARGE                                                                                      \
+	16 /* pipes of that size: the kernel gives a user who has too much in pipes only small ones, everywhere */
 #define PIPES_IDLE 32
 #define ASK_MS     5
-#define TURN_BYTES (512 * 1024) /* each way, before others have their turn */
+#define TURN_BYTES (1024 * 1024) /* each way, before others have their turn */
 
 struct pipe {
 	int read, write;
+	bool is_large;
 };
 
 struct rf_relay_pipes {
 	struct pipe idle[PIPES_IDLE];
-	size_t count;
+	size_t count, large;
 };
 
 struct way {
@@ -85,8 +88,9 @@ static int take_pipe(struct rf_relay_pipes *pipes, struct pipe *ret_pipe)
 	}
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
-	fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES); /* a smaller one does as well */
-	*ret_pipe = (struct pipe){ fds[0], fds[1] };
+	*ret_pipe = (struct pipe){ .read = fds[0], .write = fds[1] };
+	ret_pipe->is_large = pipes->large < LARGE && fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES) > 0;
+	pipes->large += ret_pipe->is_large;
 	return 0;
 }
 
@@ -96,10 +100,11 @@ static void give_pipe(struct rf_relay_pipes *pipes, struct pipe *pipe, bool is_e
 	if (pipe->read >= 0 && is_empty && pipes->count < PIPES_IDLE) {
 		pipes->idle[pipes->count++] = *pipe;
 	} else {
+		pipes->large -= pipe->is_large;
 		rf_fd_done(&pipe->read);
 		rf_fd_done(&pipe->write);
 	}
-	*pipe = (struct pipe){ -1, -1 };
+	*pipe = (struct pipe){ .read = -1, .write = -1 };
 }
 
 /* ------------------------------------------------------------- life */
