@@ -222,7 +222,7 @@ __attribute__((noreturn)) static void pour(char **argv)
 	printf("%d\n", ntohs(at.sin_port));
 	fflush(stdout);
 	for (;;) {
-		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		int fd = accept(listener, NULL, NULL);
 		uint64_t left = strtoull(argv[0], NULL, 10) << 20;
 
 		if (fd < 0)

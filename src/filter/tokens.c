@@ -230,7 +230,7 @@ static void enter(const struct shape *shape, unsigned group)
 /* Anchors that begin alike make a group, so that a group has few bytes at each place. */
 static void sort(void)
 {
-	unsigned sorted[SHAPES];
+	unsigned sorted[SHAPES] = { 0 };
 	unsigned place = 0;
 
 	for (unsigned i = 0; i < book.count; i++)
