@@ -193,3 +193,15 @@ def test_the_filter_stays_as_it_is_while_a_box_lives(filtered):
     filtered.change({"version": 1, "network": {"allow": ["other.example"]}})
     refusal = filtered.wait_for(lambda event: event["kind"] == "refused")
     assert b"network.filter stays" in refusal["body"]
+
+
+@pytest.mark.usefixtures("as_who")
+@pytest.mark.parametrize("filter_is", ["on", "off"])
+def test_a_program_in_a_box_reads_what_the_filter_leaves(run_box, server, workdir, need, filter_is):
+    need("curl")
+    policy = workdir / "policy.json"
+    policy.write_text(json.dumps({"version": 1, "network": {
+        "allow": [f"api.example:{server}"], "hosts": {"api.example": "127.0.0.1"}, "filter": filter_is}}))
+    done = run_box("--policy", str(policy), "--", "curl", "-s", "--compressed", f"http://api.example:{server}/token")
+    shown = TOKEN[:4] + "*" * 36 if filter_is == "on" else TOKEN
+    assert (done.code, done.out.decode()) == (0, f"a token: {shown}\n"), done.err
