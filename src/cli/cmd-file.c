@@ -21,6 +21,8 @@
 #include "base/style.h"
 #include "cli/cmd.h"
 #include "cli/worksite.h"
+#include "policy/limit.h"
+#include "workspace/copy.h"
 #include "workspace/edit.h"
 #include "workspace/merged.h"
 #include "workspace/search.h"
@@ -102,8 +104,12 @@ static int copy_out(const struct rf_merged *folder, const char *name, int to)
 	ssize_t n = file < 0 ? file : piece ? 0 : -ENOMEM;
 	int code = 0;
 
+	if (to >= 0) {
+		free(piece);
+		return file < 0 ? file : rf_copy_stream(file, to, UINT64_MAX);
+	}
 	while (piece && code == 0 && (n = rf_fd_read(file, piece, PIECE)) > 0)
-		code = to < 0 ? print_bytes(piece, (size_t)n) : rf_fd_write(to, piece, (size_t)n);
+		code = print_bytes(piece, (size_t)n);
 	free(piece);
 	return n < 0 ? (int)n : code;
 }
@@ -491,9 +497,12 @@ static int copy_in(const struct rf_worksite *site, const char *workspace, const 
 	if (source < 0 || rf_worksite_name(&there, name, err) < 0 ||
 	    rf_edit_open(name, &edit, err) < 0)
 		return err->code;
+	edit.most_bytes = site->max_bytes ? site->max_bytes : rf_limit_table[RF_LIMIT_DISK].for_run;
 	path = full_path(strcmp(from, "-") != 0 && is_folder(&edit.stack, to), to, from);
 	code = path ? rf_edit_put(&edit, path, source, mode, err)
 		    : rf_fail(err, -ENOMEM, "copy %.200s", from);
+	if (code == -EDQUOT)
+		rf_fail_hint(err, "a box may write as much by default; --max-bytes allows more");
 	snprintf(command, sizeof(command), "file cp %s :%s", from, path ? path : "");
 	if (code == 0)
 		code = keep(&edit, command, err);

@@ -74,7 +74,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("content",    0,   "TEXT",       RF_OPTION_CONTENT, ONLY(FILE_FIND), "lines that have it in them"),
 	OWN("recursive",  'r', NULL,         RF_OPTION_RECURSIVE, ONLY(FILE_RM), "folders with all that is in them"),
 	GROUP("what it may take"),
-	OWN("max-bytes",  0,   "16G",        RF_OPTION_MAX_BYTES, ONLY(IMPORT), "of all files together, unpacked (default: 16G)"),
+	OWN("max-bytes",  0,   "16G",        RF_OPTION_MAX_BYTES, ONLY(IMPORT) | ONLY(FILE_CP), "of all files together, unpacked (default: 16G; file cp: 256M)"),
 	OWN("max-files",  0,   "1000000",    RF_OPTION_MAX_FILES, ONLY(IMPORT), "files, folders and links (default: 1000000)"),
 	GROUP("what it sees"),
 	KEY("read",       'r', "SRC[:DEST]", "files.read",       "show a file or directory, read-only"),

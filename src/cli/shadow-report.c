@@ -1,6 +1,8 @@
 /* What became of a shadow run: see shadow-report.h.  docs/shadow.schema.json describes it. */
 #include "cli/shadow-report.h"
 
+#include <string.h>
+
 #include "base/json.h"
 #include "base/limits.h"
 #include "cli/cmd.h"
@@ -125,6 +127,8 @@ static void put_changes(const struct rf_shadow_report *report, struct rf_json *j
 
 		rf_json_open_object(json, NULL);
 		rf_json_string(json, "path", change->path);
+		if (!rf_json_is_utf8(change->path, strlen(change->path)))
+			rf_json_base64(json, "path_base64", change->path, strlen(change->path));
 		rf_json_string(json, "change", rf_change_name(change->kind));
 		rf_json_string(json, "protected", change->protects);
 		rf_json_string(json, "obstacle", stays);

@@ -119,7 +119,7 @@ static int decide_one(struct work *w, const struct rf_change *change, enum rf_ap
 		*ret_stay = RF_APPLY_NOT_MEANT;
 		return 0;
 	}
-	if (!can_write(w, change) || !can_keep(change) ||
+	if (change->is_end || !can_write(w, change) || !can_keep(change) ||
 	    ((S_ISREG(change->after.mode) || S_ISDIR(change->after.mode)) &&
 	     !can_read(w, change))) {
 		*ret_stay = RF_APPLY_NO_FILE;

@@ -96,6 +96,35 @@ static int copy_content(int from, int to, off_t size)
 	return 0;
 }
 
+/* A pipe says nothing of its length: it is counted as it comes. */
+static int copy_pipe_content(int from, int to, uint64_t most)
+{
+	char *piece = malloc(PIECE);
+	ssize_t n = piece ? 0 : -ENOMEM;
+	int code = 0;
+
+	while (piece && code == 0 && (n = rf_fd_read(from, piece, PIECE)) > 0) {
+		code = (uint64_t)n > most ? -EDQUOT : rf_fd_write(to, piece, (size_t)n);
+		most -= code == 0 ? (uint64_t)n : 0;
+	}
+	free(piece);
+	return n < 0 ? (int)n : code;
+}
+
+int rf_copy_stream(int from, int to, uint64_t most)
+{
+	struct stat st;
+
+	if (fstat(from, &st) < 0)
+		return -errno;
+	/* One that was read from before goes on there. */
+	if (!S_ISREG(st.st_mode) || lseek(from, 0, SEEK_CUR) != 0)
+		return copy_pipe_content(from, to, most);
+	if ((uint64_t)st.st_size > most && (uint64_t)st.st_blocks * 512 > most)
+		return -EDQUOT;
+	return copy_content(from, to, st.st_size);
+}
+
 /* What can't be set on the other side (a namespace that is not ours, a file system without) is left out. */
 static int copy_attributes(int from, int to)
 {

@@ -7,6 +7,7 @@
 #define RF_WORKSPACE_COPY_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -29,6 +30,12 @@ int rf_copy_exactly(int from, const char *name, int to, const char *as);
 
 /* Gives the folder `as` of `to` the extended attributes that `name` of `from` has, and no others. */
 int rf_copy_attributes(int from, const char *name, int to, const char *as);
+
+/*
+ * Copies what can be read from `from` to the new file `to`, at most `most` bytes of content: -EDQUOT beyond, before anything
+ * is written where the size is known.  Holes of a file stay holes.
+ */
+int rf_copy_stream(int from, int to, uint64_t most);
 
 /* Gives an open folder owner, mode, times and attributes of another, but for overlayfs's. */
 int rf_copy_look(int from, int to);

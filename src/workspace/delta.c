@@ -489,6 +489,7 @@ static int compare(struct walk *w, const struct folder *in, const char *path, co
 static int look_at_path(struct walk *w, const struct folder *in, const char *path, const char *name)
 {
 	struct entry entries[2];
+	bool is_way, is_end;
 	int kind = -1, code = 0;
 
 	for (int side = BEFORE; side <= AFTER && code == 0; side++)
@@ -505,11 +506,18 @@ static int look_at_path(struct walk *w, const struct folder *in, const char *pat
 		kind = RF_CHANGE_TYPE;
 	else if (compare(w, in, path, name, entries, &kind) < 0)
 		return w->err->code;
+	is_way = is_folder(&entries[BEFORE]) || is_folder(&entries[AFTER]);
+	is_end = is_way && strlen(path) + 1 + NAME_MAX >= PATH_MAX;
+	if (is_end && kind < 0)
+		kind = RF_CHANGE_CONTENT; /* nobody can tell */
 	if (kind >= 0 && add(w, in, path, (enum rf_change_kind)kind, entries) < 0)
 		return w->err->code;
-	if (is_folder(&entries[BEFORE]) || is_folder(&entries[AFTER]))
-		return queue_both(w, in, path, name, entries);
-	return 0;
+	if (is_end) {
+		w->delta->changes[w->delta->count - 1].is_end = true;
+		w->delta->changes[w->delta->count - 1].protects = "deeper than a path can name";
+		return 0;
+	}
+	return is_way ? queue_both(w, in, path, name, entries) : 0;
 }
 
 static int look_at(struct walk *w, const struct folder *in, const char *name)

@@ -3,7 +3,7 @@
  *
  * Reads overlayfs's own form: a device 0:0 is a name that was deleted, and a folder marked opaque hides those of its
  * name further down.  Walks what is in the layers that differ and never a whole tree.  All of it was made by a box: links are
- * not followed, and a path that is longer than the system takes is an error, not a surprise.
+ * not followed, and a folder that no path of the system leads beyond is an end, and said to be one.
  */
 #ifndef RF_WORKSPACE_DELTA_H
 #define RF_WORKSPACE_DELTA_H
@@ -35,6 +35,7 @@ struct rf_change {
 	char *path; /* from the tree's top, without a slash in front */
 	enum rf_change_kind kind;
 	struct rf_change_side before, after;
+	bool is_end; /* a folder whose content lies too deep to be named: it is not looked at, nor applied */
 	size_t old, new; /* which layer of each stack has it, where one has */
 	const char *
 		protects; /* what it is that acts later on the host ("git hook"), or NULL; "executable": made so */

@@ -144,18 +144,6 @@ static int open_place(struct rf_edit *edit, const char *path, struct place *ret_
 
 /* ------------------------------------------------------------- putting */
 
-static int copy_all(int from, int to)
-{
-	char *piece = malloc(PIECE);
-	ssize_t n = piece ? 0 : -ENOMEM;
-	int code = 0;
-
-	while (piece && code == 0 && (n = rf_fd_read(from, piece, PIECE)) > 0)
-		code = rf_fd_write(to, piece, (size_t)n);
-	free(piece);
-	return n < 0 ? (int)n : code;
-}
-
 static int put(struct rf_edit *edit, const struct place *place, int source, mode_t mode)
 {
 	struct rf_merged_entry old;
@@ -175,7 +163,7 @@ static int put(struct rf_edit *edit, const struct place *place, int source, mode
 		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file < 0)
 		return -errno;
-	code = copy_all(source, file);
+	code = rf_copy_stream(source, file, edit->most_bytes ? edit->most_bytes : UINT64_MAX);
 	if (code == 0)
 		code = give_to_owner(edit, file);
 	if (code == 0 && is_there && geteuid() == 0 &&

@@ -17,6 +17,7 @@
 
 struct rf_edit {
 	struct rf_visit visit;
+	uint64_t most_bytes;   /* that may be put into one file, or 0: as many as there are */
 	struct rf_stack stack; /* what the workspace is, with the layer that is edited on top */
 };
 

@@ -47,9 +47,18 @@ static int open_all(bool may_make)
 	return all < 0 ? -errno : all;
 }
 
-int rf_pool_open(bool may_make, char *path, size_t size, struct rf_err *err)
+int rf_pool_path(char *path, size_t size, struct rf_err *err)
 {
 	char state[4096];
+
+	if (!rf_statedir_path(state, sizeof(state)) ||
+	    snprintf(path, size, "%s/" FOLDER "/" ALL, state) >= (int)size)
+		return rf_fail(err, -ENAMETOOLONG, "name the folder of layers");
+	return 0;
+}
+
+int rf_pool_open(bool may_make, char *path, size_t size, struct rf_err *err)
+{
 	int pool = open_all(may_make);
 
 	if (pool < 0) {
@@ -57,10 +66,9 @@ int rf_pool_open(bool may_make, char *path, size_t size, struct rf_err *err)
 		return rf_fail_hint(err, "Ringfort keeps them in $XDG_STATE_HOME/ringfort, as root "
 					 "in " RF_STATEDIR_OF_ROOT);
 	}
-	if (!rf_statedir_path(state, sizeof(state)) ||
-	    snprintf(path, size, "%s/" FOLDER "/" ALL, state) >= (int)size) {
+	if (rf_pool_path(path, size, err) < 0) {
 		close(pool);
-		return rf_fail(err, -ENAMETOOLONG, "name the folder of layers");
+		return err->code;
 	}
 	return pool;
 }

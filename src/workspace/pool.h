@@ -20,6 +20,9 @@
 /* Opens the pool, `may_make`: and makes it.  Its path goes to `path`.  Returns a descriptor or a negative errno. */
 int rf_pool_open(bool may_make, char *path, size_t size, struct rf_err *err);
 
+/* The path that it has, or will have. */
+int rf_pool_path(char *path, size_t size, struct rf_err *err);
+
 /* A name for a layer to come. */
 int rf_pool_name(char ret_id[RF_LAYER_ID]);
 

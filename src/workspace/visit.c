@@ -103,8 +103,9 @@ static int prepare(const char *name, const char *base, struct rf_visit *visit, s
 	visit->tree = name ? rf_workspace_open_base(&visit->kept, err) : open_tree_of(base, err);
 	if (visit->tree < 0)
 		return err->code;
-	visit->pool = rf_pool_open(true, visit->pool_path, sizeof(visit->pool_path), err);
-	if (visit->pool < 0 || list_lowers(visit, err) < 0)
+	/* The pool itself is made when nothing stands in the way of the run any more: see rf_visit_begin(). */
+	if (rf_pool_path(visit->pool_path, sizeof(visit->pool_path), err) < 0 ||
+	    list_lowers(visit, err) < 0)
 		return err->code;
 	return describe(visit, err);
 }
@@ -205,6 +206,10 @@ int rf_visit_begin(struct rf_visit *visit, const uint64_t *limits, struct rf_err
 {
 	struct stat st;
 
+	if (visit->pool < 0)
+		visit->pool = rf_pool_open(true, visit->pool_path, sizeof(visit->pool_path), err);
+	if (visit->pool < 0)
+		return visit->pool;
 	if (fstat(visit->tree, &st) < 0)
 		return rf_fail(err, -errno, "look at %s", visit->base);
 	visit->held = rf_pool_make(visit->pool, visit->upper, &st, err);
@@ -220,8 +225,8 @@ int rf_visit_begin(struct rf_visit *visit, const uint64_t *limits, struct rf_err
 	visit->room.make_copy = limits ? make_copy : NULL;
 	visit->room.data = visit;
 	visit->began_ns = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
-	if (visit->kept.folder < 0 || visit->is_beside)
-		return 0;
+	if (visit->kept.folder < 0 || visit->is_beside || !limits)
+		return 0; /* no program runs there */
 	visit->note = rf_occupant_note(visit->kept.folder, visit->upper,
 				       visit->room.kind == RF_ROOM_MEMORY ? visit->room.top : -1,
 				       visit->began_ns, err);

@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -296,3 +297,43 @@ def test_what_was_written_is_recorded(post, tree):
     assert file(post, "cp", "-w", "fix", "-", ":new", stdin=b"x").returncode == 0
     told, = post.events("--kind", "checkpoint")
     assert told["kind"] == "checkpoint" and "fix" in json.dumps(told), told
+
+
+def test_cp_takes_no_more_than_it_may(post, tree, who):
+    big = post.top / "big"
+    with open(big, "wb") as out:
+        out.write(b"b" * (2 << 20))
+    big.chmod(0o644)
+    post.run("create", "--name", "q", "--workspace", tree)
+    done = post.run("file", "cp", "-w", "q", "--max-bytes", "1M", big, ":big")
+    assert done.returncode != 0 and "--max-bytes" in done.stderr, done.stderr
+    assert "big" not in post.run("file", "ls", "-w", "q").stdout
+    assert post.run("file", "cp", "-w", "q", "--max-bytes", "2M", big, ":big").returncode == 0
+
+
+def test_cp_leaves_holes_holes_both_ways(post, tree, who):
+    sparse, back = post.top / "sparse", post.top / "back"
+    with open(sparse, "wb") as out:
+        out.seek(1 << 30)
+        out.write(b"end")
+    sparse.chmod(0o644)
+    post.run("create", "--name", "q", "--workspace", tree)
+    done = post.run("file", "cp", "-w", "q", sparse, ":sparse")
+    assert done.returncode == 0, done.stderr
+    done = post.run("file", "cp", "-w", "q", ":sparse", back)
+    assert done.returncode == 0, done.stderr
+    st = back.stat()
+    assert st.st_size == (1 << 30) + 3 and st.st_blocks * 512 < 1 << 20, st
+
+
+def test_who_copies_a_file_is_not_taken_for_a_program(post, tree, who):
+    post.run("create", "--name", "q", "--workspace", tree)
+    with post.start("file", "cp", "-w", "q", "-", ":late", stdin=subprocess.PIPE) as slow:
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            done = post.run("checkpoint", "-w", "q", "now")
+            if done.returncode:
+                break
+            time.sleep(0.05)
+        assert "a program runs" not in done.stderr and "wait for the other command" in done.stderr, done.stderr
+        slow.communicate(b"late\n")

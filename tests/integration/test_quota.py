@@ -288,3 +288,20 @@ def test_a_project_quota_keeps_large_limits_hard(post, kind, options, make, as_w
         done = post.run("gc")
         assert done.returncode == 0, done.stderr
         assert in_tree(post, tree, "--disk", "300M", script="cat f0 f1 f2 | wc -c", keeps=True)["stdout"] == f"{15 << 20}\n"
+
+
+def test_what_lies_too_deep_to_be_named_is_told_and_the_rest_applied(post, tree):
+    post.run("create", "--name", "w", "--workspace", tree)
+    result = in_tree(post, tree, script="echo new > new; mkdir deep\n" + DEEP, keeps=True)
+    assert result["status"] == "ok" and not [text for text in result["warnings"] if "deep" in text], result["warnings"]
+    rows = json.loads(post.run("diff", "-w", "w", "--json").stdout)
+    ends = [row for row in rows if row["protected"]]
+    assert len(ends) == 1 and ends[0]["protected"] == "deeper than a path can name" and len(ends[0]["path"]) > 3500
+    done = post.run("apply", "-w", "w", "--only", "new")
+    assert done.returncode == 0 and (tree / "new").exists(), done.stderr
+
+
+def test_a_policy_that_is_wrong_leaves_no_trace(post, tree):
+    state = pathlib.Path(f"/proc/self/fd/{post.root}/var/lib/ringfort") if post.is_room else post.top / "state/ringfort"
+    done = post.run("run", "--workspace", tree, "--memory", "17", "--", "true")
+    assert done.returncode != 0 and not state.exists(), done.stderr

@@ -394,3 +394,9 @@ def test_killed_at_any_moment_it_is_one_or_the_other(post, tree, who):
         assert done.returncode == 0 and picture(tree) == before, what + done.stderr
         assert post.run("gc").returncode == 0 and left(post) == [], what
     print(f"seed {seed}: {seen}")
+
+
+def test_a_name_that_is_no_text_is_told_exactly(post, tree):
+    _, report = shadow_json(post, tree, "printf x > \"$(printf 'n\\377')\"")
+    row, = [row for row in report["changes"] if row["path"].startswith("n")]
+    assert row["path_base64"] == "bv8="
