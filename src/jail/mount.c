@@ -28,7 +28,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/base64.h"
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "base/path.h"
@@ -39,6 +38,7 @@
 #include "jail/parts.h"
 #include "jail/rack.h"
 #include "jail/source.h"
+#include "jail/written.h"
 
 #define SAFE      (RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV)
 #define EMPTY_DIR RF_OWN_DIR "/empty"
@@ -315,35 +315,6 @@ static int put_system(struct builder *b, const struct rf_place *place, struct rf
 	return attach(b, rf_fd_take(&mnt), S_ISDIR(st.st_mode), place->path, err);
 }
 
-/* Bytes that stand in the plan as base64. */
-static int write_data(int fd, const char *text)
-{
-	int code = 0;
-
-	for (size_t left = strlen(text), n; left > 0 && code == 0; left -= n, text += n) {
-		char bytes[3072];
-		ssize_t size;
-
-		n = left < 4096 ? left : 4096;
-		size = rf_base64_decode(text, n, bytes);
-		code = size < 0 ? (int)size : rf_fd_write(fd, bytes, (size_t)size);
-	}
-	return code;
-}
-
-static int write_file(int dir, const char *name, const struct rf_place *place, struct rf_err *err)
-{
-	RF_AUTO_FD int fd =
-		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
-	int code = -errno;
-
-	if (fd >= 0)
-		code = place->kind == RF_PLACE_DATA
-			       ? write_data(fd, place->source)
-			       : rf_fd_write(fd, place->source, strlen(place->source));
-	return code < 0 ? rf_fail(err, code, "write %s", place->path) : 0;
-}
-
 /*
  * Puts a file of ours over one that a tree of the host shows.  It is made in the root, and its name removed as soon as there
  * is a mount of it.
@@ -353,7 +324,7 @@ static int cover(struct builder *b, const struct rf_place *place, struct rf_err 
 	static const char name[] = ".cover";
 	int mnt;
 
-	if (write_file(b->root, name, place, err) < 0)
+	if (rf_written_put(b->root, name, place, err) < 0)
 		return err->code;
 	mnt = clone_at(b->root, name, RF_MOUNT_ATTR_RDONLY | SAFE | RF_MOUNT_ATTR_NOEXEC);
 	if (mnt < 0)
@@ -361,9 +332,7 @@ static int cover(struct builder *b, const struct rf_place *place, struct rf_err 
 	if (attach(b, mnt, false, place->path, err) < 0)
 		return err->code;
 	/* Not before: what has no name any more can't be mounted. */
-	if (unlinkat(b->root, name, 0) < 0)
-		return rf_fail(err, -errno, "cover %s", place->path);
-	return 0;
+	return unlinkat(b->root, name, 0) < 0 ? rf_fail(err, -errno, "cover %s", place->path) : 0;
 }
 
 static int put_text(struct builder *b, const struct rf_place *place, struct rf_err *err)
@@ -372,7 +341,8 @@ static int put_text(struct builder *b, const struct rf_place *place, struct rf_e
 
 	if (!name)
 		return err->code;
-	return b->parent_is_ours ? write_file(b->parent, name, place, err) : cover(b, place, err);
+	return b->parent_is_ours ? rf_written_put(b->parent, name, place, err)
+				 : cover(b, place, err);
 }
 
 static int put_link(struct builder *b, const struct rf_place *place, struct rf_err *err)
@@ -541,17 +511,6 @@ static put_fn *const put[] = {
 
 /* ------------------------------------------------------------- the whole */
 
-/* What the files that we write take, in whole pages. */
-static size_t text_bytes(const struct rf_plan *plan)
-{
-	size_t sum = 0;
-
-	for (size_t i = 0; i < plan->place_count; i++)
-		if (plan->places[i].kind == RF_PLACE_TEXT || plan->places[i].kind == RF_PLACE_DATA)
-			sum += (strlen(plan->places[i].source) | 65535) + 1;
-	return sum;
-}
-
 static int open_root(struct builder *b, struct rf_err *err)
 {
 	/* Room for the skeleton only; the scratch gets its own in limit_scratch(). */
@@ -559,7 +518,7 @@ static int open_root(struct builder *b, struct rf_err *err)
 	struct stat st;
 	char size[24];
 
-	snprintf(size, sizeof(size), "%zu", SKELETON_BYTES + text_bytes(b->box->plan));
+	snprintf(size, sizeof(size), "%zu", SKELETON_BYTES + rf_written_bytes(b->box->plan));
 	options[1] = size;
 	b->root = rf_mount_new("tmpfs", options, SAFE);
 	if (b->root < 0)
