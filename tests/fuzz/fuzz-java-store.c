@@ -64,14 +64,13 @@ static void go_around(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *pem = malloc(size + 1);
+	char *pem = calloc(1, size + 1);
 	struct rf_buf store;
 	int count;
 
 	require(pem);
 	if (size > 0)
 		memcpy(pem, data, size);
-	pem[size] = '\0';
 	rf_buf_init(&store, 4 * size + 4096);
 	count = rf_java_store_format(pem, &store);
 	if (count >= 0)

@@ -109,6 +109,7 @@ static void on_accept(void *data, int what)
 
 	(void)data;
 	(void)what;
+	/* cppcheck-suppress nullPointer ; nobody asks who it is */
 	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
 		accepted++;
 		if (rf_tls_accept(server, &fd, RF_SPAN(""), NAME, &transport, &err) < 0 ||
