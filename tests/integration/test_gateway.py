@@ -14,7 +14,7 @@ import time
 import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "gateway"))
-from origins import Nginx, Odd, free_port, read_head  # noqa: E402
+from origins import Nginx, Odd, client_hello, free_port, read_head  # noqa: E402
 from tenant import Refused, Tenant  # noqa: E402
 
 
@@ -197,17 +197,6 @@ def test_in_a_tunnel_host_must_be_the_tunnels(gate, nginx):
         tunnel.sendall(b"GET /echo HTTP/1.1\r\nHost: other.example\r\n\r\n")
         answer = tunnel.recv(65536)
         assert answer.startswith(b"HTTP/1.1 421") and b"host_mismatch" in answer
-
-
-def client_hello(name):
-    """As Python's ssl writes it."""
-    import ssl
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    context = ssl.create_default_context()
-    connection = context.wrap_bio(incoming, outgoing, server_hostname=name)
-    with pytest.raises(ssl.SSLWantReadError):
-        connection.do_handshake()
-    return outgoing.read()
 
 
 @pytest.mark.parametrize("name,passes", [("api.example", True), ("evil.example", False), ("API.example", True)])
@@ -778,6 +767,16 @@ def test_with_no_descriptors_left_it_waits_and_recovers(program, nginx):
         for connection in idle:
             connection.close()
         assert curl(gateway, "http://api.example/")[1] == 200
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="all of this file is an ordinary user's then")
+def test_an_ordinary_user_has_it_all(program, nginx):
+    words = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--", program]
+    with Tenant(words, {"version": 1, "network": {"allow": ["api.example"], "hosts": to(nginx)}}) as gateway:
+        assert curl(gateway, "http://api.example/")[1] == 200
+        assert curl(gateway, "http://evil.example/")[1] == 403
+        assert resolve(gateway, b"api.example")[1][0] == 28
+        assert re.search(r"Uid:\s12345\s12345", pathlib.Path(f"/proc/{gateway.process.pid}/status").read_text())
 
 
 def test_the_process_has_given_up_what_it_does_not_need(program, gate):

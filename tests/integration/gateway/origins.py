@@ -4,6 +4,7 @@ import os
 import pathlib
 import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -108,3 +109,12 @@ def read_head(connection):
             break
         data += piece
     return data
+
+
+def client_hello(name):
+    """As Python's ssl writes it."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    connection = ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname=name)
+    with contextlib.suppress(ssl.SSLWantReadError):
+        connection.do_handshake()
+    return outgoing.read()
