@@ -397,6 +397,6 @@ def test_killed_at_any_moment_it_is_one_or_the_other(post, tree, who):
 
 
 def test_a_name_that_is_no_text_is_told_exactly(post, tree):
-    _, report = shadow_json(post, tree, "printf x > \"$(printf 'n\\377')\"")
+    _, report = shadow_json(post, tree, "printf x > \"$(printf 'n\\377')\"", "--verify", "true")
     row, = [row for row in report["changes"] if row["path"].startswith("n")]
     assert row["path_base64"] == "bv8="
