@@ -174,6 +174,10 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_QUOTA + RF_QUOTA_DENIALS_DAY]   = QUOTA("budgets.denials_per_day", LESS),
 	[RF_KEY_QUOTA + RF_QUOTA_TIMEOUTS_HOUR] = QUOTA("budgets.timeouts_per_hour", LESS),
 	[RF_KEY_QUOTA + RF_QUOTA_TIMEOUTS_DAY]  = QUOTA("budgets.timeouts_per_day", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_REQUESTS_HOUR] = QUOTA("budgets.requests_per_hour", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_REQUESTS_DAY]  = QUOTA("budgets.requests_per_day", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_BYTES_HOUR]    = QUOTA("budgets.bytes_per_hour", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_BYTES_DAY]     = QUOTA("budgets.bytes_per_day", LESS),
 
 	[RF_KEY_ALARM + RF_ALARM_FORKS]     = QUOTA("alarms.forks", LESS),
 	[RF_KEY_ALARM + RF_ALARM_WRITES]    = QUOTA("alarms.writes", LESS),

@@ -46,6 +46,14 @@ const struct rf_limit_info rf_quota_table[RF_QUOTA_COUNT] = {
 	[RF_QUOTA_DENIALS_DAY] = COUNT("denials_per_day", "the same in a day"),
 	[RF_QUOTA_TIMEOUTS_HOUR] = COUNT("timeouts_per_hour", "runs of an agent that may time out in an hour"),
 	[RF_QUOTA_TIMEOUTS_DAY] = COUNT("timeouts_per_day", "the same in a day"),
+	[RF_QUOTA_REQUESTS_HOUR] = COUNT("requests_per_hour", "requests that an agent's runs may send through the gateway in an hour"),
+	[RF_QUOTA_REQUESTS_DAY] = COUNT("requests_per_day", "the same in a day"),
+	[RF_QUOTA_BYTES_HOUR] =
+		{ "bytes_per_hour", "denied", RF_UNIT_BYTES, true, 1, 1ULL << 50, NONE, NONE,
+		  "bytes that they may send and get in an hour" },
+	[RF_QUOTA_BYTES_DAY] =
+		{ "bytes_per_day", "denied", RF_UNIT_BYTES, true, 1, 1ULL << 50, NONE, NONE,
+		  "the same in a day" },
 };
 /* clang-format on */
 

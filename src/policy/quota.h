@@ -29,6 +29,10 @@ enum rf_quota {
 	RF_QUOTA_DENIALS_DAY,
 	RF_QUOTA_TIMEOUTS_HOUR,
 	RF_QUOTA_TIMEOUTS_DAY,
+	RF_QUOTA_REQUESTS_HOUR,
+	RF_QUOTA_REQUESTS_DAY,
+	RF_QUOTA_BYTES_HOUR,
+	RF_QUOTA_BYTES_DAY,
 	RF_QUOTA_COUNT
 };
 
@@ -38,7 +42,7 @@ struct rf_quotas {
 	bool counts_failures;             /* any run that did not end well, not only at a limit */
 };
 
-#define RF_QUOTA_TEXT 320 /* bytes of them as one word, with its NUL */
+#define RF_QUOTA_TEXT 448 /* bytes of them as one word, with its NUL */
 
 /*
  * As one word, for the way from a launcher to a watcher: the figures in their order, then what is

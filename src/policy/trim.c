@@ -75,6 +75,8 @@ static const uint64_t least_of_quota[RF_QUOTA_COUNT] = {
 	[RF_QUOTA_CPU_HOUR]     = 1 * MIN,  [RF_QUOTA_CPU_DAY]      = 1 * MIN,
 	[RF_QUOTA_DENIALS_HOUR] = 10,       [RF_QUOTA_DENIALS_DAY]  = 10,
 	[RF_QUOTA_TIMEOUTS_HOUR] = 5,       [RF_QUOTA_TIMEOUTS_DAY] = 5,
+	[RF_QUOTA_REQUESTS_HOUR] = 100,     [RF_QUOTA_REQUESTS_DAY] = 100,
+	[RF_QUOTA_BYTES_HOUR]   = 1 * MIB,  [RF_QUOTA_BYTES_DAY]    = 1 * MIB,
 };
 /* clang-format on */
 

@@ -52,10 +52,8 @@ _Static_assert(RF_LIMIT_NONE == RF_CLOCK_NEVER && RF_LIMIT_NONE == RF_BUDGET_NON
 
 /* In the order of the quotas, each by the hour and by the day. */
 static const enum rf_budget budgeted[] = {
-	RF_BUDGET_RUNS,
-	RF_BUDGET_CPU_MS,
-	RF_BUDGET_DENIALS,
-	RF_BUDGET_TIMEOUTS,
+	RF_BUDGET_RUNS,     RF_BUDGET_CPU_MS,   RF_BUDGET_DENIALS,
+	RF_BUDGET_TIMEOUTS, RF_BUDGET_REQUESTS, RF_BUDGET_BYTES,
 };
 _Static_assert(RF_LEN(budgeted) * RF_BUDGET_PERIODS == RF_QUOTA_COUNT - RF_QUOTA_BUDGETS,
 	       "a budget for every two quotas");
@@ -141,6 +139,17 @@ void rf_docket_tell(struct rf_docket *docket, const char *agent, const struct rf
 					costs[i].amount, mono_ms);
 	rf_breaker_record(docket->breakers, RF_TABLE_AGENT, agent, &breaker, ticket,
 			  judge(outcome->end, quotas->counts_failures), mono_ms);
+}
+
+void rf_docket_traffic(struct rf_docket *docket, const char *agent, uint64_t requests,
+		       uint64_t bytes, uint64_t mono_ms)
+{
+	if (requests > 0)
+		rf_budget_spend(docket->budgets, RF_TABLE_AGENT, agent, RF_BUDGET_REQUESTS,
+				requests, mono_ms);
+	if (bytes > 0)
+		rf_budget_spend(docket->budgets, RF_TABLE_AGENT, agent, RF_BUDGET_BYTES, bytes,
+				mono_ms);
 }
 
 int rf_docket_reset(struct rf_docket *docket, enum rf_table_kind kind, const char *name,

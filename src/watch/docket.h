@@ -52,6 +52,10 @@ void rf_docket_ask(struct rf_docket *docket, const char *agent, const struct rf_
 void rf_docket_tell(struct rf_docket *docket, const char *agent, const struct rf_quotas *quotas,
 		    uint64_t ticket, const struct rf_docket_outcome *outcome, uint64_t mono_ms);
 
+/* Says what a run of an agent's has sent and got, while it goes on. */
+void rf_docket_traffic(struct rf_docket *docket, const char *agent, uint64_t requests,
+		       uint64_t bytes, uint64_t mono_ms);
+
 /* Closes a breaker, and forgets what its owner has spent.  Returns 0, or -ENOENT. */
 int rf_docket_reset(struct rf_docket *docket, enum rf_table_kind kind, const char *name,
 		    uint64_t mono_ms);

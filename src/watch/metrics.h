@@ -31,6 +31,9 @@ enum rf_metric {
 	RF_METRIC_BREAKER_OPENED, /* label: kind */
 	RF_METRIC_BREAKER_LOST,   /* closed ones with a failure, for want of room */
 	RF_METRIC_BUDGET_OWNERS,  /* who has spent something in the last day */
+	RF_METRIC_NET_REQUESTS,   /* and connections that were not looked into; label: decision */
+	RF_METRIC_NET_BYTES,      /* label: direction */
+	RF_METRIC_NET_SECONDS,    /* that answers took */
 	RF_METRIC_ALARMS,         /* label: alarm */
 	RF_METRIC_EVENTS,         /* recorded; label: kind */
 	RF_METRIC_AUDIT_LAG,      /* how long the oldest waits for the disk */

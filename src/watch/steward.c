@@ -246,6 +246,31 @@ static void take_back(struct rf_steward *steward, const struct rf_audit_event *e
 	forget_run(steward, run);
 }
 
+/* What went through the gateway: a request, or a connection that was not looked into. */
+static void count_traffic(struct rf_steward *steward, const struct rf_audit_event *event)
+{
+	uint64_t out = rf_audit_event_get(event, RF_AUDIT_BYTES_OUT);
+	uint64_t in = rf_audit_event_get(event, RF_AUDIT_BYTES_IN);
+	char what[32], decision[32], agent[RF_TABLE_NAME];
+	bool is_passed;
+
+	rf_audit_event_copy(event, RF_AUDIT_WHAT, what, sizeof(what));
+	if (strcmp(what, "request") != 0 && strcmp(what, "connect") != 0)
+		return;
+	rf_audit_event_copy(event, RF_AUDIT_DECISION, decision, sizeof(decision));
+	rf_audit_event_copy(event, RF_AUDIT_AGENT, agent, sizeof(agent));
+	is_passed = strcmp(decision, "allow") == 0 || strcmp(decision, "report") == 0;
+	rf_metrics_add(steward->metrics, RF_METRIC_NET_REQUESTS, decision, NULL, 1);
+	rf_metrics_add(steward->metrics, RF_METRIC_NET_BYTES, "out", NULL, out);
+	rf_metrics_add(steward->metrics, RF_METRIC_NET_BYTES, "in", NULL, in);
+	if (is_passed && strcmp(what, "request") == 0)
+		rf_metrics_observe(steward->metrics, RF_METRIC_NET_SECONDS,
+				   rf_audit_event_get(event, RF_AUDIT_TOOK_US) * 1000);
+	if (rf_table_takes(agent))
+		rf_docket_traffic(steward->docket, agent, is_passed, out + in,
+				  steward->now.mono_ms);
+}
+
 void rf_steward_event(struct rf_steward *steward, const struct rf_audit_event *event,
 		      const struct rf_steward_now *now)
 {
@@ -273,6 +298,9 @@ void rf_steward_event(struct rf_steward *steward, const struct rf_audit_event *e
 			       rf_audit_event_has(event, RF_AUDIT_COUNT)
 				       ? rf_audit_event_get(event, RF_AUDIT_COUNT)
 				       : 1);
+		break;
+	case RF_AUDIT_NET_REQUEST:
+		count_traffic(steward, event);
 		break;
 	case RF_AUDIT_ALARM:
 		rf_audit_event_copy(event, RF_AUDIT_ALARM_NAME, text, sizeof(text));

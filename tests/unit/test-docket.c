@@ -122,6 +122,25 @@ RF_TEST(a_budget_that_is_spent_opens_the_breaker_until_it_is_not)
 	}
 }
 
+RF_TEST(what_is_sent_while_a_run_goes_on_is_spent)
+{
+	static const enum rf_quota cases[] = { RF_QUOTA_REQUESTS_HOUR, RF_QUOTA_REQUESTS_DAY,
+					       RF_QUOTA_BYTES_HOUR, RF_QUOTA_BYTES_DAY };
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		bool is_bytes = cases[i] >= RF_QUOTA_BYTES_HOUR;
+
+		begin();
+		quotas.figures[cases[i]] = 3;
+		rf_docket_traffic(docket, "a", !is_bytes * 2, is_bytes * 2, 0);
+		RF_CHECK(ask("a", 0).is_admitted, "case %zu: two of three", i);
+		rf_docket_traffic(docket, "a", !is_bytes, is_bytes, 0);
+		RF_CHECK(!ask("a", 0).is_admitted, "case %zu: all of it", i);
+		RF_CHECK(ask("b", 0).is_admitted, "another agent");
+		end();
+	}
+}
+
 RF_TEST(a_reset_forgets_what_was_spent)
 {
 	begin();

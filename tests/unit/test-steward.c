@@ -11,8 +11,8 @@
 #include "watch/steward.h"
 
 #define BOOT   "6a1e5b1c"
-#define QUOTAS "5,50,10,60000,60000,-,-,-,-,-,-,-,-,limits"
-#define TWO    "5,50,10,60000,60000,2,-,-,-,-,-,-,-,limits" /* runs in an hour */
+#define QUOTAS "5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits"
+#define TWO    "5,50,10,60000,60000,2,-,-,-,-,-,-,-,-,-,-,-,limits" /* runs in an hour */
 
 /* What was noted, a line each: kind, and the fields that matter here. */
 static char noted[4096];
@@ -171,6 +171,56 @@ RF_TEST(a_budget_that_is_spent_is_noted_with_its_figures)
 		 "%s", noted);
 	expect(ask(steward, 0, "breaker reset agent a"), "closed: agent a\n");
 	expect(ask(steward, 0, "admit b4 a " TWO), "admitted\n");
+	rf_steward_free(steward);
+}
+
+static void send_request(struct rf_steward *steward, const char *what, const char *decision)
+{
+	struct rf_steward_now now = at(0);
+	struct rf_audit_event event;
+
+	rf_audit_event_init(&event, RF_AUDIT_NET_REQUEST);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, "b0");
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, "a");
+	rf_audit_event_text(&event, RF_AUDIT_WHAT, what);
+	rf_audit_event_text(&event, RF_AUDIT_DECISION, decision);
+	rf_audit_event_number(&event, RF_AUDIT_BYTES_OUT, 10);
+	rf_audit_event_number(&event, RF_AUDIT_BYTES_IN, 90);
+	rf_audit_event_number(&event, RF_AUDIT_TOOK_US, 900);
+	rf_steward_event(steward, &event, &now);
+}
+
+RF_TEST(what_passes_the_gateway_is_spent_and_counted)
+{
+	static const char *const lines[] = {
+		"ringfort_network_requests_total{decision=\"allow\"} 2\n",
+		"ringfort_network_requests_total{decision=\"deny\"} 1\n",
+		"ringfort_network_bytes_total{direction=\"in\"} 270\n",
+		"ringfort_network_bytes_total{direction=\"out\"} 30\n",
+		"ringfort_network_request_seconds_bucket{le=\"0.001\"} 1\n",
+	};
+	static const char two[] = "5,50,10,60000,60000,-,-,-,-,-,-,-,-,2,-,-,-,limits";
+	static const char bytes[] = "5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,300,limits";
+	struct rf_steward *steward = new_steward();
+	const char *text;
+	char line[128];
+
+	send_request(steward, "request", "allow");
+	send_request(steward, "request", "deny");
+	send_request(steward, "dns", "deny"); /* none */
+	snprintf(line, sizeof(line), "admit b1 a %s", two);
+	expect(ask(steward, 0, line), "admitted\n");
+	send_request(steward, "connect", "allow");
+	text = ask(steward, 0, "metrics");
+	for (size_t i = 0; i < RF_LEN(lines); i++)
+		RF_CHECK(strstr(text, lines[i]), "missing: %s\nin:\n%s", lines[i], text);
+	snprintf(line, sizeof(line), "admit b2 a %s", two);
+	RF_CHECK(strstr(ask(steward, 0, line), "refused"), "two requests");
+	ask(steward, 0, "breaker reset agent a");
+	for (int i = 0; i < 3; i++)
+		send_request(steward, "request", "allow");
+	snprintf(line, sizeof(line), "admit b3 a %s", bytes);
+	RF_CHECK(strstr(ask(steward, 0, line), "refused"), "300 bytes");
 	rf_steward_free(steward);
 }
 
@@ -372,14 +422,14 @@ RF_TEST(quotas_are_read_as_they_are_written)
 		"",
 		"5",
 		too_long,
-		"0,50,10,60000,60000,-,-,-,-,-,-,-,-,limits",
-		"5,101,10,60000,60000,-,-,-,-,-,-,-,-,limits",
-		"5,50,-,60000,60000,-,-,-,-,-,-,-,-,limits",
-		"05,50,10,60000,60000,-,-,-,-,-,-,-,-,limits",
-		"5,50,10,60000,60000,-,-,-,-,-,-,-,-,all",
-		"99999999999999999999,50,10,60000,60000,-,-,-,-,-,-,-,-,limits",
-		" 5,50,10,60000,60000,-,-,-,-,-,-,-,-,limits",
-		"5,50,10,60000,60000,-,-,-,-,-,-,-,-,",
+		"0,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		"5,101,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		"5,50,-,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		"05,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		"5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,all",
+		"99999999999999999999,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		" 5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		"5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,",
 	};
 	struct rf_quotas quotas;
 	char text[RF_QUOTA_TEXT];
