@@ -2,6 +2,7 @@
 
 Each test has a watcher of its own.  Time is real, so rules are made of short times.
 """
+import http.server
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import pytest
@@ -153,6 +155,21 @@ def test_a_budget_that_is_spent_refuses_the_next_run(post, budget, program):
     # A fresh budget, by hand.
     assert post.run("breaker", "reset", "a").returncode == 0
     assert post.run("run", "--agent", "a", *rule, "--", "true").returncode == 0
+
+
+@pytest.mark.parametrize("budget", ["requests_per_hour: 2", "requests_per_day: 2", "bytes_per_hour: 300"])
+def test_what_goes_through_the_gateway_is_spent(post, budget):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server:
+        server.RequestHandlerClass.log_message = lambda *_: None
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        rule = policy(post, f"budgets: {{ {budget} }}\nnetwork:\n  allow: [api.example]\n"
+                            f"  hosts: {{ api.example: '127.0.0.1:{server.server_address[1]}' }}\n")
+        line = ["run", "--agent", "a", "--policy", rule, "--", "curl", "-s", "-o", "/dev/null", "http://api.example/", "http://api.example/"]
+        assert post.run(*line).returncode == 0
+        done = post.run(*line)
+        server.shutdown()
+    assert done.returncode == 126 and "the budget is spent" in done.stderr
+    assert [event["budget"] for event in events(post, "budget.spent")] == [budget.split(":")[0]]
 
 
 def at_once(post, count, *args):
