@@ -209,6 +209,10 @@ static void leave(struct rf_crossing *c)
 	uint64_t wait = rf_pace_rate_take(&c->outlet->rate, rf_loop_now());
 	struct rf_err err;
 
+	if (!rf_note_has_room(c->outlet->note)) {
+		deny(c, "more than can be recorded");
+		return;
+	}
 	if (wait > 0) {
 		snprintf(c->judge.remedy, sizeof(c->judge.remedy), "raise network.rate");
 		deny(c, "more connections than network.rate allows");

@@ -171,6 +171,8 @@ void rf_dns_line_datagrams(struct rf_outlet *outlet, int fd)
 
 		if (n < 0)
 			return;
+		if (!rf_note_has_room(outlet->note)) /* it asks again */
+			continue;
 		len = answer_query(outlet, in, (size_t)n, out, sizeof(out));
 		if (len == 0)
 			continue;
@@ -214,6 +216,8 @@ static bool answer_all(struct rf_dns_line *line)
 			return false;
 		if (line->len < need || line->len < 2)
 			return true;
+		if (!rf_note_has_room(line->outlet->note))
+			return false;
 		len = answer_query(line->outlet, line->in + 2, need - 2, out + 2, sizeof(out) - 2);
 		if (len == 0)
 			return false;

@@ -85,6 +85,12 @@ static bool pass_policy(struct rf_forward *f, const struct rf_url_path *path)
 	}
 	if (!rf_hold_look(f))
 		return false;
+	if (!rf_note_has_room(outlet->note)) {
+		f->judge.is_allowed = false;
+		rf_forward_refuse_with(f, 503, "too_fast",
+				       "This sandbox does more than can be recorded.");
+		return false;
+	}
 	wait = rf_pace_rate_take(&outlet->rate, rf_loop_now());
 	if (wait > 0) {
 		refusal = (struct rf_refusal){ .status = 429, .code = "rate_limited" };

@@ -56,6 +56,27 @@ static int settle(struct rf_err *err)
 	return 0;
 }
 
+/* Whoever starts it may have keys in the environment: none of them is for here, and so none is left in its memory. */
+static void forget_environment(void)
+{
+	static const char *const kept[] = { "SSL_CERT_FILE=", "SSL_CERT_DIR=", "RES_OPTIONS=",
+					    "LOCALDOMAIN=", "TZ=" };
+	char **to = environ;
+
+	for (char **from = environ; from && *from; from++) {
+		bool is_kept = false;
+
+		for (size_t i = 0; i < RF_LEN(kept); i++)
+			is_kept = is_kept || strncmp(*from, kept[i], strlen(kept[i])) == 0;
+		if (is_kept)
+			*to++ = *from;
+		else
+			explicit_bzero(*from, strlen(*from));
+	}
+	if (to)
+		*to = NULL;
+}
+
 static void on_gone(void *data)
 {
 	rf_loop_stop(data);
@@ -84,6 +105,7 @@ int main(int argc, char **argv)
 	struct rf_err err = RF_ERR_INIT;
 	int fd = -1;
 
+	forget_environment();
 	if (read_line(argc, argv, &fd, &err) < 0 || settle(&err) < 0 || serve(&fd, &err) < 0)
 		return complain(&err);
 	return 0;

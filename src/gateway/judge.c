@@ -73,6 +73,20 @@ void rf_judge_request(const struct rf_outlet *outlet, const struct rf_host *host
 		suggest(host, port, (struct rf_span){ 0 }, (struct rf_span){ 0 }, ret_judge);
 }
 
+/*
+ * Whether a rule means an address that is not public: one that allows half of all addresses means the Internet, and not what
+ * only this machine reaches.
+ */
+static bool names_it(const struct rf_net_rule *rule, enum rf_addr_kind kind)
+{
+	unsigned least = kind == RF_ADDR_METADATA ? 16 : 7;
+	unsigned bits = rule->bits;
+
+	if (bits >= 96 && memcmp(rule->address, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0)
+		bits -= 96;
+	return bits >= least;
+}
+
 void rf_judge_address(const struct rf_outlet *outlet, const struct rf_host *host,
 		      const struct rf_addr *addr, uint16_t port, bool is_named,
 		      struct rf_judge *ret_judge)
@@ -88,7 +102,7 @@ void rf_judge_address(const struct rf_outlet *outlet, const struct rf_host *host
 		return;
 	}
 	ret_judge->is_allowed = true;
-	if (verdict.rule || is_named)
+	if (is_named || (verdict.rule && names_it(verdict.rule, kind)))
 		return;
 	if (kind == RF_ADDR_PUBLIC)
 		is_own = rf_addr_is_own(outlet->gateway->own, addr, rf_loop_now());

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -11,6 +12,7 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -126,7 +128,33 @@ __attribute__((unused)) static int limit_calls(struct rf_err *err)
 		DENY(ioperm),
 		DENY(iopl),
 		DENY(modify_ldt),
+		DENY(chmod),
+		DENY(chown),
+		DENY(lchown),
+		DENY(utime),
+		DENY(utimes),
+		DENY(futimesat),
+		DENY(mknod),
 #endif
+		/* What Landlock says nothing about. */
+		DENY(fchmodat),
+		DENY(fchmod),
+		DENY(fchownat),
+		DENY(fchown),
+		DENY(utimensat),
+		DENY(mknodat),
+		DENY(setxattr),
+		DENY(lsetxattr),
+		DENY(fsetxattr),
+		DENY(removexattr),
+		DENY(lremovexattr),
+		DENY(fremovexattr),
+		DENY(kill),
+		DENY(tkill),
+		DENY(rt_sigqueueinfo),
+		DENY(rt_tgsigqueueinfo),
+		DENY(pidfd_open),
+		DENY(pidfd_send_signal),
 		DENY(execve),
 		DENY(execveat),
 		DENY(clone),
@@ -175,12 +203,32 @@ __attribute__((unused)) static int limit_calls(struct rf_err *err)
 		DENY(swapon),
 		DENY(acct),
 		DENY(quotactl),
+		/* Sockets lead to servers, and tell this machine's addresses: none to other programs of this machine. */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)SYS_socket, 1, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		LOAD(args[0]),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0),
+		RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT),
 		RETURN(SECCOMP_RET_ALLOW),
 	};
 	const struct sock_fprog program = { RF_LEN(code), code };
 
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
 		return rf_fail(err, -errno, "filter the gateway's system calls");
+	return 0;
+}
+
+/* Started by root, it could do what root can: its sockets were made for it, and the rest is nothing that it needs. */
+static int drop_capabilities(struct rf_err *err)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+	    syscall(SYS_capset, &head, none) < 0)
+		return rf_fail(err, -errno, "give up capabilities");
 	return 0;
 }
 
@@ -194,7 +242,7 @@ int rf_lockdown_raise(struct rf_err *err)
 #ifdef __SANITIZE_ADDRESS__ /* whose runtime reads /proc and starts a process: never what is installed */
 	return 0;
 #else
-	if (limit_files(err) < 0)
+	if (limit_files(err) < 0 || drop_capabilities(err) < 0)
 		return err->code;
 	return limit_calls(err);
 #endif

@@ -11,7 +11,8 @@
 
 #define KEPT_BYTES  (1024 * 1024)
 #define EVENT_BYTES (16 * 1024)
-#define SEEN        64 /* denials that are remembered, not to be told twice */
+#define RESERVE     (KEPT_BYTES / 2) /* for the end of what is under way */
+#define SEEN        64               /* denials that are remembered, not to be told twice */
 #define AGAIN_NS    2000000000ull
 #define LATER_NS    5000000ull  /* by which what went well may be late */
 #define RETRY_NS    20000000ull /* after which a client that did not listen is tried again */
@@ -166,6 +167,11 @@ bool rf_note_hold(struct rf_note *note, const struct rf_gate_held *held)
 	return rf_gate_send_held(note->fd, note->box, held, &err) == 0;
 }
 
+bool rf_note_has_room(const struct rf_note *note)
+{
+	return note->kept.max - note->kept.len > RESERVE;
+}
+
 void rf_note_finish(struct rf_note *note)
 {
 	note->is_finished = true;
@@ -183,6 +189,10 @@ void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
 		note->counts.denied++;
 		if (is_repeated(note, event))
 			return;
+		if (!rf_note_has_room(note)) { /* what is left is for what was done */
+			note->counts.lost_events++;
+			return;
+		}
 	}
 	note->counts.held += event->verdict == RF_GATE_HELD;
 	clock_gettime(CLOCK_REALTIME, &now);

@@ -18,6 +18,9 @@ int rf_note_new(struct rf_deadlines *deadlines, int fd, uint64_t box, struct rf_
 		struct rf_err *err);
 void rf_note_free(struct rf_note *note);
 
+/* Whether there is room for what is going to happen.  If not, it is not let happen: what can't be told is not done. */
+bool rf_note_has_room(const struct rf_note *note);
+
 /* Tells, or keeps it to be told; the time is set here. */
 void rf_note_tell(struct rf_note *note, struct rf_gate_event *event);
 

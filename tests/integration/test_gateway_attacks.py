@@ -111,6 +111,52 @@ def test_the_same_refusal_again_and_again_is_answered_each_time(box):
     assert box.finish() and box.counts["denied"] == 4
 
 
+def test_it_has_nothing_of_who_started_it(server, monkeypatch):
+    monkeypatch.setenv("API_TOKEN", "correct-horse-battery-staple")
+    with Tenant(program(), {"version": 1, "network": {"allow": [HERE]}}) as box:
+        status = dict(line.split(":\t", 1) for line in open(f"/proc/{box.process.pid}/status") if ":\t" in line)
+        assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == 0 and status["Seccomp"].strip() == "2"
+        with contextlib.suppress(PermissionError):  # which is as good
+            assert b"battery" not in open(f"/proc/{box.process.pid}/environ", "rb").read()
+
+
+def query(number):
+    return b"\1\2\1\0\0\1" + bytes(6) + b"".join(bytes([len(label)]) + label for label in (
+        b"%060d" % number, b"a" * 60, b"evil", b"example")) + b"\0\0\1\0\1"
+
+
+def test_what_can_not_be_recorded_is_not_done(box):
+    """A flood of refusals does not hide what is done behind it."""
+    def ask():
+        with by_socks(box, 9999) as line:
+            return say(line, [f"GET /done HTTP/1.1\r\nHost: {HERE}:9999\r\n\r\n".encode()])
+
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as resolver:
+        resolver.connect(("::1", box.dns_udp))
+        for number in range(12000):
+            resolver.send(query(number))
+            if number % 50 == 0:
+                time.sleep(0.005)
+    assert b" 503 " in ask()
+    box.poll(1)
+    answers = [ask() for _ in range(3)]
+    assert all(b"passed" in answer for answer in answers)
+    done = [event for event in box.finish() if event["path"] == "/done" and event["verdict"] == "allowed"]
+    assert len(done) == 3 and box.counts["lost_events"] > 0
+
+
+@pytest.mark.parametrize("rule, address, passes", [
+    ("0.0.0.0/0", "127.0.0.1", False), ("0.0.0.0/1", "127.0.0.1", False), ("127.0.0.0/8", "127.0.0.1", True),
+    ("127.0.0.1", "127.0.0.1", True), ("::/0", "::1", False), ("0.0.0.0/0", "169.254.169.254", False)])
+def test_a_rule_for_the_internet_does_not_name_this_machine(server, rule, address, passes):
+    allowed = f"[{rule}]:{server}" if ":" in rule else f"{rule}:{server}"
+    with Tenant(program(), {"version": 1, "network": {"allow": [allowed], "connect_time": "2s"}}) as box, dial(box) as line:
+        host = f"[{address}]" if ":" in address else address
+        line.sendall(f"GET http://{host}:{server}/ HTTP/1.1\r\nHost: {host}:{server}\r\n\r\n".encode())
+        answer = line.recv(4096)
+        assert (b"passed" in answer) == passes and (passes or b" 403 " in answer), answer
+
+
 def seconds_of(box):
     fields = open(f"/proc/{box.process.pid}/stat").read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
