@@ -34,6 +34,7 @@ struct rf_forward {
 	struct rf_buf gathered, pieces[2];
 	size_t gather_most;
 	struct rf_deadline up_pause, down_pause;
+	struct rf_deadline down_hold; /* how long filters may keep back what came */
 	uint64_t began_ns, up_bytes, down_bytes;
 	unsigned status;
 	bool is_gathering, is_waiting, is_silent, is_received, is_refused, is_retried, is_answered,

@@ -24,12 +24,15 @@
 #include "gateway/upstream.h"
 #include "gateway/way.h"
 
+#define HOLD_NS                                                                                    \
+	50000000u /* that a filter may keep bytes of an answer back: RF_FILTER_STREAM_HOLD_MS */
 #define FILTER_ROOM (4u * 1024 * 1024) /* bytes that a filter may make of one piece */
 
 /* ------------------------------------------------------------- life */
 
 static void on_up_pause(void *data);
 static void on_down_pause(void *data);
+static void on_down_hold(void *data);
 
 struct rf_forward *rf_forward_new(struct rf_outlet *outlet, struct rf_exchange *exchange)
 {
@@ -50,7 +53,8 @@ struct rf_forward *rf_forward_new(struct rf_outlet *outlet, struct rf_exchange *
 	rf_buf_init(&f->pieces[1], FILTER_ROOM);
 	if (!f->request.arena ||
 	    rf_deadline_init(&f->up_pause, outlet->gateway->deadlines, on_up_pause, f) < 0 ||
-	    rf_deadline_init(&f->down_pause, outlet->gateway->deadlines, on_down_pause, f) < 0) {
+	    rf_deadline_init(&f->down_pause, outlet->gateway->deadlines, on_down_pause, f) < 0 ||
+	    rf_deadline_init(&f->down_hold, outlet->gateway->deadlines, on_down_hold, f) < 0) {
 		rf_arena_free(f->request.arena);
 		rf_deadline_done(&f->up_pause);
 		free(f);
@@ -107,6 +111,7 @@ static void free_if_over(struct rf_forward *f)
 		f->next->link = f->link;
 	rf_deadline_done(&f->up_pause);
 	rf_deadline_done(&f->down_pause);
+	rf_deadline_done(&f->down_hold);
 	rf_buf_done(&f->gathered);
 	rf_buf_done(&f->pieces[0]);
 	rf_buf_done(&f->pieces[1]);
@@ -495,10 +500,33 @@ static void on_answer_body(void *own, struct rf_call *call, struct rf_span bytes
 		rf_exchange_abort(f->exchange);
 		return;
 	}
+	if (has_filter(f, f->down_wish))
+		rf_deadline_set(&f->down_hold, rf_loop_now() + HOLD_NS);
 	if (bytes.len > 0)
 		f->is_down_full = rf_exchange_send(f->exchange, bytes) > 0;
 	if (f->is_down_slow || f->is_down_full)
 		pause_down(f);
+}
+
+/* Nothing has come for a while: an event must not wait for the next one. */
+static void on_down_hold(void *data)
+{
+	struct rf_forward *f = data;
+	struct rf_span bytes = RF_SPAN("");
+
+	if (!f->exchange || f->is_refused)
+		return;
+	if (filter_body(f, false, &bytes, false) < 0) {
+		f->reason = "the answer could not be looked through";
+		if (f->call)
+			rf_call_abort(f->call);
+		rf_exchange_abort(f->exchange);
+		return;
+	}
+	if (bytes.len > 0 && rf_exchange_send(f->exchange, bytes) > 0) {
+		f->is_down_full = true;
+		pause_down(f);
+	}
 }
 
 static void on_call_room(void *own, struct rf_call *call)
@@ -514,6 +542,7 @@ static void finish_answer(struct rf_forward *f)
 {
 	struct rf_span rest = RF_SPAN("");
 
+	rf_deadline_cancel(&f->down_hold);
 	if (has_filter(f, f->down_wish) && f->answer.body != RF_BODY_NONE &&
 	    (filter_body(f, false, &rest, true) < 0 ||
 	     (rest.len > 0 && rf_exchange_send(f->exchange, rest) < 0))) {

@@ -68,7 +68,8 @@ struct rf_forward_filter {
 	enum rf_forward_wish (*on_answer)(void *data, void **own, struct rf_forward_message *answer,
 					  struct rf_refusal *ret_refusal);
 	/*
-	 * A piece of a body, and whether it is the last (which may be empty): appends to `out` what is to be sent, now or later.  A negative
+	 * A piece of a body, and whether it is the last (which may be empty).  One that is empty and not the last is told of an answer when
+	 * nothing has come for a while: what need not be kept back is let go.  Appends to `out` what is to be sent, now or later.  A negative
 	 * errno cuts the message.
 	 */
 	int (*on_request_body)(void *data, void **own, struct rf_span bytes, bool is_last,

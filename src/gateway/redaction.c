@@ -234,6 +234,8 @@ static int on_answer_body(void *data, void **own, struct rf_span bytes, bool is_
 	struct answer *mine = *own;
 	int code;
 
+	if (!bytes.len && !is_last) /* nothing has come for a while */
+		return rf_filter_stream_flush(mine->stream, out);
 	for (;;) {
 		size_t before = out->len;
 		ssize_t taken = rf_filter_stream_feed(mine->stream, bytes.at, bytes.len, out, ROOM);

@@ -55,6 +55,12 @@ class Live(http.server.BaseHTTPRequestHandler):
             for number in range(5):
                 self.chunk(f"data: event {number}, {SECRET}\n\n".encode())
                 assert self.go_on.acquire(timeout=10)
+        elif self.path == "/live/hold":
+            self.chunk(f"one: {TOKEN[:3]}".encode())
+            assert self.go_on.acquire(timeout=10)
+            self.chunk(f" two: {SECRET[:10]}".encode())
+            assert not self.go_on.acquire(timeout=0.5)
+            self.chunk(f"{SECRET[10:]}.".encode())
         else:
             for byte in f"<{SECRET}>" * 3:
                 self.chunk(byte.encode())
@@ -187,6 +193,16 @@ def test_tokens_are_masked_by_their_form_where_the_policy_says_so(filtered):
 
 def test_tokens_pass_where_it_does_not(box):
     assert ask(box, "/token").read().decode() == f"a token: {TOKEN}\n"
+
+
+def test_what_a_rule_holds_back_is_let_go_after_a_while_and_a_known_secret_is_not(server):
+    policy = {"version": 1, "network": {"allow": [f"api.example:{server}"], "hosts": {"api.example": f"127.0.0.1:{server}"}, "filter": "on"}}
+    with Tenant(program(), policy, credentials=[CREDENTIAL]) as tenant:
+        tenant.server = server
+        answer = ask(tenant, "/live/hold")
+        assert answer.read(8).decode() == f"one: {TOKEN[:3]}"
+        Live.go_on.release()
+        assert answer.read().decode() == f" two: {'*' * len(SECRET)}."
 
 
 def test_the_filter_stays_as_it_is_while_a_box_lives(filtered):
