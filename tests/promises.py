@@ -62,7 +62,7 @@ PROMISES = [
             "Bombs of every kind, set off in every kind of box and looked at from outside: what ends at its limit, and "
             "what neighbours notice. Where a limit's grade is less than `hard` some do not, and [the page](bombs.md) "
             "names each",
-            {8, "bombs"}, ["make bombs"], True),
+            {8, "bombs"}, ["make bombs", "tests/integration/test_quota.py::test_parallel_writers_share_one_limit"], True),
     Promise("Small enough to read",
             "The kernel calls that a program may make, and what real programs need of them",
             {19}, ["make calls"]),
