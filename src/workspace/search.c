@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "policy/pattern.h"
@@ -138,12 +139,34 @@ static int search_text(struct walk *w, struct rf_search_hit *hit, const char *te
 	return 0;
 }
 
+/* Reads what is in a file into zeroed memory: holes are there already. */
+static int read_data(int file, char *text, off_t size)
+{
+	for (off_t at = 0; at < size;) {
+		off_t data = lseek(file, at, SEEK_DATA);
+		off_t end = data < 0 ? -1 : lseek(file, data, SEEK_HOLE);
+		ssize_t n;
+
+		if (data < 0 && errno == ENXIO)
+			return 0;            /* only a hole is left */
+		data = data < 0 ? at : data; /* a file system that does not tell */
+		end = end > data && end < size ? end : size;
+		for (at = data; at < end; at += n) {
+			n = pread(file, text + at, (size_t)(end - at), at);
+			if (n < 0 && errno == EINTR)
+				n = 0;
+			else if (n <= 0)
+				return n < 0 ? -errno : 0; /* it shrank meanwhile */
+		}
+	}
+	return 0;
+}
+
 static int search_file(struct walk *w, const struct rf_merged *in, const char *name,
 		       struct rf_search_hit *hit)
 {
 	RF_AUTO_FD int file = rf_merged_open(in, name);
 	char *text;
-	ssize_t len;
 	int code;
 
 	if (file == -EACCES || file == -EPERM || (file >= 0 && hit->st->st_size > RF_SEARCH_FILE)) {
@@ -152,9 +175,10 @@ static int search_file(struct walk *w, const struct rf_merged *in, const char *n
 	}
 	if (file < 0)
 		return fail_at(w, file, hit->path);
-	text = malloc((size_t)hit->st->st_size + 1);
-	len = text ? rf_fd_read(file, text, (size_t)hit->st->st_size) : -ENOMEM;
-	code = len < 0 ? fail_at(w, (int)len, hit->path) : search_text(w, hit, text, (size_t)len);
+	text = calloc(1, (size_t)hit->st->st_size + 1);
+	code = text ? read_data(file, text, hit->st->st_size) : -ENOMEM;
+	code = code < 0 ? fail_at(w, code, hit->path)
+			: search_text(w, hit, text, (size_t)hit->st->st_size);
 	free(text);
 	return code;
 }

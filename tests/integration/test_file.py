@@ -337,3 +337,16 @@ def test_who_copies_a_file_is_not_taken_for_a_program(post, tree, who):
             time.sleep(0.05)
         assert "a program runs" not in done.stderr and "wait for the other command" in done.stderr, done.stderr
         slow.communicate(b"late\n")
+
+
+def test_find_does_not_read_holes(post, tree, who, need):
+    need("strace")
+    with open(tree / "sparse", "wb") as out:
+        out.seek(48 << 20)
+        out.write(b"needle\n")
+    post.run("create", "--name", "q", "--workspace", tree)
+    done = post.run("file", "find", "-w", "q", "--content", "needle", wrap=["strace", "-f", "-e", "trace=read,pread64"])
+    assert "sparse" in done.stdout, done.stderr
+    sizes = [int(line.rsplit("= ", 1)[1]) for line in done.stderr.splitlines() if line.startswith(("read(", "pread64(")) and
+             line.rsplit("= ", 1)[-1].isdigit()]
+    assert sizes and sum(sizes) < 1 << 20, sum(sizes)
