@@ -73,6 +73,23 @@ static void put_limit(struct rf_json *json, const struct rf_limit_info *info)
 	rf_json_close_array(json);
 }
 
+/* Ports to publish; one alone may stand as a number. */
+static void put_ports(struct rf_json *json)
+{
+	put_type(json, "array");
+	rf_json_int(json, "maxItems", RF_MAX_LIST);
+	rf_json_open_object(json, "items");
+	rf_json_open_array(json, "anyOf");
+	put_text(json, NULL, "^([0-9A-Fa-f.:\\[\\]]+:)?[0-9]+$");
+	rf_json_open_object(json, NULL);
+	put_type(json, "integer");
+	rf_json_int(json, "minimum", 1);
+	rf_json_int(json, "maximum", 65535);
+	rf_json_close_object(json);
+	rf_json_close_array(json);
+	rf_json_close_object(json);
+}
+
 /* Names and the addresses that they lead to. */
 static void put_hosts(struct rf_json *json)
 {
@@ -267,6 +284,9 @@ static void put_value(struct rf_json *json, enum rf_key key)
 		break;
 	case RF_KEY_TYPE_RULES:
 		put_list(json, NULL, true, RF_MAX_NET_RULES);
+		break;
+	case RF_KEY_TYPE_PORTS:
+		put_ports(json);
 		break;
 	case RF_KEY_TYPE_HOSTS:
 		put_hosts(json);

@@ -186,6 +186,10 @@ GOOD = [
     {"env": {"pass": ["A_1"], "set": {"A": "x", "B": 1, "C": True, "D": None, "E": 1.5}}},
     {"final": ["limits", "env.set", "files.current"]}, {"hostname": "a-1", "workdir": "/x"},
     {"isolation": "process", "weaker": "allow", "syscalls": "strict", "limits": {"require": "hard"}},
+    {"network": {"allow": ["GET a.example/x/**", "10.0.0.0/8"], "deny": [], "mode": "report", "rate": "5/s burst 9",
+                 "hosts": {"a.example": "127.0.0.1:80"}, "publish": [8080, "1:2"], "bandwidth": "1M", "connections": 5}},
+    {"credentials": {"a": {"from": "env:A", "hosts": ["a.example"]}, "b-1": {"from": "stdin:", "hosts": "b.example", "body": True}}},
+    {"credentials": {"c": {"from": "cmd:pass show c", "hosts": ["c.example"], "basic": "me", "budget": "10/day", "env": "C"}}},
 ]
 BAD = [
     {"limit": {}}, {"limits": {"memroy": "1G"}}, {"limits": []}, {"limits": {"memory": "lots"}},
@@ -195,6 +199,10 @@ BAD = [
     {"files": {"read": "a"}}, {"files": {"read": ["../a"]}}, {"files": {"read": [""]}}, {"env": {"pass": ["1A"]}},
     {"env": {"set": {"1A": "x"}}}, {"env": {"set": ["A=1"]}}, {"env": {"set": {"A": ["x"]}}}, {"final": ["nothing"]},
     {"final": "limits"}, {"hostname": "-"}, {"workdir": "x"}, {"extends": {}}, {"extends": ["A b"]},
+    {"network": {"allow": "a.example"}}, {"network": {"rate": "5"}}, {"network": {"hosts": {"a.example": "b.example"}}},
+    {"network": {"publish": [0]}}, {"network": {"mode": "on"}}, {"credentials": {"a": "env:A"}}, {"credentials": []},
+    {"credentials": {"a": {"from": "env:A"}}}, {"credentials": {"a": {"from": "secret", "hosts": ["a.example"]}}},
+    {"credentials": {"a": {"from": "env:A", "hosts": ["a.example"], "password": "x"}}},
     {"extends": [f"p{i}" for i in range(17)]}, {"weaker": True}, [], "x", 1,
 ]
 
