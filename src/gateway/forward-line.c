@@ -70,6 +70,36 @@ static int take_request(struct rf_forward *f, const struct rf_http1_head *head)
 	return rf_message_take(request, head->fields);
 }
 
+/*
+ * Fields by which many servers let a request be another than its first line says: such a one must be allowed as both.  Where rules look at
+ * requests, none may have another path.
+ */
+static bool may_pretend(struct rf_forward *f, const struct rf_url_path *path)
+{
+	static const struct rf_span methods[] = { RF_SPAN_INIT("x-http-method-override"),
+						  RF_SPAN_INIT("x-http-method"),
+						  RF_SPAN_INIT("x-method-override") };
+	static const struct rf_span paths[] = { RF_SPAN_INIT("x-original-url"),
+						RF_SPAN_INIT("x-rewrite-url") };
+	bool looks_inside = rf_net_looks_inside(f->outlet->net, &f->place.host, f->place.port);
+
+	for (size_t i = 0; i < f->request.count && looks_inside; i++) {
+		const struct rf_field *field = &f->request.fields[i];
+
+		for (size_t j = 0; j < RF_LEN(methods) && f->judge.is_allowed; j++)
+			if (rf_span_is_like(field->name, methods[j]))
+				rf_judge_request(f->outlet, &f->place.host, f->place.port,
+						 field->value, path, &f->judge);
+		for (size_t j = 0; j < RF_LEN(paths); j++)
+			if (rf_span_is_like(field->name, paths[j])) {
+				f->judge.is_allowed = false;
+				snprintf(f->judge.reason, sizeof(f->judge.reason),
+					 "a field says that the path is another");
+			}
+	}
+	return f->judge.is_allowed;
+}
+
 /* The policy, and what the box may do at a time.  False: it was refused. */
 static bool pass_policy(struct rf_forward *f, const struct rf_url_path *path)
 {
@@ -78,7 +108,7 @@ static bool pass_policy(struct rf_forward *f, const struct rf_url_path *path)
 	uint64_t wait;
 
 	rf_judge_request(outlet, &f->place.host, f->place.port, f->request.method, path, &f->judge);
-	if (!f->judge.is_allowed) {
+	if (!f->judge.is_allowed || !may_pretend(f, path)) {
 		rf_judge_refuse(&f->judge, &f->place.host, f->place.port, &refusal);
 		rf_forward_refuse(f, &refusal);
 		return false;

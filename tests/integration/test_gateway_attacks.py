@@ -157,6 +157,17 @@ def test_a_rule_for_the_internet_does_not_name_this_machine(server, rule, addres
         assert (b"passed" in answer) == passes and (passes or b" 403 " in answer), answer
 
 
+@pytest.mark.parametrize("field, status", [
+    ("X-Method: DELETE", 200), ("X-HTTP-Method-Override: POST", 200), ("X-HTTP-Method-Override: DELETE", 403),
+    ("x-http-method: delete", 403), ("X-Method-Override: DELETE", 403), ("X-Original-URL: /admin", 403), ("X-Rewrite-Url: /admin", 403)])
+def test_a_request_that_claims_to_be_another_is_judged_as_both(server, field, status):
+    policy = {"version": 1, "network": {"allow": [f"GET,POST {HERE}:{server}/work/**"], "hosts": {HERE: "127.0.0.1"}}}
+    with Tenant(program(), policy) as box, dial(box) as line:
+        place = f"{HERE}:{server}"
+        line.sendall(f"POST http://{place}/work/x HTTP/1.1\r\nHost: {place}\r\n{field}\r\nContent-Length: 0\r\n\r\n".encode())
+        assert line.recv(4096).startswith(b"HTTP/1.1 %d " % status)
+
+
 def seconds_of(box):
     fields = open(f"/proc/{box.process.pid}/stat").read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
