@@ -26,7 +26,7 @@ class Raw(socketserver.BaseRequestHandler):
                 if not more:
                     return
                 data += more
-            self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npassed")
+            self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n" + (b"switch" if b"h2c" in data.lower() else b"passed"))
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +166,13 @@ def test_a_request_that_claims_to_be_another_is_judged_as_both(server, field, st
         place = f"{HERE}:{server}"
         line.sendall(f"POST http://{place}/work/x HTTP/1.1\r\nHost: {place}\r\n{field}\r\nContent-Length: 0\r\n\r\n".encode())
         assert line.recv(4096).startswith(b"HTTP/1.1 %d " % status)
+
+
+@pytest.mark.parametrize("protocols", ["h2c", "foo/1, h2c", "foo ,H2C"])
+def test_no_upgrade_leads_to_requests_that_nobody_judges(box, protocols):
+    with by_socks(box, 9999) as line:
+        answer = say(line, [f"GET / HTTP/1.1\r\nHost: {HERE}:9999\r\nConnection: upgrade\r\nUpgrade: {protocols}\r\n\r\n".encode()])
+        assert b"passed" in answer
 
 
 def seconds_of(box):
