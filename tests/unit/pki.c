@@ -34,7 +34,7 @@ void rf_pki_make(const struct rf_pki_how *how, const struct rf_pki *issuer, stru
 	unsigned char serial[8];
 
 	RF_REQUIRE(key && certificate && RAND_bytes(serial, sizeof(serial)) == 1, "no key");
-	serial[0] &= 0x7f;
+	serial[0] = (unsigned char)((serial[0] & 0x3f) | 0x40); /* positive, and no zero in front */
 	X509_set_version(certificate, X509_VERSION_3);
 	ASN1_STRING_set(X509_get_serialNumber(certificate), serial, sizeof(serial));
 	X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_ASC,
