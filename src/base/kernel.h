@@ -76,7 +76,9 @@ static inline long rf_kernel_raw(long nr, const long args[6])
 #if defined(__x86_64__)
 	/* cppcheck-suppress constStatement */
 	register long fourth __asm__("r10") = args[3];
+	/* cppcheck-suppress constStatement */
 	register long fifth __asm__("r8") = args[4];
+	/* cppcheck-suppress constStatement */
 	register long sixth __asm__("r9") = args[5];
 	long ret;
 

@@ -108,6 +108,7 @@ static void on_event(void *data, int what)
 			rest(listener, true);
 			return;
 		}
+		/* cppcheck-suppress nullPointer */
 		fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0)
 			take(listener, &fd);

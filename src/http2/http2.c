@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http2/ask.h"
+#include "http2/h2-request.h"
 
 #define MS        1000000ull
 #define FILLS     8            /* reads in a row, before others have their turn */
@@ -31,7 +31,7 @@ const struct rf_http2_limits rf_http2_usual = {
 
 /* --- frames --- */
 
-static struct rf_ask *ask_of(nghttp2_session *session, int32_t stream)
+static struct rf_h2_request *ask_of(nghttp2_session *session, int32_t stream)
 {
 	return nghttp2_session_get_stream_user_data(session, stream);
 }
@@ -39,11 +39,11 @@ static struct rf_ask *ask_of(nghttp2_session *session, int32_t stream)
 static int on_begin(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {
 	struct rf_http2 *h = data;
-	struct rf_ask *ask;
+	struct rf_h2_request *ask;
 
 	if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
 		return 0;
-	ask = rf_ask_new(h, frame->hd.stream_id);
+	ask = rf_h2_request_new(h, frame->hd.stream_id);
 	if (!ask)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, ask);
@@ -54,11 +54,11 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 		     size_t name_len, const uint8_t *value, size_t value_len, uint8_t flags,
 		     void *data)
 {
-	struct rf_ask *ask = ask_of(session, frame->hd.stream_id);
+	struct rf_h2_request *ask = ask_of(session, frame->hd.stream_id);
 
 	if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST && ask)
-		rf_ask_field(ask, (struct rf_span){ (const char *)name, name_len },
-			     (struct rf_span){ (const char *)value, value_len });
+		rf_h2_request_field(ask, (struct rf_span){ (const char *)name, name_len },
+				    (struct rf_span){ (const char *)value, value_len });
 	return 0;
 }
 
@@ -80,7 +80,8 @@ static unsigned cost_of(const nghttp2_frame *frame)
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {
 	struct rf_http2 *h = data;
-	struct rf_ask *ask = frame->hd.stream_id ? ask_of(session, frame->hd.stream_id) : NULL;
+	struct rf_h2_request *ask =
+		frame->hd.stream_id ? ask_of(session, frame->hd.stream_id) : NULL;
 	unsigned cost = cost_of(frame);
 
 	h->unframed = 0;
@@ -92,10 +93,10 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	if (!ask)
 		return 0;
 	if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
-		rf_ask_begin(ask, frame->hd.flags & NGHTTP2_FLAG_END_STREAM);
+		rf_h2_request_begin(ask, frame->hd.flags & NGHTTP2_FLAG_END_STREAM);
 	else if ((frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS) &&
 		 frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
-		rf_ask_finish(ask);
+		rf_h2_request_finish(ask);
 	return 0;
 }
 
@@ -112,11 +113,11 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 		   size_t len, void *data)
 {
 	struct rf_http2 *h = data;
-	struct rf_ask *ask = ask_of(session, stream);
+	struct rf_h2_request *ask = ask_of(session, stream);
 
 	earn(h, len);
 	if (ask)
-		rf_ask_send(ask, (struct rf_span){ (const char *)bytes, len });
+		rf_h2_request_send(ask, (struct rf_span){ (const char *)bytes, len });
 	else
 		rf_http2_consume(h, stream, len);
 	return 0;
@@ -125,14 +126,14 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
 static int on_stream_end(nghttp2_session *session, int32_t stream, uint32_t code, void *data)
 {
 	struct rf_http2 *h = data;
-	struct rf_ask *ask = ask_of(session, stream);
+	struct rf_h2_request *ask = ask_of(session, stream);
 
 	if (!ask)
 		return 0;
 	if (code == NGHTTP2_NO_ERROR)
 		earn(h, (size_t)PER_ASK * PER_KIB * 1024);
 	nghttp2_session_set_stream_user_data(session, stream, NULL);
-	rf_ask_drop(ask);
+	rf_h2_request_drop(ask);
 	return 0;
 }
 
@@ -140,7 +141,7 @@ static ssize_t on_wanted(nghttp2_session *session, int32_t stream, uint8_t *byte
 			 uint32_t *ret_flags, nghttp2_data_source *source, void *data)
 {
 	bool is_last, is_cut;
-	size_t len = rf_ask_take(source->ptr, bytes, size, &is_last, &is_cut);
+	size_t len = rf_h2_request_take(source->ptr, bytes, size, &is_last, &is_cut);
 
 	if (is_cut)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -167,7 +168,7 @@ void rf_http2_wake(struct rf_http2 *h)
 }
 
 int rf_http2_answer(struct rf_http2 *h, int32_t stream, const nghttp2_nv *fields, size_t count,
-		    struct rf_ask *body)
+		    struct rf_h2_request *body)
 {
 	const nghttp2_data_provider provider = { .source.ptr = body, .read_callback = on_wanted };
 	int code =
@@ -196,8 +197,8 @@ static void leave(struct rf_http2 *h)
 	rf_deadline_done(&h->soon);
 	rf_deadline_done(&h->idle);
 	while (h->asks)
-		rf_ask_drop(h->asks);
-	rf_ask_close_idle(h);
+		rf_h2_request_drop(h->asks);
+	rf_h2_request_close_idle(h);
 	nghttp2_session_del(h->session);
 	if (h->is_open && !h->is_ending)
 		h->stream.transport.ops->shut(&h->stream.transport);
@@ -206,7 +207,7 @@ static void leave(struct rf_http2 *h)
 		h->host->on_closed(h->data);
 	/* Calls that were given up end later, and tell their host. */
 	h->is_gone = true;
-	rf_ask_release(h);
+	rf_h2_request_release(h);
 }
 
 static bool fill(struct rf_http2 *h)
@@ -353,7 +354,7 @@ int rf_http2_new(const struct rf_http2_host *host, struct rf_transport transport
 	h->host = host;
 	h->data = data;
 	h->spare = host->limits->spare_frames;
-	rf_ask_prepare(h);
+	rf_h2_request_prepare(h);
 	if (rf_stream_init(&h->stream, host->loop, transport, IN_MAX, 2 * OUT_MAX, on_stream, h,
 			   err) < 0) {
 		free(h);

@@ -569,7 +569,7 @@ static void check_round_trip(const char *text)
 	"  allow: [\"GET,POST api.github.com/repos/acme/*\", \"*.pkgs.example:443\", "             \
 	"10.0.0.0/8]\n"                                                                            \
 	"  deny: [gist.github.com, '2001:db8::/32']\n"                                             \
-	"  hosts: { Api.Example: 127.0.0.1:8080, b.example: '::1' }\n"                               \
+	"  hosts: { Api.Example: 127.0.0.1:8080, b.example: '::1' }\n"                             \
 	"  publish: [8080, 9090:90, '0.0.0.0:1:2']\n"                                              \
 	"  connections: 10\n"                                                                      \
 	"  rate: 100/min\n"                                                                        \

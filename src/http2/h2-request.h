@@ -1,8 +1,8 @@
 /*
  * One request of HTTP/2, handed on as HTTP/1.1.  Internal to src/http2.
  */
-#ifndef RF_HTTP2_ASK_H
-#define RF_HTTP2_ASK_H
+#ifndef RF_HTTP2_H2_REQUEST_H
+#define RF_HTTP2_H2_REQUEST_H
 
 #include <nghttp2/nghttp2.h>
 
@@ -10,7 +10,7 @@
 
 #define RF_ASK_IDLE 8 /* connections inside that wait for the next request */
 
-struct rf_ask;
+struct rf_h2_request;
 
 struct rf_http2 {
 	const struct rf_http2_host *host;
@@ -18,7 +18,7 @@ struct rf_http2 {
 	struct rf_stream stream;
 	nghttp2_session *session;
 	struct rf_deadline soon, idle;
-	struct rf_ask *asks;        /* under way, for the client */
+	struct rf_h2_request *asks; /* under way, for the client */
 	struct rf_call_host inside; /* of the calls */
 	struct rf_call *idle_calls;
 	size_t idle_count, call_count; /* calls that wait; all that there are */
@@ -30,33 +30,33 @@ struct rf_http2 {
 };
 
 /* A request begins, and is one of the connection's.  NULL when memory is gone. */
-struct rf_ask *rf_ask_new(struct rf_http2 *h, int32_t stream);
+struct rf_h2_request *rf_h2_request_new(struct rf_http2 *h, int32_t stream);
 
 /* A field of its head, pseudo-fields first, as nghttp2 has checked it (copies). */
-void rf_ask_field(struct rf_ask *ask, struct rf_span name, struct rf_span value);
+void rf_h2_request_field(struct rf_h2_request *ask, struct rf_span name, struct rf_span value);
 
 /* The head is whole: it is handed on, or refused.  What follows is its body, unless `is_all`. */
-void rf_ask_begin(struct rf_ask *ask, bool is_all);
-void rf_ask_send(struct rf_ask *ask, struct rf_span bytes);
-void rf_ask_finish(struct rf_ask *ask);
+void rf_h2_request_begin(struct rf_h2_request *ask, bool is_all);
+void rf_h2_request_send(struct rf_h2_request *ask, struct rf_span bytes);
+void rf_h2_request_finish(struct rf_h2_request *ask);
 
 /* Bytes of the answer's body, for the client. */
-size_t rf_ask_take(struct rf_ask *ask, void *bytes, size_t size, bool *ret_is_last,
-		   bool *ret_is_cut);
+size_t rf_h2_request_take(struct rf_h2_request *ask, void *bytes, size_t size, bool *ret_is_last,
+			  bool *ret_is_cut);
 
 /* The client wants no more of it: it is no longer the connection's. */
-void rf_ask_drop(struct rf_ask *ask);
+void rf_h2_request_drop(struct rf_h2_request *ask);
 
 /* For the connection: its part of a call's host; the calls that wait; its memory, once no call needs it. */
-void rf_ask_prepare(struct rf_http2 *h);
-void rf_ask_close_idle(struct rf_http2 *h);
-void rf_ask_release(struct rf_http2 *h);
+void rf_h2_request_prepare(struct rf_http2 *h);
+void rf_h2_request_close_idle(struct rf_http2 *h);
+void rf_h2_request_release(struct rf_http2 *h);
 
 /* What the connection does for its requests. */
 void rf_http2_wake(struct rf_http2 *h);
 void rf_http2_consume(struct rf_http2 *h, int32_t stream, size_t len);
 int rf_http2_answer(struct rf_http2 *h, int32_t stream, const nghttp2_nv *fields, size_t count,
-		    struct rf_ask *body);
+		    struct rf_h2_request *body);
 void rf_http2_resume(struct rf_http2 *h, int32_t stream);
 void rf_http2_reset(struct rf_http2 *h, int32_t stream, uint32_t code);
 

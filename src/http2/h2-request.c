@@ -1,9 +1,9 @@
 /*
- * One request of HTTP/2, handed on as HTTP/1.1: see ask.h.
+ * One request of HTTP/2, handed on as HTTP/1.1: see h2-request.h.
  *
  * An ask has two owners: the client's stream, until that is closed, and the call inside, until that has ended; it is freed when both have let go.
  */
-#include "http2/ask.h"
+#include "http2/h2-request.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,9 +21,9 @@ struct place {
 	size_t name, name_len, value, value_len;
 };
 
-struct rf_ask {
+struct rf_h2_request {
 	struct rf_http2 *h; /* NULL: the client has let go */
-	struct rf_ask *next, **link;
+	struct rf_h2_request *next, **link;
 	int32_t stream;
 	struct rf_call *call; /* NULL: not begun, or ended */
 	struct rf_buf text;   /* of the head */
@@ -40,9 +40,9 @@ struct rf_ask {
 
 /* --- life --- */
 
-struct rf_ask *rf_ask_new(struct rf_http2 *h, int32_t stream)
+struct rf_h2_request *rf_h2_request_new(struct rf_http2 *h, int32_t stream)
 {
-	struct rf_ask *ask = calloc(1, sizeof(*ask));
+	struct rf_h2_request *ask = calloc(1, sizeof(*ask));
 
 	if (!ask)
 		return NULL;
@@ -58,7 +58,7 @@ struct rf_ask *rf_ask_new(struct rf_http2 *h, int32_t stream)
 	return ask;
 }
 
-static void free_ask(struct rf_ask *ask)
+static void free_ask(struct rf_h2_request *ask)
 {
 	if (ask->h || ask->call)
 		return;
@@ -67,7 +67,7 @@ static void free_ask(struct rf_ask *ask)
 	free(ask);
 }
 
-void rf_ask_drop(struct rf_ask *ask)
+void rf_h2_request_drop(struct rf_h2_request *ask)
 {
 	*ask->link = ask->next;
 	if (ask->next)
@@ -83,17 +83,18 @@ void rf_ask_drop(struct rf_ask *ask)
 
 /* --- the request's head --- */
 
-static struct rf_span value_of(const struct rf_ask *ask, const struct place *place)
+static struct rf_span value_of(const struct rf_h2_request *ask, const struct place *place)
 {
 	return (struct rf_span){ ask->text.data + place->value, place->value_len };
 }
 
-static struct rf_span name_of(const struct rf_ask *ask, const struct place *place)
+static struct rf_span name_of(const struct rf_h2_request *ask, const struct place *place)
 {
 	return (struct rf_span){ ask->text.data + place->name, place->name_len };
 }
 
-static void keep(struct rf_ask *ask, struct place *place, struct rf_span name, struct rf_span value)
+static void keep(struct rf_h2_request *ask, struct place *place, struct rf_span name,
+		 struct rf_span value)
 {
 	place->name = ask->text.len;
 	place->name_len = name.len;
@@ -104,7 +105,7 @@ static void keep(struct rf_ask *ask, struct place *place, struct rf_span name, s
 }
 
 /* Cookies may come in pieces (RFC 9113, 8.2.3), which HTTP/1.1 has as one. */
-static bool join_cookie(struct rf_ask *ask, struct rf_span value)
+static bool join_cookie(struct rf_h2_request *ask, struct rf_span value)
 {
 	for (size_t i = 0; i < ask->count; i++) {
 		struct place *place = &ask->fields[i];
@@ -124,7 +125,7 @@ static bool join_cookie(struct rf_ask *ask, struct rf_span value)
 	return false;
 }
 
-void rf_ask_field(struct rf_ask *ask, struct rf_span name, struct rf_span value)
+void rf_h2_request_field(struct rf_h2_request *ask, struct rf_span name, struct rf_span value)
 {
 	/* clang-format off */
 	const struct { struct rf_span name; struct place *place; } own[] = {
@@ -154,8 +155,8 @@ void rf_ask_field(struct rf_ask *ask, struct rf_span name, struct rf_span value)
 }
 
 /* Takes out what is not handed on: how the body ends, and whom the request is for. */
-static bool sort_fields(struct rf_ask *ask, bool is_all, struct rf_field *fields, size_t *ret_count,
-			uint64_t *ret_length)
+static bool sort_fields(struct rf_h2_request *ask, bool is_all, struct rf_field *fields,
+			size_t *ret_count, uint64_t *ret_length)
 {
 	ask->body = is_all ? RF_BODY_NONE : RF_BODY_CHUNKED;
 	*ret_count = 0;
@@ -188,7 +189,7 @@ static bool sort_fields(struct rf_ask *ask, bool is_all, struct rf_field *fields
 	return true;
 }
 
-static void refuse(struct rf_ask *ask, unsigned status)
+static void refuse(struct rf_h2_request *ask, unsigned status)
 {
 	char text[12];
 	const nghttp2_nv fields[] = {
@@ -235,7 +236,7 @@ static int find_call(struct rf_http2 *h, struct rf_call **ret_call, struct rf_er
 	return 0;
 }
 
-void rf_ask_begin(struct rf_ask *ask, bool is_all)
+void rf_h2_request_begin(struct rf_h2_request *ask, bool is_all)
 {
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_field fields[FIELDS];
@@ -277,7 +278,7 @@ void rf_ask_begin(struct rf_ask *ask, bool is_all)
 		rf_call_finish(ask->call, (struct rf_fields){ 0 });
 }
 
-void rf_ask_send(struct rf_ask *ask, struct rf_span bytes)
+void rf_h2_request_send(struct rf_h2_request *ask, struct rf_span bytes)
 {
 	int code = ask->call ? rf_call_send(ask->call, bytes) : -EPIPE;
 
@@ -288,7 +289,7 @@ void rf_ask_send(struct rf_ask *ask, struct rf_span bytes)
 		rf_http2_consume(ask->h, ask->stream, bytes.len);
 }
 
-void rf_ask_finish(struct rf_ask *ask)
+void rf_h2_request_finish(struct rf_h2_request *ask)
 {
 	if (ask->call)
 		rf_call_finish(ask->call, (struct rf_fields){ 0 });
@@ -296,7 +297,7 @@ void rf_ask_finish(struct rf_ask *ask)
 
 static void on_room(void *own, struct rf_call *call)
 {
-	struct rf_ask *ask = own;
+	struct rf_h2_request *ask = own;
 
 	if (ask->h && ask->owed)
 		rf_http2_consume(ask->h, ask->stream, ask->owed);
@@ -341,7 +342,7 @@ static bool put_field(struct rf_buf *names, const struct rf_field *field, nghttp
 	return !names->has_failed;
 }
 
-static int submit(struct rf_ask *ask, const struct rf_http1_head *head, bool has_body)
+static int submit(struct rf_h2_request *ask, const struct rf_http1_head *head, bool has_body)
 {
 	nghttp2_nv fields[FIELDS + 1];
 	RF_AUTO_BUF struct rf_buf names;
@@ -363,7 +364,7 @@ static int submit(struct rf_ask *ask, const struct rf_http1_head *head, bool has
 
 static void on_answer(void *own, struct rf_call *call, const struct rf_http1_head *head)
 {
-	struct rf_ask *ask = own;
+	struct rf_h2_request *ask = own;
 	bool has_body = head->framing.body != RF_BODY_NONE &&
 			!(head->framing.body == RF_BODY_LENGTH && head->framing.length == 0);
 
@@ -377,7 +378,7 @@ static void on_answer(void *own, struct rf_call *call, const struct rf_http1_hea
 
 static void on_body(void *own, struct rf_call *call, struct rf_span bytes)
 {
-	struct rf_ask *ask = own;
+	struct rf_h2_request *ask = own;
 
 	if (!ask->h)
 		return;
@@ -391,8 +392,8 @@ static void on_body(void *own, struct rf_call *call, struct rf_span bytes)
 	rf_http2_resume(ask->h, ask->stream);
 }
 
-size_t rf_ask_take(struct rf_ask *ask, void *bytes, size_t size, bool *ret_is_last,
-		   bool *ret_is_cut)
+size_t rf_h2_request_take(struct rf_h2_request *ask, void *bytes, size_t size, bool *ret_is_last,
+			  bool *ret_is_cut)
 {
 	size_t left = ask->out.len - ask->out_at, len = left < size ? left : size;
 
@@ -421,7 +422,7 @@ size_t rf_ask_take(struct rf_ask *ask, void *bytes, size_t size, bool *ret_is_la
 /* An answer that broke off is reset, so that nobody takes it for whole. */
 static void on_end(void *own, struct rf_call *call, const struct rf_err *err)
 {
-	struct rf_ask *ask = own;
+	struct rf_h2_request *ask = own;
 
 	ask->call = NULL;
 	if (ask->h && ask->owed) {
@@ -463,10 +464,10 @@ static void on_gone(struct rf_call_host *inside, struct rf_call *call)
 			break;
 		}
 	h->call_count--;
-	rf_ask_release(h);
+	rf_h2_request_release(h);
 }
 
-void rf_ask_prepare(struct rf_http2 *h)
+void rf_h2_request_prepare(struct rf_http2 *h)
 {
 	h->inside = (struct rf_call_host){
 		.loop = h->host->loop,
@@ -478,7 +479,7 @@ void rf_ask_prepare(struct rf_http2 *h)
 	};
 }
 
-void rf_ask_close_idle(struct rf_http2 *h)
+void rf_h2_request_close_idle(struct rf_http2 *h)
 {
 	while (h->idle_calls) {
 		struct rf_call *call = h->idle_calls;
@@ -490,7 +491,7 @@ void rf_ask_close_idle(struct rf_http2 *h)
 	}
 }
 
-void rf_ask_release(struct rf_http2 *h)
+void rf_h2_request_release(struct rf_http2 *h)
 {
 	if (h->is_gone && h->call_count == 0)
 		free(h);
