@@ -276,10 +276,12 @@ const struct rf_limit_info *rf_key_figure(enum rf_key key)
 	case RF_KEY_TYPE_LIMIT:
 		return &rf_limit_table[key - RF_KEY_LIMIT];
 	case RF_KEY_TYPE_QUOTA:
-		if (key < RF_KEY_NET_LIMIT + RF_NET_LIMIT_COUNT)
-			return &rf_net_limit_table[key - RF_KEY_NET_LIMIT];
-		return key < RF_KEY_ALARM ? &rf_quota_table[key - RF_KEY_QUOTA]
-					  : &rf_alarm_table[key - RF_KEY_ALARM];
+		if (key >= RF_KEY_ALARM)
+			return &rf_alarm_table[key - RF_KEY_ALARM];
+		if (key >= RF_KEY_QUOTA)
+			return &rf_quota_table[key - RF_KEY_QUOTA];
+		assert(key < RF_KEY_NET_LIMIT + RF_NET_LIMIT_COUNT);
+		return &rf_net_limit_table[key - RF_KEY_NET_LIMIT];
 	default:
 		return NULL;
 	}
