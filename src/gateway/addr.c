@@ -91,32 +91,54 @@ static enum rf_addr_kind kind_of_v4(const uint8_t octets[4])
 	return RF_ADDR_PUBLIC;
 }
 
-static enum rf_addr_kind kind_within(const uint8_t *octets, const struct range6 *range)
+static const struct range6 *range_of(const uint8_t *octets)
 {
-	uint8_t within[4];
-	enum rf_addr_kind kind;
+	for (size_t i = 0; i < RF_LEN(ranges6); i++)
+		if (is_in(octets, ranges6[i].octets, ranges6[i].bits))
+			return &ranges6[i];
+	return NULL;
+}
 
-	if (range->within == NOTHING)
-		return range->kind;
+/* The address of IPv4 within one that is in `range`, or in none (NULL).  False if there is none. */
+static bool find_within(const uint8_t *octets, const struct range6 *range, uint8_t ret_within[4])
+{
+	/* What identifies an interface by an address of IPv4 (ISATAP) leads into a tunnel to it. */
+	static const uint8_t isatap[4] = { 0x00, 0x00, 0x5e, 0xfe };
+
+	if (!range && ((octets[8] & 0xfd) != 0 || memcmp(octets + 9, isatap + 1, 3) != 0))
+		return false;
+	if (range && range->within == NOTHING)
+		return false;
 	for (size_t i = 0; i < 4; i++)
-		within[i] = octets[range->within + i] ^ (range->is_inverted ? 0xff : 0);
-	kind = kind_of_v4(within);
-	return kind == RF_ADDR_PUBLIC ? range->kind : kind;
+		ret_within[i] = range ? octets[range->within + i] ^ (range->is_inverted ? 0xff : 0)
+				      : octets[12 + i];
+	return true;
 }
 
 enum rf_addr_kind rf_addr_kind(const struct rf_addr *addr)
 {
-	/* What identifies an interface by an address of IPv4 (ISATAP) leads into a tunnel to it. */
-	static const uint8_t isatap[4] = { 0x00, 0x00, 0x5e, 0xfe };
-	const uint8_t *octets = addr->octets;
+	const struct range6 *range = range_of(addr->octets);
+	uint8_t within[4];
+	enum rf_addr_kind kind = RF_ADDR_PUBLIC;
 
-	for (size_t i = 0; i < RF_LEN(ranges6); i++)
-		if (is_in(octets, ranges6[i].octets, ranges6[i].bits))
-			return kind_within(octets, &ranges6[i]);
-	if ((octets[8] & 0xfd) == 0 && memcmp(octets + 9, isatap + 1, 3) == 0)
-		return kind_of_v4(octets + 12);
+	if (find_within(addr->octets, range, within))
+		kind = kind_of_v4(within);
+	if (kind != RF_ADDR_PUBLIC)
+		return kind;
+	if (range)
+		return range->kind;
 	/* Only 2000::/3 is given out. */
-	return octets[0] >> 5 == 1 ? RF_ADDR_PUBLIC : RF_ADDR_RESERVED;
+	return addr->octets[0] >> 5 == 1 ? RF_ADDR_PUBLIC : RF_ADDR_RESERVED;
+}
+
+bool rf_addr_within(const struct rf_addr *addr, struct rf_addr *ret_within)
+{
+	uint8_t within[4];
+
+	if (rf_addr_is_v4(addr) || !find_within(addr->octets, range_of(addr->octets), within))
+		return false;
+	*ret_within = rf_addr_v4(within);
+	return true;
 }
 
 const char *rf_addr_words(enum rf_addr_kind kind)

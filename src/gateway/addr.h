@@ -45,6 +45,9 @@ socklen_t rf_addr_to(const struct rf_addr *addr, uint16_t port, struct sockaddr_
 /* What an address is, or the worst of what it carries within. */
 enum rf_addr_kind rf_addr_kind(const struct rf_addr *addr);
 
+/* The address of IPv4 that one of IPv6 leads to (NAT64, 6to4 and their like), as ::ffff:a.b.c.d.  False if there is none. */
+bool rf_addr_within(const struct rf_addr *addr, struct rf_addr *ret_within);
+
 /* "a loopback address" and so on. */
 const char *rf_addr_words(enum rf_addr_kind kind);
 

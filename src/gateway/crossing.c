@@ -48,6 +48,7 @@ struct rf_crossing {
 	struct rf_buf early; /* bytes that came with a CONNECT */
 	size_t seen;         /* bytes that were there when it was last looked */
 	uint64_t held_ns;    /* since when they say too little, behind a server's greeting */
+	const char *cut;     /* why what they say there does not pass, or NULL */
 	struct rf_way *way;
 	struct rf_relay *relay;
 	bool is_quiet; /* the server speaks first */
@@ -128,7 +129,13 @@ static void on_relay_end(void *data, enum rf_relay_end end, const struct rf_rela
 	struct rf_crossing *c = data;
 
 	c->relay = NULL;
-	tell(c, RF_GATE_CONNECT, end == RF_RELAY_WHOLE ? NULL : reasons[end], counts);
+	if (c->cut)
+		c->judge.is_allowed = false;
+	tell(c, RF_GATE_CONNECT,
+	     end == RF_RELAY_WHOLE ? NULL
+	     : c->cut              ? c->cut
+				   : reasons[end],
+	     counts);
 	free_crossing(c);
 }
 
@@ -136,6 +143,12 @@ static void on_relay_end(void *data, enum rf_relay_end end, const struct rf_rela
 static bool is_for(const struct rf_crossing *c, const struct rf_sniff *sniff)
 {
 	return !sniff->has_name || rf_host_is_same(&sniff->name, &c->place.host);
+}
+
+static int cut(struct rf_crossing *c, const char *reason)
+{
+	c->cut = reason;
+	return -EPERM;
 }
 
 /* The first that the program says behind the server's greeting. */
@@ -153,13 +166,15 @@ static int may_pass(void *data, int inner)
 	case RF_SNIFF_MORE: /* who dribbles waits */
 		if (c->held_ns == 0)
 			c->held_ns = rf_loop_now();
-		return rf_loop_now() - c->held_ns < FIRST_MS * MS ? 0 : -EPERM;
+		return rf_loop_now() - c->held_ns < FIRST_MS * MS
+			       ? 0
+			       : cut(c, "what it says first does not come in time");
 	case RF_SNIFF_TLS:
-		return is_for(c, &sniff) ? 1 : -EPERM;
+		return is_for(c, &sniff) ? 1 : cut(c, "TLS asks for another name than was dialled");
 	case RF_SNIFF_OTHER:
 		return 1;
 	default:
-		return -EPERM;
+		return cut(c, "HTTP that came too late to be looked into");
 	}
 }
 

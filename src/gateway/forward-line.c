@@ -244,6 +244,29 @@ static const struct rf_exchange_ops line_ops = {
 	.on_end = rf_forward_on_end,
 };
 
+/* What could not be read as a request is told all the same. */
+static void on_line_refused(struct rf_exchange_host *host, unsigned status, const char *words)
+{
+	struct rf_forward_line *line = host->data;
+	struct rf_gate_event event = {
+		.kind = RF_GATE_REQUEST,
+		.verdict = RF_GATE_DENIED,
+		.host = line->place.host.text,
+		.address = "",
+		.port = line->place.port,
+		.method = "",
+		.path = "",
+		.status = status,
+		.credential = "",
+		.rule = "default",
+		.reason = words,
+		.remedy = "",
+	};
+
+	rf_note_counts(line->outlet->note)->requests++;
+	rf_note_tell(line->outlet->note, &event);
+}
+
 static void on_line_closed(struct rf_exchange_host *host)
 {
 	struct rf_forward_line *line = host->data;
@@ -273,6 +296,7 @@ int rf_forward_serve(struct rf_outlet *outlet, struct rf_transport transport,
 		.ops = &line_ops,
 		.data = line,
 		.on_closed = on_line_closed,
+		.on_refused = on_line_refused,
 	};
 	if (rf_exchange_new(&line->host, transport, err) < 0) {
 		free(line);

@@ -93,9 +93,19 @@ void rf_judge_address(const struct rf_outlet *outlet, const struct rf_host *host
 {
 	struct rf_net_verdict verdict = rf_net_judge_address(outlet->net, addr->octets, port);
 	enum rf_addr_kind kind = rf_addr_kind(addr);
+	struct rf_addr within;
+	bool has_within = rf_addr_within(addr, &within);
 	bool is_own = false;
 	char text[RF_ADDR_TEXT];
 
+	/* What denies an address denies every way to it. */
+	if (has_within && !(verdict.rule && verdict.rule->is_deny)) {
+		struct rf_net_verdict inner =
+			rf_net_judge_address(outlet->net, within.octets, port);
+
+		if (inner.rule && inner.rule->is_deny)
+			verdict = inner;
+	}
 	take(&verdict, ret_judge);
 	if (verdict.rule && verdict.rule->is_deny) {
 		ret_judge->is_allowed = false;
@@ -105,7 +115,8 @@ void rf_judge_address(const struct rf_outlet *outlet, const struct rf_host *host
 	if (is_named || (verdict.rule && names_it(verdict.rule, kind)))
 		return;
 	if (kind == RF_ADDR_PUBLIC)
-		is_own = rf_addr_is_own(outlet->gateway->own, addr, rf_loop_now());
+		is_own = rf_addr_is_own(outlet->gateway->own, has_within ? &within : addr,
+					rf_loop_now());
 	if (kind == RF_ADDR_PUBLIC && !is_own)
 		return;
 	rf_addr_format(addr, text);

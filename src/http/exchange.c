@@ -395,6 +395,8 @@ static bool refuse(struct rf_exchange *x, unsigned status, const char *words)
 		rf_stream_write(&x->stream, RF_SPAN("\n"));
 	}
 	x->answered = FINISHED;
+	if (!x->is_handled && x->host->on_refused)
+		x->host->on_refused(x->host, status, words);
 	end_handler(x, false);
 	x->since_ns = rf_loop_now();
 	x->fate = CLOSING;

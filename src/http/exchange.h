@@ -58,7 +58,9 @@ struct rf_exchange_host {
 	const struct rf_exchange_ops *ops;
 	void *data;
 	void (*on_closed)(struct rf_exchange_host *host); /* a connection is gone; may be NULL */
-	void *server;                                     /* whose host this is */
+	/* Something was answered that no handler heard of: it is no request, or did not come in time.  May be NULL. */
+	void (*on_refused)(struct rf_exchange_host *host, unsigned status, const char *words);
+	void *server; /* whose host this is */
 	struct rf_exchange *first;
 	size_t count;
 };

@@ -90,9 +90,13 @@ static void list_denial(struct rf_outward *outward, const struct rf_gate_event *
 	char what[RF_GATE_HOST + RF_GATE_PATH + 64];
 
 	name_it(event, what, sizeof(what));
-	if (outward->found.denial_count < RF_OUTWARD_DENIALS && !is_listed(&outward->found, what))
+	if (is_listed(&outward->found, what))
+		return;
+	if (outward->found.denial_count < RF_OUTWARD_DENIALS)
 		rf_result_add_denial(&outward->found, "network", what,
 				     event->rule[0] ? event->rule : "default", event->remedy);
+	else
+		outward->unlisted++;
 }
 
 /* Hears one message.  False if there is none, or there will be none any more. */
@@ -180,6 +184,10 @@ static void pass_on(const struct rf_outward *outward, struct rf_result *result)
 		rf_result_add_denial(result, denial->kind, denial->what, denial->rule,
 				     denial->remedy);
 	}
+	if (outward->unlisted > 0)
+		rf_result_warn(result,
+			       "the network refused more than %d things: %llu are not listed",
+			       RF_OUTWARD_DENIALS, (unsigned long long)outward->unlisted);
 	if (outward->is_lost)
 		rf_result_warn(result, "the gateway ended before the box, which had no network "
 				       "from then on");

@@ -38,6 +38,7 @@ struct rf_outward {
 	bool is_over;           /* nothing more will come */
 	bool is_lost;           /* because the gateway has ended before its time */
 	struct rf_gate_counts counts;
+	uint64_t unlisted;        /* denials for which there was no room */
 	struct rf_held_list held; /* requests of a trial run that were not sent */
 	/* Told of everything that happens, before it is in the result; may be NULL. */
 	void (*on_event)(void *data, const struct rf_gate_event *event);

@@ -675,6 +675,21 @@ def test_a_trial_run_can_hold_so_much_and_no_more(gate, nginx):
     assert statuses == [202] * 256 + [503] * 2
 
 
+def test_what_is_no_request_is_told_as_well(gate, nginx):
+    gateway = gate(hosts=to(nginx))
+    assert ask(gateway, b"GET http://api.example/ HTTP/1.1\r\nHost: api.example\r\nA : b\r\n\r\n").startswith(b"HTTP/1.1 400 ")
+    event = gateway.wait_for(lambda event: event["kind"] == "request")
+    assert (event["verdict"], event["status"]) == ("denied", 400) and event["reason"]
+    assert nginx.requests() == [] or "A :" not in nginx.requests()[-1]
+
+
+def test_an_address_that_is_denied_is_denied_however_it_is_wrapped(gate):
+    gateway = gate(allow=["2000::/3", "64:ff9b::/96"], deny=["8.8.4.0/24"], connect_time="200ms")
+    for host in ("[64:ff9b::808:404]", "[2002:808:404::1]"):
+        _, status, body = curl(gateway, f"http://{host}/")
+        assert status == 403 and json.loads(body)["error"]["rule"] == "8.8.4.0/24"
+
+
 # --- while a box lives ---
 
 def test_a_policy_changes_under_connections(gate, nginx, odd):

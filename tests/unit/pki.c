@@ -67,9 +67,10 @@ static char *take_text(BIO *bio)
 	char *data, *text;
 	long len = BIO_get_mem_data(bio, &data);
 
-	text = strndup(data, (size_t)len);
-	BIO_free(bio);
+	text = calloc(1, (size_t)len + 1);
 	RF_REQUIRE(text, "no memory");
+	memcpy(text, data, (size_t)len);
+	BIO_free(bio);
 	return text;
 }
 

@@ -1,6 +1,7 @@
 /* Which addresses no name may lead to, in every way that they can be written. */
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/loop.h"
 #include "gateway/addr.h"
 #include "harness.h"
@@ -78,6 +79,37 @@ RF_TEST(every_special_address_is_known_however_it_is_wrapped)
 		RF_REQUIRE(rf_addr_parse(cases[i].text, &addr), "%s", cases[i].text);
 		RF_CHECK(rf_addr_kind(&addr) == cases[i].kind, "%s is %s", cases[i].text,
 			 rf_addr_words(rf_addr_kind(&addr)));
+	}
+}
+
+RF_TEST(what_an_address_leads_to_is_found)
+{
+	static const struct {
+		const char *addr, *within; /* or NULL */
+	} cases[] = {
+		{ "64:ff9b::8.8.4.4", "8.8.4.4" },
+		{ "2002:808:404::1", "8.8.4.4" },
+		{ "::ffff:0:8.8.4.4", "8.8.4.4" },
+		{ "2001:0:1::f7f7:fbfb", "8.8.4.4" },
+		{ "2a00::5efe:8.8.4.4", "8.8.4.4" },
+		{ "2a00::200:5efe:8.8.4.4", "8.8.4.4" },
+		{ "8.8.4.4", NULL },
+		{ "::1", NULL },
+		{ "2a00::1", NULL },
+		{ "fd00:ec2::254", NULL },
+	};
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_addr addr, within;
+		char text[RF_ADDR_TEXT] = "";
+
+		RF_REQUIRE(rf_addr_parse(cases[i].addr, &addr), "%s", cases[i].addr);
+		RF_CHECK(rf_addr_within(&addr, &within) == (cases[i].within != NULL), "%s",
+			 cases[i].addr);
+		if (!cases[i].within)
+			continue;
+		rf_addr_format(&within, text);
+		RF_CHECK(strcmp(text, cases[i].within) == 0, "%s: %s", cases[i].addr, text);
 	}
 }
 
