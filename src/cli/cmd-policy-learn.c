@@ -71,12 +71,24 @@ static void add_remedies(struct rf_policy *policy, const struct rf_result *resul
 	}
 }
 
-static int write_policy(const struct rf_policy *policy, const struct rf_request *request,
+/* Before anything runs: nobody is to find out afterwards that there is no place for what was learnt. */
+static int open_file(const struct rf_request *request, int *ret_file, struct rf_err *err)
+{
+	if (!request->to)
+		return 0;
+	*ret_file = open(request->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (*ret_file >= 0)
+		return 0;
+	rf_fail(err, -errno, "write %s", request->to);
+	return rf_fail_hint(err, err->code == -EEXIST ? "it is there already; name another"
+						      : "--to is the name of a new file");
+}
+
+static int write_policy(const struct rf_policy *policy, int file, const struct rf_request *request,
 			const struct rf_result *result, const struct rf_learn *learn,
 			struct rf_err *err)
 {
 	RF_AUTO_BUF struct rf_buf out = { 0 };
-	RF_AUTO_FD int file = -1;
 	int code;
 
 	rf_buf_init(&out, RF_MAX_POLICY_BYTES);
@@ -95,12 +107,6 @@ static int write_policy(const struct rf_policy *policy, const struct rf_request 
 		return rf_fail(err, -ENOMEM, "write a policy");
 	if (!request->to)
 		return rf_cmd_print(&out) ? rf_fail_say(err, -EIO, "standard output is closed") : 0;
-	file = open(request->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (file < 0) {
-		rf_fail(err, -errno, "write %s", request->to);
-		return err->code == -EEXIST ? rf_fail_hint(err, "it is there already; name another")
-					    : err->code;
-	}
 	code = rf_fd_write(file, out.data, out.len);
 	return code < 0 ? rf_fail(err, code, "write %s", request->to) : 0;
 }
@@ -151,8 +157,11 @@ static int learn(struct rf_request *request, struct rf_err *err)
 	struct pupil pupil = { 0 };
 	struct rf_policy *policy = NULL;
 	struct rf_result result;
+	RF_AUTO_FD int file = -1;
 	int code;
 
+	if (open_file(request, &file, err) < 0)
+		return err->code;
 	rf_result_init(&result, request->plan);
 	code = carry_out(request, &result, &pupil, err);
 	if (code >= 0) {
@@ -162,8 +171,10 @@ static int learn(struct rf_request *request, struct rf_err *err)
 	}
 	if (code >= 0) {
 		add_remedies(policy, &result);
-		code = write_policy(policy, request, &result, &pupil.learn, err);
+		code = write_policy(policy, file, request, &result, &pupil.learn, err);
 	}
+	if (code < 0 && file >= 0)
+		unlink(request->to);
 	if (code >= 0)
 		code = result.code;
 	rf_policy_free(policy);

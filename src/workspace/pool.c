@@ -47,13 +47,22 @@ static int open_all(bool may_make)
 	return all < 0 ? -errno : all;
 }
 
+static int fail_pool(int code, const char *what, struct rf_err *err)
+{
+	rf_fail(err, code, "%s", what);
+	return rf_fail_hint(
+		err,
+		"Ringfort keeps them in $XDG_STATE_HOME/ringfort, as root in " RF_STATEDIR_OF_ROOT);
+}
+
 int rf_pool_path(char *path, size_t size, struct rf_err *err)
 {
 	char state[4096];
 
-	if (!rf_statedir_path(state, sizeof(state)) ||
-	    snprintf(path, size, "%s/" FOLDER "/" ALL, state) >= (int)size)
-		return rf_fail(err, -ENAMETOOLONG, "name the folder of layers");
+	if (!rf_statedir_path(state, sizeof(state)))
+		return fail_pool(-ENOENT, "find the folder of layers", err);
+	if (snprintf(path, size, "%s/" FOLDER "/" ALL, state) >= (int)size)
+		return fail_pool(-ENAMETOOLONG, "name the folder of layers", err);
 	return 0;
 }
 
@@ -61,11 +70,8 @@ int rf_pool_open(bool may_make, char *path, size_t size, struct rf_err *err)
 {
 	int pool = open_all(may_make);
 
-	if (pool < 0) {
-		rf_fail(err, pool, "open the folder of layers");
-		return rf_fail_hint(err, "Ringfort keeps them in $XDG_STATE_HOME/ringfort, as root "
-					 "in " RF_STATEDIR_OF_ROOT);
-	}
+	if (pool < 0)
+		return fail_pool(pool, "open the folder of layers", err);
 	if (rf_pool_path(path, size, err) < 0) {
 		close(pool);
 		return err->code;

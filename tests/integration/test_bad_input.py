@@ -104,7 +104,7 @@ def test_unknown_options_are_refused_by_every_command(call, workdir, command, wo
         expect_refusal(done, workdir, (command, word))
 
 
-@pytest.mark.parametrize("pair", [pair for pair in VALUED if is_plain(pair[1]) and pair[0] == "run"], ids=ids)
+@pytest.mark.parametrize("pair", [pair for pair in VALUED if is_plain(pair[1]) and pair[0] == "run" and pair[1]["name"] != "net"], ids=ids)
 def test_of_two_values_both_are_read_and_the_last_one_counts(call, workdir, pair):
     command, option = pair
     right = option["arg"].split("|")[0]
