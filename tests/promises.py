@@ -63,6 +63,16 @@ PROMISES = [
             "what neighbours notice. Where a limit's grade is less than `hard` some do not, and [the page](bombs.md) "
             "names each",
             {8, "bombs"}, ["make bombs", "tests/integration/test_quota.py::test_parallel_writers_share_one_limit"], True),
+    Promise("Goes only where it may",
+            "With a network, a box reaches what its policy names and nothing else, however a host is written, whatever it resolves to, and "
+            "whether or not the program knows of a gateway; no request hides another",
+            {9, 10, "egress"}, ["make check", "tests/integration/test_gateway.py::test_no_request_is_smuggled",
+                                "tests/integration/test_gateway_rebinding.py::test_a_name_that_flips_never_leads_inside"]),
+    Promise("Credentials stay outside",
+            "A credential is in the server's log and nowhere in the box: not in its variables, files or memory, nor in an answer; and it is sent to "
+            "nobody else, and never in clear",
+            {"credentials"}, ["make check", "tests/integration/test_tls_gateway.py::test_the_credential_is_added_outside_and_never_inside",
+                              "tests/integration/test_tls_gateway.py::test_a_placeholder_for_somebody_else_is_refused_and_told"]),
     Promise("Small enough to read",
             "The kernel calls that a program may make, and what real programs need of them",
             {19}, ["make calls"]),
