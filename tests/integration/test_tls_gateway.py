@@ -400,3 +400,28 @@ def test_chromium_trusts_it(box, need):
     done = box("sh", "-c", f"HOME=/tmp {chromium} --headless --no-sandbox --disable-gpu --dump-dom {box.url('/p')} 2>/dev/null",
                options=["--memory", "2G", "--pids", "512", "--disk", "500M", "--unix", "on"])
     assert b"hello GET /p" in done.out, done
+
+
+@pytest.mark.parametrize("verify", ["true", "false"])
+def test_what_a_shadow_run_sends_goes_out_with_the_credential_once_it_counts(post, server, verify):
+    tree, policy = post.top / "tree", post.top / "policy.yaml"
+    tree.mkdir()
+    shutil.chown(tree, *(2 * [12345] if post.who == "user" and os.geteuid() == 0 else [os.geteuid(), os.getegid()]))
+    # Without methods and paths: such a host is looked into in a shadow run alone.
+    policy.write_text(json.dumps({"version": 1, "credentials": BEARER, "network": {
+        "allow": [f"api.test:{server.port}", f"other.test:{server.port}"],
+        "hosts": {name: f"127.0.0.1:{server.port}" for name in ("api.test", "other.test")}}}))
+    policy.chmod(0o644)
+    post.env.update(SSL_CERT_FILE=str(server.root), API_TOKEN=SECRET)
+    before = len(server.log())
+    script = "; ".join(f"curl -s -o /dev/null -w '%{{http_code}} ' -d sent https://{name}:{server.port}/body" for name in ("api.test", "other.test"))
+    done = post.run("shadow", "--json", "--policy", policy, "--workspace", tree, "--verify", verify, "--", "sh", "-c", script)
+    told = json.loads(done.stdout)
+    assert told["run"]["stdout"] == "202 202 ", told
+    assert SECRET not in done.stdout
+    sent = [(row["host"], row["method"], row["auth"], row["body"]) for row in server.log()[before:]]
+    if verify == "false":
+        assert done.returncode == 2 and sent == [] and [row["state"] for row in told["requests"]] == ["kept", "kept"]
+    else:
+        assert done.returncode == 0, told
+        assert sent == [("api.test", "POST", f"Bearer {SECRET}", "sent"), ("other.test", "POST", "", "sent")]
