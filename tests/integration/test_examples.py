@@ -124,3 +124,16 @@ def test_a_wrecked_repository_is_brought_back(example, need):
 def test_without_a_box_the_repository_is_not_brought_back(example, need, no_box):
     need("git")
     assert example("wrecked-repository", "./run", env={"RINGFORT": no_box}).returncode != 0
+
+
+def test_the_agent_reads_with_a_token_that_it_never_has(example, need):
+    need("openssl")
+    done = example("way-out", "./run")
+    assert done.returncode == 0 and done.stdout.count("  held  ") == 3, done
+    assert "read a ticket: #7" in done.stdout and done.stdout.count("refused (403)") == 4
+
+
+def test_without_a_box_it_has_the_token(example, need, no_box):
+    need("openssl")
+    done = example("way-out", "./run", env={"RINGFORT": no_box})
+    assert done.returncode == 1 and "ESCAPED  the agent did not" in done.stdout, done
