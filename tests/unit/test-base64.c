@@ -50,6 +50,35 @@ RF_TEST(what_is_no_base64_is_refused)
 	RF_CHECK(rf_base64_decode("Zm\r\n9v\n", 7, back) == 3, "line breaks");
 }
 
+RF_TEST(what_is_written_is_read_wherever_lines_break)
+{
+	uint8_t bytes[200], back[300];
+	char broken[600];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * 89 + 7);
+	for (size_t len = 0; len <= sizeof(bytes); len += 7)
+		for (size_t width = 1; width < 80; width++) {
+			RF_AUTO_BUF struct rf_buf out;
+			size_t n = 0;
+
+			rf_buf_init(&out, 1000);
+			rf_base64_encode(bytes, len, &out);
+			for (size_t i = 0; i < out.len; i++) {
+				broken[n++] = out.data[i];
+				if (i % width == width - 1)
+					broken[n++] = '\n';
+			}
+			RF_CHECK(rf_base64_decode(broken, n, back) == (ssize_t)len &&
+					 memcmp(back, bytes, len) == 0,
+				 "%zu bytes in lines of %zu", len, width);
+			/* In place, too. */
+			RF_CHECK(rf_base64_decode(broken, n, broken) == (ssize_t)len &&
+					 memcmp(broken, bytes, len) == 0,
+				 "%zu bytes in lines of %zu, in place", len, width);
+		}
+}
+
 RF_TEST(sums_are_those_of_fips_180)
 {
 	static const struct {
