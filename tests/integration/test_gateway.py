@@ -52,11 +52,10 @@ def gate(program):
     made = []
 
     def make(allow=("api.example",), hosts=None, **more):
-        holds_writes = more.pop("holds_writes", False)
         network = {"allow": list(allow), **more}
         if hosts:
             network["hosts"] = hosts
-        made.append(Tenant(program, {"version": 1, "network": network}, holds_writes=holds_writes))
+        made.append(Tenant(program, {"version": 1, "network": network}))
         return made[-1]
 
     yield make
@@ -629,50 +628,6 @@ def test_a_host_that_fails_is_left_alone_for_a_while(gate):
     error = json.loads(answers[-1][2])["error"]
     assert error["code"] == "host_breaker_open" and 0 < error["retry_after_s"] <= 60
     assert gateway.wait_for(lambda event: event["kind"] == "breaker")["reason"].startswith("open")
-
-
-def test_writes_are_held_in_a_trial_run(gate, nginx):
-    gateway = gate(hosts=to(nginx), holds_writes=True)
-    before = len(nginx.requests())
-    assert curl(gateway, "http://api.example/")[1] == 200
-    assert [curl(gateway, "http://api.example/x", "-X", method)[1] for method in ("POST", "PUT", "PATCH", "DELETE")] == [202] * 4
-    assert len(nginx.requests()) == before + 1
-    assert [event["method"] for event in gateway.finish() if event["verdict"] == "held"] == ["POST", "PUT", "PATCH", "DELETE"]
-    assert len(gateway.held) == 4
-    assert b"POST /x HTTP/1.1\r\nHost: api.example\r\n" in gateway.held[0]
-
-
-def test_what_could_write_unseen_is_refused_in_a_trial_run(gate, nginx, odd):
-    server = odd(lambda connection: connection.sendall(connection.recv(10)))
-    gateway = gate(allow=["api.example", "raw.example:7777"], hosts={**to(nginx), "raw.example": f"127.0.0.1:{server.port}"}, holds_writes=True)
-    upgrade = ["-H", "Connection: Upgrade", "-H", "Upgrade: websocket", "-H", "Sec-WebSocket-Key: x", "-H", "Sec-WebSocket-Version: 13"]
-    assert curl(gateway, "http://api.example/", *upgrade)[1] == 403
-    assert curl(gateway, "http://api.example/", "-H", "Content-Length: 1048577", "-X", "POST")[1] == 413
-    with socket.create_connection(("127.0.0.1", gateway.proxy)) as tunnel:  # bytes that are no HTTP
-        tunnel.settimeout(5)
-        tunnel.sendall(b"CONNECT raw.example:7777 HTTP/1.1\r\nHost: raw.example:7777\r\n\r\n")
-        read_head(tunnel)
-        tunnel.sendall(b"\x00hi")
-        try:
-            assert tunnel.recv(10) == b""
-        except ConnectionResetError:
-            pass
-    assert server.count == 0
-
-
-def test_a_trial_run_can_hold_so_much_and_no_more(gate, nginx):
-    gateway = gate(hosts=to(nginx), holds_writes=True)
-    with socket.create_connection(("127.0.0.1", gateway.proxy)) as connection:
-        connection.settimeout(10)
-        statuses = []
-        for _ in range(258):
-            connection.sendall(b"DELETE http://api.example/x HTTP/1.1\r\nHost: api.example\r\n\r\n")
-            answer = read_head(connection)
-            while not answer.endswith(b"\n}\n") and not answer.endswith(b"}}\n"):
-                answer += connection.recv(4096)
-            statuses.append(int(answer.split()[1]))
-            gateway.poll()
-    assert statuses == [202] * 256 + [503] * 2
 
 
 def test_what_is_no_request_is_told_as_well(gate, nginx):
