@@ -308,10 +308,11 @@ LEAKS = {
 @pytest.mark.parametrize("leak", LEAKS)
 def test_a_placeholder_for_somebody_else_is_refused_and_told(box, server, run_json, leak):
     before = [entry for entry in server.log() if entry["host"] == "other.test"]
-    done = box("sh", "-c", LEAKS[leak].format(url=box.url("/leak", "other.test")), credentials=BEARER, options=["--json"])
+    path = "/body" if leak == "stream" else "/leak"  # a server that answers before it has read gets no more of it anyway
+    done = box("sh", "-c", LEAKS[leak].format(url=box.url(path, "other.test")), credentials=BEARER, options=["--json"])
     result = json.loads(done.out)
     if leak == "stream":  # was under way when it was seen
-        assert "hello" not in result["stdout"], result
+        assert "taken" not in result["stdout"], result
     else:
         assert "credential_not_bound" in result["stdout"] and SECRET not in result["stdout"], result
         assert [entry for entry in server.log() if entry["host"] == "other.test"] == before
