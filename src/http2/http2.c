@@ -100,6 +100,21 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	return 0;
 }
 
+/*
+ * An answer that is whole before its request is (RFC 9113, 8.1): the rest of that is wanted by nobody, and a client that
+ * waits for room to send it in would wait for good.
+ */
+static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *data)
+{
+	int32_t stream = frame->hd.stream_id;
+
+	if ((frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS) &&
+	    frame->hd.flags & NGHTTP2_FLAG_END_STREAM &&
+	    nghttp2_session_get_stream_remote_close(session, stream) == 0)
+		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream, NGHTTP2_NO_ERROR);
+	return 0;
+}
+
 static void earn(struct rf_http2 *h, size_t bytes)
 {
 	h->moved += bytes;
@@ -324,6 +339,7 @@ static int make_session(struct rf_http2 *h)
 		nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
 		nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
 		nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_end);
+		nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_sent);
 		nghttp2_option_set_no_auto_window_update(option, 1);
 		nghttp2_option_set_max_send_header_block_length(option, 128 * 1024);
 		nghttp2_option_set_max_outbound_ack(option, 100);

@@ -426,3 +426,10 @@ def test_what_a_shadow_run_sends_goes_out_with_the_credential_once_it_counts(pos
     else:
         assert done.returncode == 0, told
         assert sent == [("api.test", "POST", f"Bearer {SECRET}", "sent"), ("other.test", "POST", "", "sent")]
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_an_answer_that_comes_before_the_request_is_sent_ends_it(box, version):
+    # The server answers without reading: whatever becomes of the rest, nobody waits for good.
+    done = box("sh", "-c", f"for i in 1 2 3 4; do head -c 900000 /dev/zero | timeout 10 curl -sS {version} -T - -X POST {box.url('/x')}; echo code $?; done")
+    assert "code 124" not in done.out.decode(), done
