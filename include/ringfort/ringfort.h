@@ -98,10 +98,13 @@ struct ringfort_open {
 	enum ringfort_kind kind;
 	const char *warden; /* path of a private one; NULL: $RINGFORT_WARDEN, or the installed */
 	int timeout_ms;     /* how long it may take to answer; 0: ten seconds */
+	const char *
+		gateway; /* path of what boxes reach the network through; NULL: $RINGFORT_GATEWAY, or
+				the one beside the warden */
 };
 
 /* clang-format off */
-#define RINGFORT_OPEN_INIT { sizeof(struct ringfort_open), RINGFORT_PRIVATE, 0, 0 }
+#define RINGFORT_OPEN_INIT { sizeof(struct ringfort_open), RINGFORT_PRIVATE, 0, 0, 0 }
 /* clang-format on */
 
 /* Opens a fort; `options` may be NULL.  Gives `*ret_fort`. */

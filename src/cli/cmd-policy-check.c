@@ -6,11 +6,11 @@
 #include "base/buf.h"
 #include "base/jsonread.h"
 #include "base/limits.h"
+#include "base/slurp.h"
 #include "cli/cmd.h"
 #include "cli/command.h"
 #include "cli/option.h"
 #include "cli/shelf.h"
-#include "cli/slurp.h"
 #include "jail/ruleset.h"
 
 /* True for a system call profile: JSON with a key that every one of them has and no policy. */

@@ -15,9 +15,9 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/own-file.h"
 #include "base/rune.h"
 #include "cli/home.h"
-#include "cli/own-file.h"
 #include "policy/arena.h"
 #include "policy/files.h"
 #include "policy/markup.h"

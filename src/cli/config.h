@@ -3,7 +3,7 @@
  *
  * It is read from $XDG_CONFIG_HOME/ringfort/config.yaml (~/.config without that variable), from the
  * file that RINGFORT_CONFIG or --config names instead, or not at all (--no-config).  Since it is
- * read unasked it counts only if nobody else could have written it: see cli/own-file.h.  It holds
+ * read unasked it counts only if nobody else could have written it: see base/own-file.h.  It holds
  * defaults and languages; no rule of a box but by way of profiles and a policy, which say what they
  * are.  docs/config.md describes it.
  */

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/limits.h"
-#include "cli/slurp.h"
+#include "base/slurp.h"
 #include "cli/toolchain.h"
 #include "policy/arena.h"
 #include "policy/pattern.h"

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/slurp.h"
 #include "base/style.h"
 #include "cli/dots.h"
 #include "cli/home.h"
@@ -17,7 +18,6 @@
 #include "cli/option.h"
 #include "cli/shelf.h"
 #include "cli/shell.h"
-#include "cli/slurp.h"
 #include "workspace/agent.h"
 #include "workspace/visit.h"
 
@@ -555,9 +555,11 @@ static int fill_purse(enum rf_cmd_id id, bool needs_program, struct rf_request *
 		return 0;
 	if (rf_net_make(request->policy, &request->net, err) < 0)
 		return err->code;
-	return request->net->link == RF_LINK_GATEWAY
-		       ? rf_purse_fill(&request->purse, request->net, err)
-		       : 0;
+	if (request->net->link != RF_LINK_GATEWAY)
+		return 0;
+	if (rf_purse_fill(&request->purse, request->net, err) < 0)
+		return err->code;
+	return rf_purse_hide(&request->purse, err);
 }
 
 /* From what was read to what will be done. */

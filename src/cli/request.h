@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/config.h"
 #include "cli/launch.h"
-#include "cli/purse.h"
+#include "egress/purse.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
 

@@ -11,9 +11,9 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/own-file.h"
+#include "base/slurp.h"
 #include "cli/home.h"
-#include "cli/own-file.h"
-#include "cli/slurp.h"
 #include "policy/near.h"
 #include "policy/profile.h"
 

@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jail/capture.h"
 #include "jail/outward.h"
 #include "wire/client.h"
 #include "wire/wire.h"
@@ -22,16 +20,8 @@ static void be_patient(struct rf_far *far)
 	far->patience = NULL;
 }
 
-static void forget_lines(struct rf_far *far)
-{
-	rf_event_cancel(far->lines_event);
-	far->lines_event = NULL;
-	rf_fd_done(&far->lines);
-}
-
 static void be_over(struct rf_far *far)
 {
-	forget_lines(far);
 	far->has_exited = true;
 	be_patient(far);
 	rf_event_cancel(far->event);
@@ -140,51 +130,15 @@ static void on_message(void *data, int what)
 	}
 }
 
-/* The box stands, and its sockets are here for the gateway. */
-static void on_lines(void *data, int what)
-{
-	struct rf_far *far = data;
-	struct rf_err err = RF_ERR_INIT;
-	struct rf_capture capture;
-
-	(void)what;
-	rf_capture_init(&capture);
-	if (rf_capture_take(&capture, far->lines, &err) == 0)
-		rf_outward_give(far->outward, &capture, &err);
-	rf_capture_done(&capture);
-	forget_lines(far);
-	if (err.code < 0)
-		rf_far_end(far, RF_LIMIT_COUNT); /* which had no network */
-}
-
-/* A pair of sockets, one end of which is the warden's to send on. */
-static int open_lines(struct rf_far *far, struct rf_loop *loop, int *ret_theirs, struct rf_err *err)
-{
-	int pair[2];
-
-	if (!far->outward)
-		return 0;
-	if (rf_outward_await(far->outward, err) < 0 ||
-	    rf_outward_watch(far->outward, loop, err) < 0)
-		return rf_fail_in(err, "the network");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return rf_fail(err, -errno, "a pair of sockets");
-	far->lines = pair[0];
-	*ret_theirs = pair[1];
-	return rf_loop_watch(loop, far->lines, RF_LOOP_READ, on_lines, far, &far->lines_event, err);
-}
-
 int rf_far_start(struct rf_far *far, struct rf_box *box, struct rf_loop *loop,
 		 const struct rf_errand *errand, struct rf_err *err)
 {
 	int inner[3] = { -1, -1, -1 };
-	RF_AUTO_FD int theirs = -1;
+	RF_AUTO_FD int gateway = -1;
 	int code;
 
-	if (open_lines(far, loop, &theirs, err) < 0) {
-		forget_lines(far);
+	if (far->outward && rf_outward_hand_over(far->outward, &gateway, err) < 0)
 		return err->code;
-	}
 
 	for (int i = 0; i < 3; i++) {
 		if (pipe2(box->stdio[i], O_CLOEXEC) < 0)
@@ -192,11 +146,9 @@ int rf_far_start(struct rf_far *far, struct rf_box *box, struct rf_loop *loop,
 		inner[i] = box->stdio[i][i > 0];
 	}
 	fcntl(far->fd, F_SETFL, O_NONBLOCK);
-	code = rf_client_run(far->fd, OF_RUN, errand, inner, theirs, err);
+	code = rf_client_run(far->fd, OF_RUN, errand, inner, gateway, err);
 	for (int i = 0; i < 3; i++)
 		rf_fd_done(&box->stdio[i][i > 0]);
-	if (code < 0)
-		forget_lines(far);
 	if (code < 0 || rf_loop_timer(loop, rf_loop_now() + RF_FAR_START_MS * MS, on_late, far,
 				      &far->patience, err) < 0)
 		return err->code;

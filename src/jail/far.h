@@ -23,9 +23,8 @@ struct rf_far {
 	struct rf_result *result;    /* borrowed */
 	void (*on_exit)(void *data); /* it is over, and the result says how */
 	void *data;
-	struct rf_outward *outward; /* the way out that was asked for it, or NULL; borrowed */
-	int lines;                  /* on which the box's sockets come, or -1 */
-	struct rf_event *lines_event;
+	struct rf_outward *
+		outward; /* the way out that was asked for it, which goes to the warden; or NULL; borrowed */
 	struct rf_event *event, *patience; /* until the warden says that it has started */
 	bool has_exited;
 	/* What the warden is to be told, and could not be yet: its socket is full. */

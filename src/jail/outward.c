@@ -14,6 +14,9 @@
 #define MS       1000000ull
 #define AT_ONCE  64 /* messages, before others have their turn */
 
+static const char LATE[] =
+	"the gateway did not tell the end of it: denials lists a part of what it refused";
+
 void rf_outward_init(struct rf_outward *outward)
 {
 	*outward = (struct rf_outward){ .fd = -1, .box = 1, .pem = "" };
@@ -41,6 +44,33 @@ static void close_ports(struct rf_outward *outward)
 		rf_fd_done(&outward->ports[--outward->port_count].listener);
 }
 
+static int publish(struct rf_outward *outward, struct rf_err *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < outward->port_count && code == 0; i++)
+		code = rf_gate_publish(outward->fd, outward->box, outward->ports[i].inside,
+				       outward->ports[i].listener, err);
+	close_ports(outward);
+	return code;
+}
+
+int rf_outward_hand_over(struct rf_outward *outward, int *ret_fd, struct rf_err *err)
+{
+	if (rf_outward_await(outward, err) < 0 || publish(outward, err) < 0)
+		return rf_fail_in(err, "the network");
+	*ret_fd = rf_fd_take(&outward->fd);
+	return 0;
+}
+
+void rf_outward_adopt(struct rf_outward *outward, int *fd)
+{
+	rf_outward_init(outward);
+	outward->fd = rf_fd_take(fd);
+	outward->is_ready = outward->fd >= 0;
+	fcntl(outward->fd, F_SETFL, O_NONBLOCK); /* whatever it is: nobody makes us wait */
+}
+
 int rf_outward_give(struct rf_outward *outward, struct rf_capture *capture, struct rf_err *err)
 {
 	int code = rf_gate_give_lines(outward->fd, outward->box, capture->lines, err);
@@ -51,10 +81,8 @@ int rf_outward_give(struct rf_outward *outward, struct rf_capture *capture, stru
 	for (size_t i = 0; i + RF_GATE_STOCK <= capture->stock_count && code == 0;
 	     i += RF_GATE_STOCK)
 		code = rf_gate_give_stock(outward->fd, outward->box, capture->stock + i, err);
-	for (size_t i = 0; i < outward->port_count && code == 0; i++)
-		code = rf_gate_publish(outward->fd, outward->box, outward->ports[i].inside,
-				       outward->ports[i].listener, err);
-	close_ports(outward);
+	if (code == 0)
+		code = publish(outward, err);
 	rf_capture_done(capture); /* so that the gateway's end is the end of them */
 	return code < 0 ? rf_fail_in(err, "the network") : 0;
 }
@@ -132,6 +160,26 @@ static bool hear(struct rf_outward *outward)
 	return true;
 }
 
+/* All is said, or has had time enough. */
+static void be_parted(struct rf_outward *outward)
+{
+	void (*on_parted)(void *data) = outward->on_parted;
+
+	rf_event_cancel(outward->patience);
+	outward->patience = NULL;
+	outward->on_parted = NULL;
+	on_parted(outward->parted_data);
+}
+
+static void on_impatience(void *data, int what)
+{
+	struct rf_outward *outward = data;
+
+	(void)what;
+	outward->is_late = true;
+	be_parted(outward);
+}
+
 static void on_news(void *data, int what)
 {
 	struct rf_outward *outward = data;
@@ -140,10 +188,12 @@ static void on_news(void *data, int what)
 	for (int i = 0; i < AT_ONCE; i++)
 		if (!hear(outward))
 			break;
-	if (outward->is_over) {
-		rf_event_cancel(outward->event);
-		outward->event = NULL;
-	}
+	if (!outward->is_over)
+		return;
+	rf_event_cancel(outward->event);
+	outward->event = NULL;
+	if (outward->on_parted)
+		be_parted(outward);
 }
 
 int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf_err *err)
@@ -154,6 +204,22 @@ int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf
 }
 
 /* ------------------------------------------------------------- the end */
+
+bool rf_outward_part(struct rf_outward *outward, struct rf_loop *loop,
+		     void (*on_parted)(void *data), void *data)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	if (outward->fd < 0 || !outward->event || outward->is_over)
+		return false;
+	outward->is_closed = true;
+	outward->is_late = rf_gate_close(outward->fd, outward->box, &err) < 0 ||
+			   rf_loop_timer(loop, rf_loop_now() + END_MS * MS, on_impatience, outward,
+					 &outward->patience, &err) < 0;
+	outward->on_parted = outward->is_late ? NULL : on_parted;
+	outward->parted_data = data;
+	return !outward->is_late;
+}
 
 /* Until the gateway has said all, or has had time enough. */
 static void hear_the_rest(struct rf_outward *outward, struct rf_result *result)
@@ -168,8 +234,7 @@ static void hear_the_rest(struct rf_outward *outward, struct rf_result *result)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
-			rf_result_warn(result, "the gateway did not tell the end of it: "
-					       "denials lists a part of what it refused");
+			rf_result_warn(result, LATE);
 			return;
 		}
 		hear(outward);
@@ -204,7 +269,10 @@ void rf_outward_end(struct rf_outward *outward, struct rf_result *result)
 	outward->event = NULL;
 	if (outward->fd < 0 || !outward->is_ready)
 		return;
-	if (!outward->is_over && rf_gate_close(outward->fd, outward->box, &err) == 0)
+	if (outward->is_late)
+		rf_result_warn(result, LATE);
+	else if (!outward->is_over && !outward->is_closed &&
+		 rf_gate_close(outward->fd, outward->box, &err) == 0)
 		hear_the_rest(outward, result);
 	outward->is_over = true;
 	pass_on(outward, result);
@@ -213,7 +281,8 @@ void rf_outward_end(struct rf_outward *outward, struct rf_result *result)
 void rf_outward_done(struct rf_outward *outward)
 {
 	rf_event_cancel(outward->event);
-	outward->event = NULL;
+	rf_event_cancel(outward->patience);
+	outward->event = outward->patience = NULL;
 	close_ports(outward);
 	rf_fd_done(&outward->fd);
 	rf_buf_done(&outward->buf);

@@ -2,7 +2,7 @@
  * The way out of one box: its part of a conversation with a gateway (wire/gate.h), on the loop of the run.
  *
  * Life cycle: rf_outward_init() → the box is asked for (rf_gate_ask()) → rf_outward_await() → rf_outward_give() →
- * rf_outward_watch() → rf_outward_end() → rf_outward_done().  What the gateway refuses the box becomes
+ * rf_outward_watch() → rf_outward_end() → rf_outward_done(); where others are served meanwhile, rf_outward_part() comes before the end.  What the gateway refuses the box becomes
  * denials of the result.  A gateway that ends takes the network with it and nothing else: the result says so.
  */
 #ifndef RF_JAIL_OUTWARD_H
@@ -37,15 +37,28 @@ struct rf_outward {
 	struct rf_result found; /* holds what is told until the run's result is complete */
 	bool is_over;           /* nothing more will come */
 	bool is_lost;           /* because the gateway has ended before its time */
+	bool is_closed;         /* it knows that the box is over */
+	bool is_late;           /* and has not told the rest in time */
 	struct rf_gate_counts counts;
 	uint64_t unlisted;        /* denials for which there was no room */
 	struct rf_held_list held; /* requests of a trial run that were not sent */
+	/* It was closed, and its last words are awaited: see rf_outward_part(). */
+	void (*on_parted)(void *data);
+	void *parted_data;
+	struct rf_event *patience;
 	/* Told of everything that happens, before it is in the result; may be NULL. */
 	void (*on_event)(void *data, const struct rf_gate_event *event);
 	void *data;
 };
 
 void rf_outward_init(struct rf_outward *outward);
+
+/*
+ * A conversation can go on in another process: the launcher gives it, once the gateway is ready and knows what is published, and has none
+ * any more; a warden adopts it (takes `*fd`).
+ */
+int rf_outward_hand_over(struct rf_outward *outward, int *ret_fd, struct rf_err *err);
+void rf_outward_adopt(struct rf_outward *outward, int *fd);
 
 /* Waits until the gateway is ready; at once if that was heard already. */
 int rf_outward_await(struct rf_outward *outward, struct rf_err *err);
@@ -55,6 +68,13 @@ int rf_outward_give(struct rf_outward *outward, struct rf_capture *capture, stru
 
 /* Listens to what happens. */
 int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf_err *err);
+
+/*
+ * The box is over, and the loop goes on: rf_outward_end() can be called without waiting when on_parted(data) is.  False if it can be
+ * at once.
+ */
+bool rf_outward_part(struct rf_outward *outward, struct rf_loop *loop,
+		     void (*on_parted)(void *data), void *data);
 
 /* The box is over: hears all that is left to tell, and puts what is worth it into the result. */
 void rf_outward_end(struct rf_outward *outward, struct rf_result *result);

@@ -505,7 +505,6 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 		.on_exit = on_end,
 		.data = run,
 		.outward = options->outward,
-		.lines = -1,
 	};
 
 	if (supervise(run, &err) == 0 && !is_far(run))

@@ -66,6 +66,7 @@ void rf_fort_unref(struct ringfort *fort)
 		return;
 	rf_fd_done(&fort->fd);
 	free(fort->home);
+	free(fort->gateway);
 	free(fort);
 }
 
@@ -75,6 +76,21 @@ static const char *program_of(const struct ringfort_open *options)
 	const char *named = options->warden ? options->warden : secure_getenv("RINGFORT_WARDEN");
 
 	return named && *named ? named : RF_LIBEXECDIR "/ringfort-warden";
+}
+
+/* The one that was named, or the one that belongs to the warden: it lies beside it. */
+static char *find_gateway(const struct ringfort_open *options)
+{
+	const char *named = options->gateway ? options->gateway : secure_getenv("RINGFORT_GATEWAY");
+	const char *warden = program_of(options), *slash = strrchr(warden, '/');
+	char *beside;
+
+	if (named && *named)
+		return strdup(named);
+	return asprintf(&beside, "%.*sringfort-gateway", slash ? (int)(slash + 1 - warden) : 0,
+			warden) < 0
+		       ? NULL
+		       : beside;
 }
 
 static int reach(struct ringfort *fort, const struct ringfort_open *options, struct rf_err *err)
@@ -118,8 +134,9 @@ int ringfort_open(const struct ringfort_open *options, struct ringfort **ret_for
 	if (fort)
 		*fort = (struct ringfort){ .users = 1,
 					   .fd = -1,
-					   .home = rf_passwd_home(geteuid()) };
-	if (!fort || !fort->home)
+					   .home = rf_passwd_home(geteuid()),
+					   .gateway = find_gateway(&own) };
+	if (!fort || !fort->home || !fort->gateway)
 		rf_fail(&err, -ENOMEM, "open a fort");
 	else if (own.kind != RINGFORT_PRIVATE && own.kind != RINGFORT_STANDING)
 		rf_fail_say(&err, -EINVAL, "no such kind of fort: %d", (int)own.kind);

@@ -18,12 +18,16 @@ struct ringfort {
 	int pid;
 	int is_lesser;
 	char *home;
+	char *gateway; /* the program that boxes with a network get one of */
 };
 
 struct ringfort_policy {
 	struct rf_policy *policy; /* what the text says, without the defaults */
 	char *request;            /* the same as text, with every path absolute */
 	char *whole;              /* over the defaults, for people */
+	struct rf_policy *full;   /* the same, where the box needs a gateway; or NULL */
+	struct rf_net *net;       /* what that may let through; or NULL */
+	char *agent;              /* or NULL */
 	uint64_t output_limit;
 };
 

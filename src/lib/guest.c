@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "lib/escort.h"
 #include "lib/flow.h"
 #include "lib/fort.h"
 #include "result/result.h"
@@ -229,28 +230,45 @@ static int start_flows(struct ringfort_box *box, struct rf_err *err)
 
 /* ------------------------------------------------------------- its start */
 
-/* The policy with what is set for this run alone, as text.  Gives `*ret_text`, or NULL for `policy`'s own. */
-static int add_variables(const struct ringfort_policy *policy, const char *const *env,
-			 char **ret_text, struct rf_err *err)
+/* Adds what is set for this run alone. */
+static int add_variables(struct rf_policy *whole, const char *const *env, struct rf_err *err)
 {
-	struct rf_policy *whole, *more;
+	struct rf_policy *more = rf_policy_new_empty();
+	int code = more ? 0 : rf_fail(err, -ENOMEM, "a policy");
+
+	for (; code == 0 && env && *env; env++)
+		code = rf_policy_set(more, "env.set", *env, "/", "/", err);
+	if (code == 0)
+		code = rf_policy_merge(whole, more, err);
+	rf_policy_free(more);
+	return code < 0 ? rf_fail_in(err, "env") : 0;
+}
+
+/* The policy with all that this run alone has, as text.  Gives `*ret_text`, or NULL for `policy`'s own. */
+static int complete_policy(const struct ringfort_box *box, const struct ringfort_policy *policy,
+			   const struct ringfort_run *run, const struct rf_escort *escort,
+			   const char *cwd, char **ret_text, struct rf_err *err)
+{
+	bool has_variables = run->env && run->env[0];
+	struct rf_policy *whole;
 	RF_AUTO_BUF struct rf_buf out;
 	int code = 0;
 
 	*ret_text = NULL;
 	rf_buf_init(&out, RF_MAX_POLICY_BYTES);
-	if (!env || !env[0])
+	if (!has_variables && !escort->trust && escort->purse.count == 0)
 		return 0;
 	whole = rf_policy_new_empty();
-	more = rf_policy_new_empty();
-	if (!whole || !more)
-		code = rf_fail(err, -ENOMEM, "a policy");
-	for (; code == 0 && *env; env++)
-		code = rf_policy_set(more, "env.set", *env, "/", "/", err);
-	if (code == 0 && policy)
+	if (!whole)
+		return rf_fail(err, -ENOMEM, "a policy");
+	if (policy)
 		code = rf_policy_merge(whole, policy->policy, err);
-	if (code == 0)
-		code = rf_policy_merge(whole, more, err);
+	if (code == 0 && has_variables)
+		code = add_variables(whole, run->env, err);
+	if (code == 0 && escort->trust)
+		code = rf_trust_set(escort->trust, whole, err);
+	if (code == 0 && escort->purse.count > 0)
+		code = rf_escort_check(escort, whole, cwd, box->fort->home, err);
 	if (code == 0) {
 		rf_policy_format(whole, &out);
 		*ret_text = rf_buf_take(&out);
@@ -258,12 +276,12 @@ static int add_variables(const struct ringfort_policy *policy, const char *const
 			code = rf_fail(err, -E2BIG, "env");
 	}
 	rf_policy_free(whole);
-	rf_policy_free(more);
-	return code < 0 ? rf_fail_in(err, "env") : 0;
+	return code;
 }
 
 static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *policy,
-		      const struct ringfort_run *run, const int theirs[3], struct rf_err *err)
+		      const struct ringfort_run *run, const struct rf_escort *escort,
+		      const int theirs[3], struct rf_err *err)
 {
 	char *text = NULL, *cwd = run->cwd ? strdup(run->cwd) : getcwd(NULL, 0);
 	struct rf_errand errand = {
@@ -272,16 +290,18 @@ static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *po
 		.home = box->fort->home,
 		.cwd = cwd,
 		.argv = (char *const *)(uintptr_t)run->argv,
-		.env = environ,
+		.env = escort->env ? escort->env : environ,
 		.caller_path = getenv("PATH"),
 		.wants_denials = run->wants_denials,
 	};
-	int code = add_variables(policy, run->env, &text, err);
+	int code = complete_policy(box, policy, run, escort, cwd, &text, err);
 
 	errand.policy = text ? text : policy ? policy->request : "";
+	if (escort->trust)
+		errand.extras = rf_trust_places(escort->trust, &errand.extra_count);
 	rf_errand_note_caller(&errand);
 	if (code == 0)
-		code = rf_client_run(box->fd, RUN_ID, &errand, theirs, -1, err);
+		code = rf_client_run(box->fd, RUN_ID, &errand, theirs, escort->fd, err);
 	free(text);
 	free(cwd);
 	return code;
@@ -291,6 +311,7 @@ static int begin(struct ringfort_box *box, const struct ringfort_policy *policy,
 		 const struct ringfort_run *run, struct rf_err *err)
 {
 	int theirs[3] = { -1, -1, -1 }, code;
+	struct rf_escort escort;
 
 	if (!run->argv || !run->argv[0])
 		return rf_fail_say(err, -EINVAL, "there is no program to run");
@@ -302,9 +323,13 @@ static int begin(struct ringfort_box *box, const struct ringfort_policy *policy,
 	if (rf_fort_connect(box->fort, &box->fd, err) < 0)
 		return err->code;
 	watch_connection(box, true);
-	code = lay_pipes(box, run, theirs, err);
+	rf_escort_init(&escort);
+	code = rf_escort_begin(&escort, box->fort, policy, err);
 	if (code == 0)
-		code = ask_for_it(box, policy, run, theirs, err);
+		code = lay_pipes(box, run, theirs, err);
+	if (code == 0)
+		code = ask_for_it(box, policy, run, &escort, theirs, err);
+	rf_escort_done(&escort);
 	for (int i = 0; i < 3; i++)
 		rf_fd_done(&theirs[i]);
 	return code == 0 ? start_flows(box, err) : code;

@@ -75,6 +75,12 @@ static int try_plan(struct ringfort_policy *policy, const char *folder, const ch
 
 	if (code == 0)
 		code = rf_plan_make(whole, &facts, &plan, err);
+	if (code == 0 && plan->link == RF_LINK_GATEWAY) {
+		code = rf_net_make(whole, &policy->net, err);
+		policy->agent = plan->agent ? strdup(plan->agent) : NULL;
+		if (code == 0 && plan->agent && !policy->agent)
+			code = rf_fail(err, -ENOMEM, "a policy");
+	}
 	if (code == 0) {
 		policy->output_limit = plan->limits[RF_LIMIT_OUTPUT];
 		policy->whole = format(whole);
@@ -83,7 +89,10 @@ static int try_plan(struct ringfort_policy *policy, const char *folder, const ch
 			code = rf_fail(err, -ENOMEM, "a policy");
 	}
 	rf_plan_free(plan);
-	rf_policy_free(whole);
+	if (policy->net)
+		policy->full = whole;
+	else
+		rf_policy_free(whole);
 	return code;
 }
 
@@ -127,6 +136,9 @@ void ringfort_policy_free(struct ringfort_policy *policy)
 	if (!policy)
 		return;
 	rf_policy_free(policy->policy);
+	rf_policy_free(policy->full);
+	rf_net_free(policy->net);
+	free(policy->agent);
 	free(policy->request);
 	free(policy->whole);
 	free(policy);

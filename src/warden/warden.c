@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "jail/lesser.h"
 #include "jail/record.h"
+#include "warden/gossip.h"
 #include "warden/lore.h"
 #include "warden/scribe.h"
 #include "warden/work.h"
@@ -46,6 +47,7 @@ struct client {
 	struct rf_work *work;
 	struct rf_scribe_note *note; /* that its run waits for; or NULL */
 	struct rf_buf started;       /* what is told of it then */
+	struct rf_gossip gossip;     /* what is told of its network */
 	bool is_owner;               /* a private warden's: it ends with this one */
 	bool is_gone;
 };
@@ -62,6 +64,7 @@ static void forget(struct client *client)
 	if (client->is_owner) /* also one that was found gone when it was to be told something */
 		rf_loop_stop(warden_of(client)->loop);
 	rf_buf_done(&client->started);
+	rf_gossip_done(&client->gossip);
 	rf_door_leave(&client->visitor);
 }
 
@@ -352,6 +355,19 @@ static bool ask_fate(struct client *client)
 			     &err) == 0;
 }
 
+/* What the gateway told is in the result, and nothing more will come. */
+static void on_parted(void *data)
+{
+	struct client *client = data;
+	struct rf_work *work = client->work;
+
+	if (work->outward.is_over || work->outward.is_closed)
+		rf_outward_end(&work->outward, &work->result);
+	rf_gossip_pass_on(&client->gossip);
+	if (!ask_fate(client))
+		finish(client);
+}
+
 static void on_over(void *data)
 {
 	struct client *client = data;
@@ -361,8 +377,9 @@ static void on_over(void *data)
 		rf_life_judge(&work->life);
 	else if (work->life.plan)
 		rf_life_tell(&work->life);
-	if (!ask_fate(client))
-		finish(client);
+	/* Who has a network is over when its gateway has told all: others are served meanwhile. */
+	if (!rf_outward_part(&work->outward, warden_of(client)->loop, on_parted, client))
+		on_parted(client);
 }
 
 static int send_started(const struct client *client, const struct rf_work *work, struct rf_err *err)
@@ -394,19 +411,20 @@ static int run(struct client *client, struct rf_wire_message *message,
 		.init_path = warden->options->init_path,
 		.on_ready = on_ready,
 		.data = client,
-		.lines = -1,
+		.gateway = -1,
 	};
 
 	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0)
 		return err->code;
 	for (int i = 0; i < 3; i++)
 		order.streams[i] = rf_fd_take(&message->fds[i]);
-	order.lines = message->fd_count > 3 ? rf_fd_take(&message->fds[3]) : -1;
+	order.gateway = message->fd_count > 3 ? rf_fd_take(&message->fds[3]) : -1;
 	if (rf_work_start(&order, &warden->self, warden->yard, warden->loop, on_over, client,
 			  &client->work, err) < 0)
 		return err->code;
 	client->work->id = message->id;
 	client->work->life.on_settled = on_settled;
+	rf_gossip_listen(&client->gossip, client->work, warden->scribe);
 	if (client->work->is_waiting)
 		rf_event_want(client->visitor.event, 0); /* what it says is for a run that runs */
 	else
@@ -645,6 +663,7 @@ static void dismiss(struct warden *warden)
 		if (client->note)
 			rf_scribe_drop(client->note);
 		rf_buf_done(&client->started);
+		rf_gossip_done(&client->gossip);
 		if (client->work) {
 			record_end(warden, client->work);
 			rf_work_done(client->work, warden->yard);

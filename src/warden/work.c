@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "jail/capture.h"
 
 _Static_assert(RF_ERRAND_RLIMITS == RLIM_NLIMITS, "an errand tells every limit");
 
@@ -122,7 +121,7 @@ static int prepare(struct rf_work *work, const struct rf_work_order *order,
 		.caller_path = work->caller_path,
 		.wants_denials = errand->wants_denials,
 		.has_janitor = true,
-		.has_outward = order->lines >= 0,
+		.has_outward = work->outward.fd >= 0,
 		.is_served = true,
 		.umask = errand->umask & 0777,
 	};
@@ -142,15 +141,16 @@ int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *
 {
 	struct rf_work *work = calloc(1, sizeof(*work));
 	struct rf_err why = RF_ERR_INIT;
+	int gateway = order->gateway;
 
 	if (!work) {
 		for (int i = 0; i < 3; i++)
 			close(order->streams[i]);
-		if (order->lines >= 0)
-			close(order->lines);
+		if (gateway >= 0)
+			close(gateway);
 		return rf_fail(err, -ENOMEM, "a run");
 	}
-	work->lines = order->lines;
+	rf_outward_adopt(&work->outward, &gateway);
 	rf_result_init(&work->result, NULL);
 	if (order->errand->caller_path)
 		work->caller_path = strdup(order->errand->caller_path);
@@ -178,17 +178,16 @@ int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *
 	return 0;
 }
 
-/* The client hands them to its gateway; we keep none, so that they end with that. */
-static void give_lines(struct rf_work *work)
+/* We keep none of its sockets, so that they end with the gateway.  A box that can't have its network has nothing. */
+static void lead_outward(struct rf_work *work, struct rf_loop *loop)
 {
-	struct rf_capture *capture = &work->life.box.capture;
 	struct rf_err why = RF_ERR_INIT;
 
-	fcntl(work->lines, F_SETFL, O_NONBLOCK); /* whatever it is: nobody makes us wait */
-	if (capture->lines[0] < 0 || rf_capture_send(capture, work->lines, &why) < 0)
+	if (rf_outward_give(&work->outward, &work->life.box.capture, &why) < 0 ||
+	    rf_outward_watch(&work->outward, loop, &why) < 0) {
+		work->life.ending.setup = why;
 		rf_life_end(&work->life);
-	rf_capture_done(capture);
-	rf_fd_done(&work->lines);
+	}
 }
 
 void rf_work_go(struct rf_work *work, struct rf_yard *yard, struct rf_loop *loop)
@@ -199,8 +198,8 @@ void rf_work_go(struct rf_work *work, struct rf_yard *yard, struct rf_loop *loop
 		work->life.box.parts = rf_yard_parts(yard, work->plan, work->is_heard);
 	work->is_waiting = false;
 	work->is_over = rf_life_start(&work->life, loop, &why) < 0;
-	if (!work->is_over && work->lines >= 0)
-		give_lines(work);
+	if (!work->is_over && work->outward.fd >= 0)
+		lead_outward(work, loop);
 }
 
 void rf_work_refuse(struct rf_work *work, const struct rf_err *why)
@@ -220,7 +219,7 @@ void rf_work_done(struct rf_work *work, struct rf_yard *yard)
 		rf_yard_remember(yard, work->plan, work->is_heard);
 	else
 		rf_plan_free(work->plan);
-	rf_fd_done(&work->lines);
+	rf_outward_done(&work->outward);
 	rf_result_done(&work->result);
 	free(work->caller_path);
 	free(work);

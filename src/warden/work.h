@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "jail/life.h"
+#include "jail/outward.h"
 #include "warden/yard.h"
 #include "wire/errand.h"
 
@@ -35,7 +36,7 @@ struct rf_work {
 	struct rlimit most[RLIM_NLIMITS];
 	cpu_set_t cpus;
 	char *caller_path;
-	int lines; /* on which its box's sockets are sent to the client, or -1 */
+	struct rf_outward outward; /* its box's way out: `fd` is -1 where it has none */
 	bool is_heard;
 	bool is_ready_made; /* its box came from the yard */
 	uint64_t shown_to;  /* the watcher that was shown it: see rf_scribe_era(); 0: none */
@@ -52,7 +53,7 @@ struct rf_work_order {
 	const struct rf_policy *policy; /* borrowed */
 	pid_t client;                   /* whose groups the box lies beneath */
 	int streams[3];                 /* taken, whatever comes of it */
-	int lines; /* a socket for the box's own, where its network leads to a gateway; or -1; taken */
+	int gateway; /* on which its box's way out was asked for, where it has one; or -1; taken */
 	const char *init_path;
 	/*
 	 * Called when the plan is known and nothing runs yet; if it fails, nothing will.  1: it waits for something,

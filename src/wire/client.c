@@ -306,9 +306,9 @@ int rf_client_hello(int fd, int timeout_ms, struct rf_wire_welcome *ret_welcome,
 }
 
 int rf_client_run(int fd, uint64_t id, const struct rf_errand *errand, const int stdio[3],
-		  int lines, struct rf_err *err)
+		  int gateway, struct rf_err *err)
 {
-	const int fds[] = { stdio[0], stdio[1], stdio[2], lines };
+	const int fds[] = { stdio[0], stdio[1], stdio[2], gateway };
 	RF_AUTO_BUF struct rf_buf body;
 
 	rf_buf_init(&body, RF_WIRE_BODY);
@@ -320,5 +320,6 @@ int rf_client_run(int fd, uint64_t id, const struct rf_errand *errand, const int
 			    RF_WIRE_BODY >> 20);
 		return rf_fail_hint(err, "bring less code along, or show it as a file");
 	}
-	return rf_wire_send(fd, RF_WIRE_RUN, id, body.data, body.len, fds, lines >= 0 ? 4 : 3, err);
+	return rf_wire_send(fd, RF_WIRE_RUN, id, body.data, body.len, fds, gateway >= 0 ? 4 : 3,
+			    err);
 }

@@ -39,7 +39,7 @@ enum rf_wire_type {
 	RF_WIRE_HELLO = 1, /* who are you? */
 	RF_WIRE_JOIN,      /* a socket that becomes a further connection */
 	RF_WIRE_RUN, /* an errand (errand.h); its stdin to read, stdout and stderr to write; with a
-			      gateway, a socket to send the box's own on (jail/capture.h) */
+			      gateway, the connection to it (client.h) */
 	RF_WIRE_SIGNAL, /* u32: a signal for the program */
 	RF_WIRE_END,    /* u32: kill it, for that limit; RF_LIMIT_COUNT: for none */
 	/* From the warden: */

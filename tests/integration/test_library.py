@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -91,9 +92,9 @@ def use(command, environment, installed, workdir):
     before = command()[:-1]
     warden, = installed.rglob("ringfort-warden")
 
-    def run_it(program, *words, **options):
+    def run_it(program, *words, gateway="", **options):
         return run(*before, program, *words, cwd=workdir,
-                   env={**environment, "RINGFORT_WARDEN": str(warden)}, **options)
+                   env={**environment, "RINGFORT_WARDEN": str(warden), "RINGFORT_GATEWAY": gateway}, **options)
 
     return run_it
 
@@ -267,6 +268,79 @@ def test_the_users_standing_warden_serves_it_too(as_who, probe, compiled, ringfo
     with Warden(ringfort, as_who, public / f"library-{as_who}") as warden:
         said = run(*warden.before_in(workdir), compiled(PROBE), "standing", cwd=workdir, env=warden.env).stdout
         assert said == f"served by {warden.pid}\n"
+
+
+# --- its network ---
+
+SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+REQUESTS = "echo $TOKEN; curl -s http://api.example/file; curl -s -o /dev/null -X DELETE http://api.example/file; curl -s http://evil.example/"
+
+
+def is_open(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A server of files on the host's loopback, and a policy that leads to it."""
+    (tmp_path / "file").write_text("from the server\n")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with subprocess.Popen([sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)], cwd=tmp_path,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        assert eventually(lambda: is_open(port))
+        yield f"network: {{ allow: [GET api.example/file], hosts: {{ api.example: '127.0.0.1:{port}' }} }}\n"
+        process.terminate()
+
+
+def test_a_policy_with_a_network_is_the_one_of_ringfort_run(as_who, probe, run_json, workdir, served, installed):
+    """Credentials, certificates and denials: all of it through a gateway of the library's own."""
+    key = workdir / "key"
+    key.write_text(SECRET + "\n")
+    key.chmod(0o600)
+    if os.geteuid() == 0 and as_who == "user":
+        os.chown(key, USER_ID, USER_ID)
+    policy = served + f"credentials: {{ git: {{ from: 'file:{key}', hosts: [api.example], env: TOKEN }} }}\n"
+    ours = json.loads(probe("json", policy, "sh", "-c", REQUESTS).stdout)
+    (workdir / "policy.yaml").write_text(policy)
+    theirs = run_json("--policy", workdir / "policy.yaml", "--", "sh", "-c", REQUESTS)
+    assert SECRET not in json.dumps(ours)
+    word, _, rest = ours.pop("stdout").partition("\n")  # a placeholder differs from run to run
+    assert word.startswith("ghp_") and word != SECRET and rest == "from the server\n"
+    assert theirs.pop("stdout").partition("\n")[2] == rest
+    assert {denial["what"] for denial in ours["denials"]} >= {"DELETE api.example/file", "evil.example"}
+    assert fixed(ours) == fixed(theirs)
+    gateway, = installed.rglob("ringfort-gateway")
+    assert eventually(lambda: not processes_with(f"{gateway}\0--fd"))
+
+
+def test_the_network_of_a_box_of_the_library_is_recorded(post, compiled, installed, served):
+    post.stand()
+    post.env["RINGFORT_WARDEN"] = str(next(installed.rglob("ringfort-warden")))
+    done = post.run("json", served, "sh", "-c", REQUESTS, program=compiled(PROBE))
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    events = post.events("--kind", "net")
+    assert events and all(event["box"] == result["id"] for event in events)
+    said = {(event.get("method", "-"), event["host"], event["decision"]) for event in events}
+    assert said >= {("GET", "api.example", "allow"), ("DELETE", "api.example", "deny")}
+    assert any(host == "evil.example" and decision == "deny" for _, host, decision in said)
+
+
+def test_what_is_wrong_with_a_network_is_said_at_the_start(as_who, probe, served, workdir):
+    (workdir / "key").write_text("short\n")
+    (workdir / "key").chmod(0o666)
+    for more, words in (("credentials: { a: { from: 'env:NO_SUCH_VARIABLE', hosts: [api.example] } }", "NO_SUCH_VARIABLE"),
+                        ("credentials: { a: { from: 'cmd:false', hosts: [api.example] } }", "false failed with code 1"),
+                        (f"credentials: {{ a: {{ from: 'file:{workdir}/key', hosts: [api.example] }} }}", "written by others"),
+                        ("credentials: { a: { from: 'cmd:echo the-value-of-it', hosts: [api.example] } }\n"
+                         "env: { set: { OTHER: see the-value-of-it here } }", "OTHER")):
+        done = probe("json", served + more, "true", check=False)
+        assert done.returncode == 1 and words in done.stderr, (more, done.stderr)
+    done = probe("json", served, "true", check=False, gateway="/nowhere/ringfort-gateway")
+    assert done.returncode == 1 and "/nowhere/ringfort-gateway" in done.stderr
 
 
 @pytest.mark.parametrize("mode", ["streams", "ends", "mistakes", "murder", "forked", "limit"])

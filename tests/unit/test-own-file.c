@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/own-file.h"
-#include "cli/slurp.h"
+#include "base/own-file.h"
+#include "base/slurp.h"
 #include "harness.h"
 
 #define OTHER_UID 12346

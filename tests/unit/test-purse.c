@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/purse.h"
+#include "egress/purse.h"
 #include "harness.h"
 #include "policy/plan.h"
 
@@ -91,6 +91,9 @@ RF_TEST(values_come_from_variables_files_commands_and_standard_input)
 	net = net_of(whole);
 	RF_CHECK(rf_purse_fill(&purse, net, &err) == 0, "%s", err.msg);
 	unlink(path);
+	RF_CHECK(getenv("TOKEN_A") == inherited,
+		 "the environment is not touched until it is asked");
+	RF_CHECK(rf_purse_hide(&purse, &err) == 0, "%s", err.msg);
 	RF_REQUIRE(purse.count == RF_LEN(values), "%zu", purse.count);
 	for (size_t i = 0; i < RF_LEN(values); i++)
 		RF_CHECK(strcmp(purse.items[i].value, values[i]) == 0, "%s is %s",
@@ -186,6 +189,7 @@ RF_TEST(a_plan_holds_the_placeholder_whatever_the_policy_passes_on)
 		RF_CHECK(strncmp(*env, "TOKEN_A=", 8) != 0, "%s", *env);
 	rf_plan_free(plan);
 	RF_REQUIRE(rf_purse_fill(&purse, net, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_purse_hide(&purse, &err) == 0, "%s", err.msg);
 	facts.env = environ;
 	RF_REQUIRE(rf_plan_make(policy, &facts, &plan, &err) == 0, "%s", err.msg);
 	for (char **env = plan->env; *env; env++)
@@ -198,4 +202,36 @@ RF_TEST(a_plan_holds_the_placeholder_whatever_the_policy_passes_on)
 	rf_purse_done(&purse);
 	rf_net_free(net);
 	rf_policy_free(policy);
+}
+
+RF_TEST(an_environment_that_is_not_ours_is_copied_without_what_is_secret)
+{
+	static const char text[] =
+		"network: { allow: [a.example] }\n"
+		"credentials: { a: { from: 'env:TOKEN_A', hosts: [a.example] },\n"
+		"  b: { from: 'env:TOKEN', hosts: [a.example], env: B } }\n";
+	char a[] = "TOKEN_A=first-value-of-some-length", b[] = "TOKEN_AND_MORE=stays";
+	char forged[] = RF_PLAN_STAND_IN "B=not-ours", c[] = "TOKEN=second-value-of-some-length";
+	char *env[] = { a, b, forged, c, NULL }, **copy = NULL, stand_in[256];
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_purse purse;
+	struct rf_net *net = net_of(text);
+	size_t count = 0;
+
+	setenv("TOKEN_A", "first-value-of-some-length", 1);
+	setenv("TOKEN", "second-value-of-some-length", 1);
+	RF_REQUIRE(rf_purse_fill(&purse, net, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_purse_environment(&purse, env, &copy, &err) == 0, "%s", err.msg);
+	snprintf(stand_in, sizeof(stand_in), RF_PLAN_STAND_IN "B=%s", purse.items[1].placeholder);
+	RF_CHECK(strcmp(copy[0], b) == 0, "%s", copy[0]);
+	while (copy[count])
+		count++;
+	RF_CHECK(strcmp(copy[count - 1], stand_in) == 0, "%s", copy[count - 1]);
+	for (char **at = copy; *at; at++)
+		RF_CHECK(!strstr(*at, "-value-of-") && !strstr(*at, "not-ours"), "%s", *at);
+	RF_CHECK(strcmp(getenv("TOKEN"), "second-value-of-some-length") == 0,
+		 "the process keeps its own");
+	rf_purse_free_environment(copy);
+	rf_purse_done(&purse);
+	rf_net_free(net);
 }

@@ -1,5 +1,5 @@
 /* What makes a box trust its own certificate authority: src/cli/trust.c. */
-#include "cli/trust.h"
+#include "egress/trust.h"
 
 #include <string.h>
 

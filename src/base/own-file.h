@@ -9,8 +9,8 @@
  * can replace what belongs to somebody else.  What is judged is the open descriptor, so the
  * answer holds for the bytes that are read.
  */
-#ifndef RF_CLI_OWN_FILE_H
-#define RF_CLI_OWN_FILE_H
+#ifndef RF_BASE_OWN_FILE_H
+#define RF_BASE_OWN_FILE_H
 
 #include <stddef.h>
 

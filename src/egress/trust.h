@@ -5,8 +5,8 @@
  * The system's file of certificates, and Java's, are covered inside by ones with the authority in them, so that programs find it without being told;
  * variables tell those that bring certificates of their own.  A variable that the policy sets or passes stays as it is.
  */
-#ifndef RF_CLI_TRUST_H
-#define RF_CLI_TRUST_H
+#ifndef RF_EGRESS_TRUST_H
+#define RF_EGRESS_TRUST_H
 
 #include "base/err.h"
 #include "policy/plan.h"

@@ -1,6 +1,6 @@
 /* Whole files of bounded size, read at once. */
-#ifndef RF_CLI_SLURP_H
-#define RF_CLI_SLURP_H
+#ifndef RF_BASE_SLURP_H
+#define RF_BASE_SLURP_H
 
 #include <stddef.h>
 

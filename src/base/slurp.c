@@ -1,5 +1,5 @@
 /* Whole files: see slurp.h. */
-#include "cli/slurp.h"
+#include "base/slurp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 int rf_slurp_fd(int fd, size_t max, struct rf_buf *text, struct rf_err *err)
 {
-	char part[65536];
+	char part[8192]; /* a library has callers with small stacks */
 	struct stat st;
 	ssize_t n;
 

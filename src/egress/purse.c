@@ -1,5 +1,5 @@
 /* The values of credentials, and what stands for them inside: see purse.h. */
-#include "cli/purse.h"
+#include "egress/purse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
-#include "cli/own-file.h"
-#include "cli/service.h"
+#include "base/own-file.h"
 #include "policy/plan.h"
 
 #define LONGEST    (16 * 1024) /* as the gateway takes them */
@@ -183,7 +183,7 @@ static void become_command(const char *const *words, int out)
 	if (null >= 0)
 		dup2(null, 0);
 	dup2(out, 1);
-	rf_service_execute(words[0], words);
+	execvp(words[0], (char *const *)(uintptr_t)words);
 	_exit(127);
 }
 
@@ -226,7 +226,8 @@ static int run_command(const char *source, struct rf_buf *text, struct rf_err *e
 		return rf_fail_say(err, -EINVAL, "an empty command");
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return rf_fail(err, -errno, "a pipe for a command");
-	child = fork();
+	/* Without a signal at its end it is no child that anybody else in this process waits for. */
+	child = (pid_t)syscall(SYS_clone, 0L, NULL, NULL, NULL, NULL);
 	if (child == 0)
 		become_command(words, ends[1]);
 	close(ends[1]);
@@ -238,7 +239,7 @@ static int run_command(const char *source, struct rf_buf *text, struct rf_err *e
 	close(ends[0]);
 	if (code < 0)
 		kill(child, SIGKILL);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(child, &status, __WALL) < 0 && errno == EINTR)
 		;
 	if (code < 0)
 		return rf_fail_in(err, "%s", words[0]);
@@ -349,22 +350,9 @@ static void forget(const char *name)
 	unsetenv(name);
 }
 
-static int stand_in(const struct rf_net_credential *credential, const char *placeholder,
-		    struct rf_err *err)
-{
-	char name[256];
-
-	if (!credential->variable)
-		return 0;
-	snprintf(name, sizeof(name), "%s%s", RF_PLAN_STAND_IN, credential->variable);
-	if (setenv(name, placeholder, 1) < 0)
-		return rf_fail(err, -errno, "keep a placeholder");
-	return 0;
-}
-
 int rf_purse_fill(struct rf_purse *purse, const struct rf_net *net, struct rf_err *err)
 {
-	*purse = (struct rf_purse){ 0 };
+	*purse = (struct rf_purse){ .net = net };
 	if (net->credential_count == 0)
 		return 0;
 	if (make_room(purse, err) < 0)
@@ -372,14 +360,83 @@ int rf_purse_fill(struct rf_purse *purse, const struct rf_net *net, struct rf_er
 	for (size_t i = 0; i < net->credential_count; i++)
 		if (fill_one(purse, &net->credentials[i], err) < 0)
 			return rf_fail_in(err, "credential %s", net->credentials[i].name);
-	/* Two may have one variable as their source, so it is forgotten only now. */
-	for (size_t i = 0; i < net->credential_count; i++)
+	return 0;
+}
+
+int rf_purse_hide(const struct rf_purse *purse, struct rf_err *err)
+{
+	const struct rf_net *net = purse->net;
+
+	for (size_t i = 0; i < purse->count; i++)
 		if (net->credentials[i].from == RF_NET_FROM_ENV)
 			forget(net->credentials[i].source);
-	for (size_t i = 0; i < net->credential_count; i++)
-		if (stand_in(&net->credentials[i], purse->items[i].placeholder, err) < 0)
-			return err->code;
+	for (size_t i = 0; i < purse->count; i++) {
+		char name[256];
+
+		if (!net->credentials[i].variable)
+			continue;
+		snprintf(name, sizeof(name), "%s%s", RF_PLAN_STAND_IN,
+			 net->credentials[i].variable);
+		if (setenv(name, purse->items[i].placeholder, 1) < 0)
+			return rf_fail(err, -errno, "keep a placeholder");
+	}
 	return 0;
+}
+
+/* True if "NAME=value" is a variable that a value was read from, or one of our own that somebody else has set. */
+static bool is_hidden(const struct rf_net *net, const char *variable)
+{
+	if (strncmp(variable, RF_PLAN_STAND_IN, strlen(RF_PLAN_STAND_IN)) == 0)
+		return true;
+	for (size_t i = 0; i < net->credential_count; i++) {
+		const char *name = net->credentials[i].source;
+		size_t len = name ? strlen(name) : 0;
+
+		if (net->credentials[i].from == RF_NET_FROM_ENV &&
+		    strncmp(variable, name, len) == 0 && variable[len] == '=')
+			return true;
+	}
+	return false;
+}
+
+int rf_purse_environment(const struct rf_purse *purse, char *const *env, char ***ret_env,
+			 struct rf_err *err)
+{
+	const struct rf_net *net = purse->net;
+	size_t count = 0, used = 0;
+	char **all;
+
+	while (env && env[count])
+		count++;
+	all = calloc(count + purse->count + 1, sizeof(*all));
+	if (!all)
+		return rf_fail(err, -ENOMEM, "an environment");
+	for (size_t i = 0; i < count; i++) {
+		if (is_hidden(net, env[i]))
+			continue;
+		all[used] = strdup(env[i]);
+		if (!all[used++])
+			goto fail;
+	}
+	for (size_t i = 0; i < purse->count; i++)
+		if (net->credentials[i].variable &&
+		    asprintf(&all[used++], "%s%s=%s", RF_PLAN_STAND_IN,
+			     net->credentials[i].variable, purse->items[i].placeholder) < 0) {
+			all[--used] = NULL;
+			goto fail;
+		}
+	*ret_env = all;
+	return 0;
+fail:
+	rf_purse_free_environment(all);
+	return rf_fail(err, -ENOMEM, "an environment");
+}
+
+void rf_purse_free_environment(char **env)
+{
+	for (char **at = env; at && *at; at++)
+		free(*at);
+	free(env);
 }
 
 int rf_purse_check(const struct rf_purse *purse, char *const *env, struct rf_err *err)

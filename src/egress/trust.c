@@ -1,5 +1,5 @@
 /* What makes a box trust its own certificate authority: see trust.h. */
-#include "cli/trust.h"
+#include "egress/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>

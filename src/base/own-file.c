@@ -1,9 +1,9 @@
 /* Files that speak for the caller: see own-file.h. */
-#include "cli/own-file.h"
+#include "base/own-file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <linux/limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "cli/slurp.h"
+#include "base/slurp.h"
 
 #define MAX_LINKS 40 /* as the kernel has it: path_resolution(7) */
 
