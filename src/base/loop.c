@@ -371,7 +371,7 @@ static void dispatch_others(struct rf_loop *loop)
 
 int rf_loop_run(struct rf_loop *loop, struct rf_err *err)
 {
-	struct epoll_event told[16];
+	struct epoll_event told[64];
 
 	loop->is_stopped = false;
 	while (!loop->is_stopped) {

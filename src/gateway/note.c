@@ -8,15 +8,17 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 
-#define KEPT_BYTES  (1024 * 1024)
-#define EVENT_BYTES (16 * 1024)
-#define RESERVE     (KEPT_BYTES / 2) /* for the end of what is under way */
-#define SEEN        64               /* denials that are remembered, not to be told twice */
-#define AGAIN_NS    2000000000ull
-#define LATER_NS    5000000ull  /* by which what went well may be late */
-#define RETRY_NS    20000000ull /* after which a client that did not listen is tried again */
-#define TOGETHER    32          /* events that are sent in one go */
+#define KEPT_BYTES   (1024 * 1024)
+#define EVENT_BYTES  (16 * 1024)
+#define RESERVE      (KEPT_BYTES / 2) /* for the end of what is under way */
+#define SEEN         64               /* denials that are remembered, not to be told twice */
+#define AGAIN_NS     2000000000ull
+#define LATER_NS     5000000ull  /* by which what went well may be late */
+#define RETRY_NS     20000000ull /* after which a client that did not listen is tried again */
+#define TOGETHER     64          /* events that are sent in one message */
+#define PACKET_BYTES EVENT_BYTES /* and their bytes, of more than one */
 
 struct seen {
 	uint64_t hash, at_ns;
@@ -97,40 +99,37 @@ static bool is_repeated(struct rf_note *note, const struct rf_gate_event *event)
 	return false;
 }
 
-/* Sends some of those that are kept; how many, or a negative errno. */
+/* Sends some of those that are kept, in one message: each one costs the kernel, and wakes the client.  0, or -EAGAIN. */
 static int send_some(struct rf_note *note)
 {
-	struct rf_wire_head heads[TOGETHER];
-	struct iovec parts[TOGETHER][2];
-	struct mmsghdr packets[TOGETHER] = { 0 };
-	unsigned count = 0;
-	int sent;
+	struct rf_wire_head head = { 0, RF_WIRE_VERSION, RF_WIRE_GATE_EVENT, note->box };
+	struct iovec parts[1 + TOGETHER] = { { &head, sizeof(head) } };
+	struct msghdr packet = { .msg_iov = parts, .msg_iovlen = 1 };
+	size_t at = note->at;
 
-	for (size_t at = note->at; at < note->kept.len && count < TOGETHER; count++) {
+	while (at < note->kept.len && packet.msg_iovlen < RF_LEN(parts)) {
 		uint32_t len;
 
 		memcpy(&len, note->kept.data + at, sizeof(len));
-		heads[count] = (struct rf_wire_head){ len, RF_WIRE_VERSION, RF_WIRE_GATE_EVENT,
-						      note->box };
-		parts[count][0] = (struct iovec){ &heads[count], sizeof(heads[count]) };
-		parts[count][1] = (struct iovec){ note->kept.data + at + sizeof(len), len };
-		packets[count].msg_hdr.msg_iov = parts[count];
-		packets[count].msg_hdr.msg_iovlen = 2;
+		if (head.length > 0 && head.length + len > PACKET_BYTES)
+			break;
+		parts[packet.msg_iovlen++] =
+			(struct iovec){ note->kept.data + at + sizeof(len), len };
+		head.length += len;
 		at += sizeof(len) + len;
 	}
-	sent = sendmmsg(note->fd, packets, count, MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (sent < 0 && errno != EAGAIN) { /* there is nobody to tell */
-		note->counts.lost_events += count;
-		sent = (int)count;
+	if (sendmsg(note->fd, &packet, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+		if (errno == EAGAIN)
+			return -EAGAIN;
+		note->counts.lost_events += packet.msg_iovlen - 1; /* there is nobody to tell */
 	}
-	for (int i = 0; i < sent; i++)
-		note->at += sizeof(uint32_t) + parts[i][1].iov_len;
+	note->at = at;
 	if (note->at > KEPT_BYTES / 2) { /* room for what comes while the client is slow */
 		memmove(note->kept.data, note->kept.data + note->at, note->kept.len - note->at);
 		note->kept.len -= note->at;
 		note->at = 0;
 	}
-	return sent < 0 ? -EAGAIN : sent;
+	return 0;
 }
 
 static void tell_later(struct rf_note *note, uint64_t after_ns)
@@ -205,7 +204,7 @@ void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
 	}
 	rf_buf_add(&note->kept, &len, sizeof(len));
 	rf_buf_add(&note->kept, body.data, body.len);
-	if (event->verdict == RF_GATE_ALLOWED && note->kept.len < TOGETHER * 256)
+	if (event->verdict == RF_GATE_ALLOWED && note->kept.len - note->at < PACKET_BYTES - 1024)
 		tell_later(note, LATER_NS);
 	else
 		rf_note_flush(note);

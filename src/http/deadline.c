@@ -48,6 +48,21 @@ static void arm(struct rf_deadlines *all)
 	}
 }
 
+static void take_out(struct rf_deadline *deadline)
+{
+	struct rf_deadlines *all = deadline->all;
+	struct rf_deadline *last;
+
+	if (!deadline->place)
+		return;
+	last = all->heap[all->count--];
+	if (last != deadline) {
+		put(all, last, deadline->place);
+		settle(all, last);
+	}
+	deadline->place = 0;
+}
+
 static void on_timer(void *data, int what)
 {
 	struct rf_deadlines *all = data;
@@ -57,8 +72,14 @@ static void on_timer(void *data, int what)
 	while (all->count > 0 && all->heap[1]->at_ns <= now) {
 		struct rf_deadline *first = all->heap[1];
 
-		rf_deadline_cancel(first);
-		first->fn(first->data);
+		if (first->due_ns > now && first->due_ns != UINT64_MAX) {
+			first->at_ns = first->due_ns;
+			settle(all, first);
+			continue;
+		}
+		take_out(first);
+		if (first->due_ns != UINT64_MAX)
+			first->fn(first->data);
 	}
 	arm(all);
 }
@@ -109,16 +130,21 @@ void rf_deadline_done(struct rf_deadline *deadline)
 {
 	if (!deadline || !deadline->all)
 		return;
-	rf_deadline_cancel(deadline);
+	take_out(deadline);
 	deadline->all->owners--;
 	deadline->all = NULL;
 }
 
+/*
+ * Nearly every deadline is put off, or cancelled and set anew, long before it is due: it then keeps its place, is looked at when that is reached, and
+ * moves to where it belongs by then.
+ */
 void rf_deadline_set(struct rf_deadline *deadline, uint64_t at_ns)
 {
 	struct rf_deadlines *all = deadline->all;
 
-	if (deadline->place && deadline->at_ns == at_ns)
+	deadline->due_ns = at_ns;
+	if (deadline->place && deadline->at_ns <= at_ns)
 		return;
 	deadline->at_ns = at_ns;
 	if (!deadline->place)
@@ -129,15 +155,5 @@ void rf_deadline_set(struct rf_deadline *deadline, uint64_t at_ns)
 
 void rf_deadline_cancel(struct rf_deadline *deadline)
 {
-	struct rf_deadlines *all = deadline->all;
-	struct rf_deadline *last;
-
-	if (!deadline->place)
-		return;
-	last = all->heap[all->count--];
-	if (last != deadline) {
-		put(all, last, deadline->place);
-		settle(all, last);
-	}
-	deadline->place = 0;
+	deadline->due_ns = UINT64_MAX;
 }

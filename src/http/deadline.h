@@ -18,8 +18,9 @@ typedef void rf_deadline_fn(void *data);
 /* In its owner's storage, who cancels it before that is gone. */
 struct rf_deadline {
 	struct rf_deadlines *all;
-	uint64_t at_ns;
-	size_t place; /* in the heap, from 1; 0: not set */
+	uint64_t at_ns;  /* when it is looked at: its place in the heap goes by it */
+	uint64_t due_ns; /* when it is due, that or later; UINT64_MAX: it was cancelled */
+	size_t place;    /* in the heap, from 1; 0: not set */
 	rf_deadline_fn *fn;
 	void *data;
 };

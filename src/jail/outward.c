@@ -153,11 +153,16 @@ static bool hear(struct rf_outward *outward)
 		outward->is_lost = outward->is_lost || rf_held_add(&outward->held, &news.held) < 0;
 		return true;
 	}
-	if (outward->on_event)
-		outward->on_event(outward->data, &news.event);
-	if (news.event.verdict == RF_GATE_DENIED)
-		list_denial(outward, &news.event);
-	return true;
+	do {
+		if (outward->on_event)
+			outward->on_event(outward->data, &news.event);
+		if (news.event.verdict == RF_GATE_DENIED)
+			list_denial(outward, &news.event);
+		code = rf_gate_more(&news, &err);
+	} while (code > 0);
+	if (code < 0)
+		outward->is_over = outward->is_lost = true;
+	return code == 0;
 }
 
 /* All is said, or has had time enough. */

@@ -177,7 +177,7 @@ void rf_gate_pack_event(const struct rf_gate_event *event, struct rf_buf *out)
 }
 
 int rf_gate_read_event(const void *data, size_t len, struct rf_gate_event *ret_event,
-		       struct rf_err *err)
+		       size_t *ret_used, struct rf_err *err)
 {
 	struct rf_gate_event event = { 0 };
 	char *base = (char *)&event;
@@ -198,8 +198,9 @@ int rf_gate_read_event(const void *data, size_t len, struct rf_gate_event *ret_e
 
 		memcpy(base + texts[i].at, (const void *)&text, sizeof(text));
 	}
-	if (!rf_pack_is_whole(&in))
+	if (in.has_failed)
 		return rf_fail_say(err, -EBADMSG, "a gateway's event is malformed");
+	*ret_used = (size_t)(in.at - (const char *)data);
 	*ret_event = event;
 	return 0;
 }
@@ -448,6 +449,19 @@ int rf_gate_speak(int fd, uint64_t box, const struct rf_gate_place *place, int s
 	return rf_wire_send(fd, RF_WIRE_GATE_SPEAK, box, body.data, body.len, &socket, 1, err);
 }
 
+int rf_gate_more(struct rf_gate_news *news, struct rf_err *err)
+{
+	size_t used;
+
+	if (news->more_len == 0)
+		return 0;
+	if (rf_gate_read_event(news->more, news->more_len, &news->event, &used, err) < 0)
+		return err->code;
+	news->more += used;
+	news->more_len -= used;
+	return 1;
+}
+
 int rf_gate_next(int fd, struct rf_buf *buf, struct rf_gate_news *ret_news, struct rf_err *err)
 {
 	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
@@ -459,7 +473,11 @@ int rf_gate_next(int fd, struct rf_buf *buf, struct rf_gate_news *ret_news, stru
 	news.box = message.id;
 	switch (message.type) {
 	case RF_WIRE_GATE_EVENT:
-		code = rf_gate_read_event(message.body, message.len, &news.event, err);
+		news.more = message.body;
+		news.more_len = message.len;
+		code = rf_gate_more(&news, err);
+		if (code == 0)
+			code = rf_fail_say(err, -EBADMSG, "a message without an event");
 		break;
 	case RF_WIRE_GATE_HELD:
 		news.is_held = true;

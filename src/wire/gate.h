@@ -144,7 +144,7 @@ int rf_gate_read_open(const void *data, size_t len, struct rf_gate_open *ret_ope
 		      struct rf_err *err);
 void rf_gate_open_done(struct rf_gate_open *open);
 int rf_gate_read_event(const void *data, size_t len, struct rf_gate_event *ret_event,
-		       struct rf_err *err);
+		       size_t *ret_used, struct rf_err *err); /* the first of some */
 int rf_gate_read_counts(const void *data, size_t len, struct rf_gate_counts *ret_counts,
 			struct rf_err *err);
 int rf_gate_read_place(const void *data, size_t len, struct rf_gate_place *ret_place,
@@ -208,9 +208,14 @@ struct rf_gate_news {
 	struct rf_gate_counts counts;
 	struct rf_gate_held held; /* its texts lie in the buffer as well */
 	struct rf_err why;
+	const char *more; /* events behind `event`: see rf_gate_more() */
+	size_t more_len;
 };
 
 /* Receives the next of them into `buf`: 1, 0 at the end of the connection, -EAGAIN if there is none, or an error. */
 int rf_gate_next(int fd, struct rf_buf *buf, struct rf_gate_news *ret_news, struct rf_err *err);
+
+/* One message tells some events: puts the next of them into news->event.  1, 0 if there is none, or -EBADMSG. */
+int rf_gate_more(struct rf_gate_news *news, struct rf_err *err);
 
 #endif

@@ -29,9 +29,15 @@ static int take(int which, const void *data, size_t size, struct rf_buf *again, 
 		return code;
 	}
 	if (which == 1) {
-		code = rf_gate_read_event(data, size, &event, err);
-		if (code == 0)
-			rf_gate_pack_event(&event, again);
+		size_t used, at = 0;
+
+		do {
+			code = rf_gate_read_event((const char *)data + at, size - at, &event, &used,
+						  err);
+			if (code == 0)
+				rf_gate_pack_event(&event, again);
+			at += code == 0 ? used : 0;
+		} while (code == 0 && at < size);
 		return code;
 	}
 	if (which == 2) {

@@ -199,6 +199,32 @@ RF_TEST(events_then_the_end)
 	RF_CHECK(rf_gate_next(pair[0], &buf, &news, &err) == 0, "the end");
 }
 
+RF_TEST(a_message_tells_some_events)
+{
+	struct rf_gate_event second = event;
+	RF_AUTO_BUF struct rf_buf body;
+	RF_AUTO_BUF struct rf_buf buf;
+	struct rf_gate_news news;
+	struct rf_err err = RF_ERR_INIT;
+	int pair[2];
+
+	rf_buf_init(&body, RF_WIRE_PACKET);
+	rf_buf_init(&buf, RF_WIRE_ROOM);
+	open_pair(pair);
+	second.host = "second.example";
+	rf_gate_pack_event(&event, &body);
+	rf_gate_pack_event(&second, &body);
+	rf_wire_send(pair[1], RF_WIRE_GATE_EVENT, BOX, body.data, body.len, NULL, 0, &err);
+	rf_wire_send(pair[1], RF_WIRE_GATE_EVENT, BOX, body.data, body.len - 1, NULL, 0, &err);
+	RF_REQUIRE(rf_gate_next(pair[0], &buf, &news, &err) == 1, "%s", err.msg);
+	RF_CHECK(strcmp(news.event.host, event.host) == 0, "the first");
+	RF_CHECK(rf_gate_more(&news, &err) == 1 && strcmp(news.event.host, second.host) == 0,
+		 "the second");
+	RF_CHECK(rf_gate_more(&news, &err) == 0, "and no more");
+	RF_REQUIRE(rf_gate_next(pair[0], &buf, &news, &err) == 1, "%s", err.msg);
+	RF_CHECK(rf_gate_more(&news, &err) == -EBADMSG, "a second one that is cut");
+}
+
 RF_TEST(a_request_that_was_held_arrives_whole)
 {
 	static char message[200 * 1024]; /* longer than a packet, with NULs */
@@ -282,6 +308,7 @@ RF_TEST(texts_of_an_event_are_cut_between_characters)
 	struct rf_gate_event longest = event, got;
 	RF_AUTO_BUF struct rf_buf buf;
 	struct rf_err err = RF_ERR_INIT;
+	size_t used;
 
 	memset(host, 'h', sizeof(host) - 1);
 	host[sizeof(host) - 1] = '\0';
@@ -293,7 +320,7 @@ RF_TEST(texts_of_an_event_are_cut_between_characters)
 	longest.remedy = NULL;
 	rf_buf_init(&buf, RF_WIRE_PACKET);
 	rf_gate_pack_event(&longest, &buf);
-	RF_REQUIRE(rf_gate_read_event(buf.data, buf.len, &got, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_gate_read_event(buf.data, buf.len, &got, &used, &err) == 0, "%s", err.msg);
 	RF_CHECK(strlen(got.host) == RF_GATE_HOST - 2 && strlen(got.path) == RF_GATE_PATH - 1 &&
 			 !*got.remedy,
 		 "%zu and %zu bytes", strlen(got.host), strlen(got.path));

@@ -48,8 +48,14 @@ class Reader:
         return text
 
 
-def read_event(data):
+def read_events(data):
+    """A message tells one event or some."""
     reader = Reader(data)
+    while reader.data:
+        yield read_event(reader)
+
+
+def read_event(reader):
     event = {"kind": KINDS[reader.u32()], "verdict": VERDICTS[reader.u32()], "port": reader.u32(), "status": reader.u32()}
     for name in ("time_ms", "up_bytes", "down_bytes", "duration_us"):
         event[name] = reader.u64()
@@ -124,7 +130,7 @@ class Tenant:
             while True:
                 kind, _, body = self.receive(seconds)
                 if kind == EVENT:
-                    self.events.append(read_event(body))
+                    self.events.extend(read_events(body))
                 elif kind == HELD:
                     self.held.append(body)
                 elif kind == REFUSED:
