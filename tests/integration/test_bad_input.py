@@ -6,10 +6,9 @@ import json
 import os
 import pathlib
 import subprocess
+import zlib
 
 import pytest
-
-pytestmark = pytest.mark.usefixtures("as_who")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("RINGFORT", ROOT / "build/ringfort")
@@ -32,6 +31,13 @@ WRONG = {
     "not UTF-8": b"\xff\xfe", "control characters": "\x1b[2J", "only dashes": "--", "a comma": ",",
     "a percent sign": "%n%s%n",
 }
+
+
+@pytest.fixture
+def who(request):
+    """A line is read in the same way for everybody: half of the cases are root's, the others an ordinary user's."""
+    return "root" if os.geteuid() == 0 and zlib.crc32(request.node.name.encode()) % 2 else "user"
+
 
 def ids(pair):
     return f"{pair[0]} --{pair[1]['name']}"
