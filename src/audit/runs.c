@@ -397,10 +397,11 @@ int rf_runs_planted(struct rf_teller *teller, const struct rf_plan *plan, const 
 }
 
 static int open_breaker(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
-			struct rf_err *err)
+			bool is_sent, struct rf_err *err)
 {
 	const char *const words[] = { "breaker", "alarm", plan->agent, box,
-				      "canary: a planted credential was read" };
+				      is_sent ? "canary: a planted credential was sent"
+					      : "canary: a planted credential was read" };
 	RF_AUTO_BUF struct rf_buf line, answer;
 
 	rf_buf_init(&line, 512);
@@ -411,10 +412,12 @@ static int open_breaker(struct rf_teller *teller, const struct rf_plan *plan, co
 }
 
 int rf_runs_caught(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
-		   const char *canary, struct rf_err *err)
+		   const struct rf_result *result, struct rf_err *err)
 {
+	const char *canary = result->canary;
+	bool is_sent = result->canary_to[0];
 	struct rf_audit_event event;
-	char hash[65] = "";
+	char hash[65] = "", reason[352] = "a planted credential was read";
 
 	for (size_t i = 0; plan->canaries && plan->canaries[i]; i++)
 		if (plan->canaries[i] == canary)
@@ -422,17 +425,22 @@ int rf_runs_caught(struct rf_teller *teller, const struct rf_plan *plan, const c
 	rf_audit_event_init(&event, RF_AUDIT_ALARM);
 	rf_audit_event_text(&event, RF_AUDIT_ALARM_NAME, "canary");
 	rf_audit_event_text(&event, RF_AUDIT_SEVERITY, "critical");
-	rf_audit_event_text(&event, RF_AUDIT_REASON, "a planted credential was read");
+	if (is_sent)
+		snprintf(reason, sizeof(reason), "a planted credential was sent to %s, and refused",
+			 result->canary_to);
+	rf_audit_event_text(&event, RF_AUDIT_REASON, reason);
 	rf_audit_event_text(&event, RF_AUDIT_RULE, "files.canaries");
 	rf_audit_event_text(&event, RF_AUDIT_WHAT, canary);
 	rf_audit_event_text(&event, RF_AUDIT_CREDENTIAL, hash);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
 	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
 	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
-	if (rf_teller_add(teller, &event, err) < 0 || !plan->alarms.opens_breaker)
+	if (rf_teller_add(teller, &event, err) < 0 || !plan->agent ||
+	    !(is_sent || plan->alarms.opens_breaker))
 		return err->code;
-	return rf_teller_send(teller, NULL, err) < 0 ? err->code
-						     : open_breaker(teller, plan, box, err);
+	return rf_teller_send(teller, NULL, err) < 0
+		       ? err->code
+		       : open_breaker(teller, plan, box, is_sent, err);
 }
 
 /* ------------------------------------------------------------- boxes that live */

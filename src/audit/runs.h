@@ -60,11 +60,11 @@ void rf_runs_explain(struct rf_teller *teller, const char *box, struct rf_result
 bool rf_runs_write_fate(const struct rf_result *result, const char *box, struct rf_buf *out);
 void rf_runs_read_fate(const char *answer, struct rf_result *result);
 
-/* Adds, to what is told next: the canaries of a box, each by the hash of its value; and that one was read. */
+/* Adds, to what is told next: the canaries of a box, each by the hash of its value; and that one was read, or sent. */
 int rf_runs_planted(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
 		    struct rf_err *err);
 int rf_runs_caught(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
-		   const char *canary, struct rf_err *err);
+		   const struct rf_result *result, struct rf_err *err);
 
 /* Tells how it ended, with what it was refused; rf_teller_wait() says when it is written. */
 int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,

@@ -39,6 +39,7 @@ static int ask(struct rf_egress *egress, const struct rf_request *request,
 		.agent = request->plan->agent,
 		.policy = request->policy,
 		.purse = &request->purse,
+		.decoys = writes == RF_EGRESS_RELEASES ? NULL : request->plan,
 		.holds_writes = writes == RF_EGRESS_HOLDS,
 		.looks_everywhere = writes == RF_EGRESS_RELEASES,
 	};

@@ -159,8 +159,8 @@ static void on_end(void *data, struct rf_result *result)
 		return;
 	tell_traffic(recorder);
 	if (result->canary)
-		rf_runs_caught(&recorder->teller, recorder->request->plan, recorder->box,
-			       result->canary, &recorder->why);
+		rf_runs_caught(&recorder->teller, recorder->request->plan, recorder->box, result,
+			       &recorder->why);
 	else
 		rf_runs_explain(&recorder->teller, recorder->box, result);
 	rf_runs_ended(&recorder->teller, recorder->request->plan, recorder->box, result,
@@ -249,7 +249,9 @@ static void tell_point(struct rf_recorder *recorder, struct rf_result *result)
 	if (result->workspace.is_undone) {
 		move.kind = RF_AUDIT_UNDO;
 		move.point = recorder->request->visit->kept.ledger.head;
-		move.reason = result->canary ? "it read a canary" : "an alarm ended it";
+		move.reason = result->canary_to[0] ? "it sent a canary"
+			      : result->canary     ? "it read a canary"
+						   : "an alarm ended it";
 		rf_moves_add(&recorder->teller, &move, &err);
 	}
 	if (rf_teller_send(&recorder->teller, NULL, &err) < 0)

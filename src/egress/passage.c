@@ -54,15 +54,35 @@ int rf_passage_bind(const struct rf_net_publish *port, int *ret_fd, struct rf_er
 	return 0;
 }
 
+/* What nobody has a reason to send anywhere. */
+static int list_canaries(const struct rf_plan *plan, struct rf_gate_canary *canaries,
+			 char (*values)[RF_CANARY_VALUE], size_t *ret_count, struct rf_err *err)
+{
+	size_t count = 0;
+
+	for (; plan->canaries && plan->canaries[count]; count++) {
+		if (count == RF_GATE_CANARIES)
+			return rf_fail_say(err, -E2BIG, "files.canaries: more than %d",
+					   RF_GATE_CANARIES);
+		rf_canary_value(plan->seed, count, values[count]);
+		canaries[count] = (struct rf_gate_canary){ plan->canaries[count], values[count] };
+	}
+	*ret_count = count;
+	return 0;
+}
+
 int rf_passage_ask(int fd, const struct rf_passage_wish *wish, struct rf_err *err)
 {
 	struct rf_gate_credential credentials[RF_MAX_CREDENTIALS];
+	struct rf_gate_canary canaries[RF_GATE_CANARIES];
+	char values[RF_GATE_CANARIES][RF_CANARY_VALUE];
 	RF_AUTO_BUF struct rf_buf policy;
 	struct rf_gate_open open = {
 		.box = wish->id,
 		.agent = wish->agent ? wish->agent : "",
 		.credentials = credentials,
 		.credential_count = wish->purse->count,
+		.canaries = canaries,
 		.holds_writes = wish->holds_writes,
 		.looks_everywhere = wish->looks_everywhere,
 	};
@@ -78,5 +98,8 @@ int rf_passage_ask(int fd, const struct rf_passage_wish *wish, struct rf_err *er
 			(struct rf_gate_credential){ item->name, item->value, item->placeholder };
 	}
 	open.policy = policy.data ? policy.data : "";
+	if (wish->decoys &&
+	    list_canaries(wish->decoys, canaries, values, &open.canary_count, err) < 0)
+		return err->code;
 	return rf_gate_ask(fd, RF_PASSAGE_BOX, &open, err);
 }

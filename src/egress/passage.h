@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "egress/purse.h"
 #include "policy/net.h"
+#include "policy/plan.h"
 #include "policy/policy.h"
 
 #define RF_PASSAGE_BOX   1  /* what a box is called on a connection that has one */
@@ -30,6 +31,7 @@ struct rf_passage_wish {
 	const char *id, *agent; /* of the box; `agent` may be NULL */
 	const struct rf_policy *policy;
 	const struct rf_purse *purse;
+	const struct rf_plan *decoys;        /* whose canaries are not to leave the box; or NULL */
 	bool holds_writes, looks_everywhere; /* as in struct rf_gate_open */
 };
 

@@ -52,6 +52,9 @@ struct rf_forward *rf_forward_new(struct rf_outlet *outlet, struct rf_exchange *
 /* It was read, judged, and where that was wanted gathered: runs the filters, and sends it. */
 void rf_forward_start(struct rf_forward *f);
 
+/* Lets the filters look at the request as far as it is known.  False: it was refused. */
+bool rf_forward_show(struct rf_forward *f);
+
 /* Answers in our own words, if nothing was answered yet; else the answer is cut. */
 void rf_forward_refuse(struct rf_forward *f, const struct rf_refusal *refusal);
 void rf_forward_refuse_with(struct rf_forward *f, unsigned status, const char *code,

@@ -226,7 +226,7 @@ static void on_request(void *data, struct rf_exchange *exchange, const struct rf
 		return;
 	}
 	f->request.path = path.text;
-	if (!pass_policy(f, &path))
+	if (!rf_forward_show(f) || !pass_policy(f, &path))
 		return;
 	f->gather_most = f->is_held ? RF_GATE_HELD_BODY : gathers(f);
 	f->is_gathering = f->gather_most > 0 && f->request.body != RF_BODY_NONE;

@@ -674,12 +674,33 @@ static void open_way(struct rf_forward *f)
 		fail_upstream(f, &err);
 }
 
+bool rf_forward_show(struct rf_forward *f)
+{
+	const struct rf_outlet *outlet = f->outlet;
+	struct rf_refusal refusal = { .status = 403, .code = "filter_refused" };
+
+	for (size_t i = 0; i < outlet->filter_count; i++) {
+		const struct rf_forward_filter *filter = outlet->filters[i];
+
+		if (filter->on_sight && filter->on_sight(outlet->filter_data[i], &f->request,
+							 &refusal) == RF_FORWARD_REFUSE) {
+			f->is_held = false;
+			snprintf(f->judge.rule, sizeof(f->judge.rule), "%.255s", refusal.rule);
+			rf_forward_deny(f, &refusal);
+			return false;
+		}
+	}
+	return true;
+}
+
 /* Runs the filters over the request's head, and sends it. */
 void rf_forward_start(struct rf_forward *f)
 {
 	struct rf_outlet *outlet = f->outlet;
 	struct rf_refusal refusal = { .status = 403, .code = "filter_refused" };
 
+	if (f->request.gathered.at && !rf_forward_show(f))
+		return;
 	if (f->is_held) {
 		rf_hold_take(f);
 		return;

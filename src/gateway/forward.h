@@ -60,6 +60,12 @@ enum rf_forward_wish {
 /* What a filter is.  `own` is one request's, NULL at first, for the filter to set; `data` the box's.  All may be NULL. */
 struct rf_forward_filter {
 	const char *name;
+	/*
+	 * A look at a request before anything is decided about it: at its head before the policy judges it, and once more when its body was gathered.
+	 * RF_FORWARD_LEAVE or RF_FORWARD_REFUSE.
+	 */
+	enum rf_forward_wish (*on_sight)(void *data, struct rf_forward_message *request,
+					 struct rf_refusal *ret_refusal);
 	/* How much of the request's body is wanted before on_request(), at most; 0: none.  A longer body is refused (413). */
 	size_t (*gathers)(void *data, void **own, const struct rf_forward_message *request);
 	enum rf_forward_wish (*on_request)(void *data, void **own,

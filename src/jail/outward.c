@@ -127,6 +127,17 @@ static void list_denial(struct rf_outward *outward, const struct rf_gate_event *
 		outward->unlisted++;
 }
 
+/* The first one that was sent; nothing more will leave the box. */
+static void catch_canary(struct rf_outward *outward, const struct rf_gate_event *event)
+{
+	if (outward->canary[0])
+		return;
+	snprintf(outward->canary, sizeof(outward->canary), "%s", event->credential);
+	snprintf(outward->canary_to, sizeof(outward->canary_to), "%s:%u", event->host, event->port);
+	if (outward->on_canary)
+		outward->on_canary(outward->canary_data);
+}
+
 /* Hears one message.  False if there is none, or there will be none any more. */
 static bool hear(struct rf_outward *outward)
 {
@@ -154,6 +165,8 @@ static bool hear(struct rf_outward *outward)
 		return true;
 	}
 	do {
+		if (news.event.kind == RF_GATE_CANARY)
+			catch_canary(outward, &news.event);
 		if (outward->on_event)
 			outward->on_event(outward->data, &news.event);
 		if (news.event.verdict == RF_GATE_DENIED)

@@ -46,6 +46,11 @@ struct rf_outward {
 	void (*on_parted)(void *data);
 	void *parted_data;
 	struct rf_event *patience;
+	char canary[RF_GATE_PATH];        /* the path of one that was sent, and refused; or "" */
+	char canary_to[RF_GATE_HOST + 8]; /* and where to */
+	/* Told when one is; may be NULL. */
+	void (*on_canary)(void *data);
+	void *canary_data;
 	/* Told of everything that happens, before it is in the result; may be NULL. */
 	void (*on_event)(void *data, const struct rf_gate_event *event);
 	void *data;

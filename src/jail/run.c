@@ -435,6 +435,30 @@ static int announce(struct run *run, struct rf_err *err)
 	return run->is_refused ? err->code : 0;
 }
 
+static void on_canary_sent(void *data)
+{
+	end_box(data);
+}
+
+/* Whatever else it did: one that was sent was read before, and that is told with it. */
+static void judge_canary(const struct run *run, struct rf_result *result)
+{
+	const struct rf_outward *outward = run->options->outward;
+	struct rf_err err;
+
+	if (!outward || !outward->canary[0])
+		return;
+	for (size_t i = 0; run->plan->canaries && run->plan->canaries[i]; i++)
+		if (strcmp(run->plan->canaries[i], outward->canary) == 0)
+			result->canary = run->plan->canaries[i];
+	snprintf(result->canary_to, sizeof(result->canary_to), "%s", outward->canary_to);
+	rf_fail_say(&err, -ECANCELED,
+		    "killed because it sent the canary %s to %s, which was refused",
+		    outward->canary, outward->canary_to);
+	rf_fail_hint(&err, "nothing needs that file: look at what the program was after");
+	rf_result_fail(result, RF_STATUS_KILLED, 128 + SIGKILL, &err);
+}
+
 /* What its network leads to is told where to find it. */
 static int lead_outward(struct run *run, struct rf_err *err)
 {
@@ -442,6 +466,8 @@ static int lead_outward(struct run *run, struct rf_err *err)
 
 	if (!outward)
 		return 0;
+	outward->on_canary = on_canary_sent;
+	outward->canary_data = run;
 	if (rf_outward_give(outward, &run->life.box.capture, err) < 0 ||
 	    rf_outward_watch(outward, run->loop, err) < 0) {
 		rf_life_fail(&run->life, err);
@@ -514,8 +540,10 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	ret_result->was_interrupted = run->interrupts > 0;
 	if (run->is_refused)
 		rf_result_fail(ret_result, RF_STATUS_DENIED, 126, &err);
-	if (options->outward)
+	if (options->outward) {
 		rf_outward_end(options->outward, ret_result);
+		judge_canary(run, ret_result);
+	}
 	if (options->on_end && !is_far(run))
 		options->on_end(options->data, ret_result);
 	for (int i = 0; i < 3; i++)

@@ -128,6 +128,7 @@ struct rf_result {
 	struct rf_err error;   /* code 0: none */
 	bool is_alarmed;       /* the watcher killed it because of what it saw */
 	const char *canary; /* that was read, by its path inside; borrowed from the plan; or NULL */
+	char canary_to[272];     /* where it was sent to, and refused; or "" */
 	struct rf_arena *memory; /* owns the lists' strings */
 };
 

@@ -26,6 +26,7 @@ static const char *const kinds[] = {
 	[RF_GATE_CREDENTIAL] = "credential",
 	[RF_GATE_SECRET]     = "secret",
 	[RF_GATE_PUBLISHED]  = "published",
+	[RF_GATE_CANARY]     = "canary",
 };
 static const char *const verdicts[] = {
 	[RF_GATE_ALLOWED]  = "allowed",
@@ -86,6 +87,11 @@ void rf_gate_pack_open(const struct rf_gate_open *open, struct rf_buf *out)
 		rf_pack_string(out, open->credentials[i].value);
 		rf_pack_string(out, open->credentials[i].placeholder);
 	}
+	rf_pack_u32(out, (uint32_t)open->canary_count);
+	for (size_t i = 0; i < open->canary_count; i++) {
+		rf_pack_string(out, open->canaries[i].name);
+		rf_pack_string(out, open->canaries[i].value);
+	}
 }
 
 static void read_credentials(struct rf_pack_reader *in, struct rf_gate_open *open)
@@ -108,6 +114,25 @@ static void read_credentials(struct rf_pack_reader *in, struct rf_gate_open *ope
 	}
 }
 
+static void read_canaries(struct rf_pack_reader *in, struct rf_gate_open *open)
+{
+	uint32_t count = rf_pack_read_below(in, RF_GATE_CANARIES + 1);
+	struct rf_gate_canary *canaries;
+
+	if (count == 0 || in->has_failed)
+		return;
+	canaries = calloc(count, sizeof(*canaries));
+	open->canaries = canaries;
+	if (!canaries)
+		in->has_failed = true;
+	for (; open->canary_count < count && !in->has_failed; open->canary_count++) {
+		struct rf_gate_canary *one = &canaries[open->canary_count];
+
+		one->name = rf_pack_read_string(in, RF_GATE_PATH);
+		one->value = rf_pack_read_string(in, RF_GATE_SECRET_MAX);
+	}
+}
+
 int rf_gate_read_open(const void *data, size_t len, struct rf_gate_open *ret_open,
 		      struct rf_err *err)
 {
@@ -121,6 +146,7 @@ int rf_gate_read_open(const void *data, size_t len, struct rf_gate_open *ret_ope
 	open.holds_writes = rf_pack_read_bool(&in);
 	open.looks_everywhere = rf_pack_read_bool(&in);
 	read_credentials(&in, &open);
+	read_canaries(&in, &open);
 	if (!rf_pack_is_whole(&in)) {
 		rf_gate_open_done(&open);
 		return rf_fail_say(err, -EBADMSG, "what a box asks a gateway for is malformed");
@@ -132,6 +158,7 @@ int rf_gate_read_open(const void *data, size_t len, struct rf_gate_open *ret_ope
 void rf_gate_open_done(struct rf_gate_open *open)
 {
 	free((void *)(uintptr_t)open->credentials);
+	free((void *)(uintptr_t)open->canaries);
 	*open = (struct rf_gate_open){ 0 };
 }
 

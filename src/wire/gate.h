@@ -26,6 +26,7 @@
 #include "wire/wire.h"
 
 #define RF_GATE_CREDENTIALS 64
+#define RF_GATE_CANARIES    64
 #define RF_GATE_SECRET_MAX  (16 * 1024) /* bytes of a credential's value, and of a placeholder */
 #define RF_GATE_NAME        256         /* bytes of a box's id, an agent's or a credential's name */
 #define RF_GATE_HOST        256
@@ -54,6 +55,11 @@ struct rf_gate_credential {
 	const char *name, *value, *placeholder;
 };
 
+/* A planted credential: nobody has a reason to send it anywhere. */
+struct rf_gate_canary {
+	const char *name, *value; /* its path inside; and what stands there */
+};
+
 struct rf_gate_open {
 	const char *box;   /* its id */
 	const char *agent; /* or "" */
@@ -61,6 +67,8 @@ struct rf_gate_open {
 		policy; /* the text of its keys `network` and `credentials`, as rf_policy_format() writes them */
 	const struct rf_gate_credential *credentials;
 	size_t credential_count;
+	const struct rf_gate_canary *canaries;
+	size_t canary_count;
 	bool holds_writes; /* a shadow run: what does more than read is held back, and told as GATE_HELD */
 	bool looks_everywhere; /* every request is seen, whatever the rules are; implied by the former */
 };
@@ -74,6 +82,7 @@ enum rf_gate_kind {
 	RF_GATE_CREDENTIAL, /* put into a request, or held back */
 	RF_GATE_SECRET,     /* found in an answer, and taken out */
 	RF_GATE_PUBLISHED,  /* a connection from outside to a port of the box */
+	RF_GATE_CANARY, /* a planted credential on its way out: refused, and the run is to end */
 	RF_GATE_KIND_COUNT
 };
 
@@ -97,7 +106,7 @@ struct rf_gate_event {
 	const char *path; /* without the query */
 	uint32_t status;  /* of the answer, or 0 */
 	uint64_t up_bytes, down_bytes, duration_us;
-	const char *credential; /* its name */
+	const char *credential; /* its name; a canary's path */
 	const char *rule;       /* that decided: its text, or "default" */
 	const char *reason;
 	const char *remedy; /* what to add to the policy */
@@ -137,7 +146,7 @@ const char *rf_gate_verdict_name(enum rf_gate_verdict verdict);
 
 /*
  * Reads a body (borrows: strings stay there).  -EBADMSG for what is none.  What is given by
- * rf_gate_read_open() is to be ended with rf_gate_open_done(), which frees the list and no secrets: these lie in the
+ * rf_gate_read_open() is to be ended with rf_gate_open_done(), which frees the lists and no secrets: these lie in the
  * message, and whoever received it wipes it.
  */
 int rf_gate_read_open(const void *data, size_t len, struct rf_gate_open *ret_open,

@@ -21,12 +21,19 @@ static const struct rf_gate_credential credentials[] = {
 	{ "empty", "", "" },
 };
 
+static const struct rf_gate_canary canaries[] = {
+	{ "/home/box/.aws/credentials", "Kd7sYq0a1B" },
+	{ "/opt/app/.env", "Zk3wPq9x2C" },
+};
+
 static const struct rf_gate_open whole = {
 	.box = "0123456789abcdef",
 	.agent = "tidy",
 	.policy = "network:\n  allow: [api.example]\n",
 	.credentials = credentials,
 	.credential_count = RF_LEN(credentials),
+	.canaries = canaries,
+	.canary_count = RF_LEN(canaries),
 	.holds_writes = true,
 };
 
@@ -79,6 +86,9 @@ RF_TEST(what_a_box_asks_for_arrives_whole)
 			 strcmp(got.credentials[0].placeholder, "rf-github-4711") == 0 &&
 			 strcmp(got.credentials[1].name, "empty") == 0,
 		 "its credentials");
+	RF_CHECK(got.canary_count == 2 && strcmp(got.canaries[1].name, "/opt/app/.env") == 0 &&
+			 strcmp(got.canaries[1].value, "Zk3wPq9x2C") == 0,
+		 "its canaries");
 	rf_gate_pack_open(&got, &again);
 	RF_CHECK(again.len == message.len && memcmp(again.data, message.body, again.len) == 0,
 		 "packed again it is another");

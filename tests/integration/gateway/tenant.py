@@ -15,7 +15,7 @@ import subprocess
 import time
 
 (REFUSED, OPEN, LINES, PORT, PUBLISH, STOCK, CHANGE, CLOSE, SPEAK, READY, EVENT, HELD, DONE) = 9, *range(17, 29)
-KINDS = ["connect", "request", "dns", "limit", "breaker", "credential", "secret", "published"]
+KINDS = ["connect", "request", "dns", "limit", "breaker", "credential", "secret", "published", "canary"]
 VERDICTS = ["allowed", "denied", "reported", "held"]
 COUNTS = ["connections", "requests", "names", "denied", "held", "up_bytes", "down_bytes", "lost_events"]
 
@@ -71,13 +71,13 @@ class Refused(Exception):
 class Tenant:
     """One gateway of one's own, and one box on it."""
 
-    def __init__(self, program, policy, box=1, holds_writes=False, credentials=()):
+    def __init__(self, program, policy, box=1, holds_writes=False, credentials=(), canaries=()):
         self.socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
             self.process = subprocess.Popen([*([program] if isinstance(program, str) else program), "--fd", str(other.fileno())], pass_fds=[other.fileno()])
         self.box, self.events, self.held, self.counts = box, [], [], None
         self.lines = []
-        self.pem = self.open(policy, box, holds_writes, credentials)
+        self.pem = self.open(policy, box, holds_writes, credentials, canaries)
         self.give_lines(box)
 
     def send(self, kind, body=b"", fds=(), box=None):
@@ -95,11 +95,12 @@ class Tenant:
         assert length == len(packet) - 16
         return kind, box, packet[16:]
 
-    def open(self, policy, box, holds_writes=False, credentials=()):
-        """`credentials` are (name, value, placeholder)."""
+    def open(self, policy, box, holds_writes=False, credentials=(), canaries=()):
+        """`credentials` are (name, value, placeholder), `canaries` (name, value)."""
         text = policy if isinstance(policy, str) else json.dumps(policy)
         self.send(OPEN, string(f"box-{box}") + string("") + string(text) + struct.pack("=III", holds_writes, False, len(credentials)) +
-                  b"".join(string(text) for credential in credentials for text in credential), box=box)
+                  b"".join(string(text) for credential in credentials for text in credential) +
+                  struct.pack("=I", len(canaries)) + b"".join(string(text) for canary in canaries for text in canary), box=box)
         kind, _, body = self.receive()
         if kind == REFUSED:
             raise Refused(body)
