@@ -34,6 +34,8 @@ struct rf_muster {
 	void *data;
 	struct run *runs;
 	size_t count;
+	char ended[RF_MUSTER_ENDS][33]; /* boxes, in a ring */
+	size_t ended_at;
 };
 
 /* ------------------------------------------------------------- runs */
@@ -88,6 +90,37 @@ static void begin(struct rf_muster *muster, const struct rf_audit_event *event, 
 	muster->count++;
 }
 
+static size_t find_end(const struct rf_muster *muster, const char *box)
+{
+	size_t i = 0;
+
+	while (i < RF_MUSTER_ENDS && strcmp(muster->ended[i], box) != 0)
+		i++;
+	return i;
+}
+
+/* A box that begins once more will end once more. */
+static void forget_end(struct rf_muster *muster, const char *box)
+{
+	size_t at = box[0] ? find_end(muster, box) : RF_MUSTER_ENDS;
+
+	if (at < RF_MUSTER_ENDS)
+		muster->ended[at][0] = '\0';
+}
+
+bool rf_muster_has_ended(const struct rf_muster *muster, const char *box)
+{
+	return box[0] && find_end(muster, box) < RF_MUSTER_ENDS;
+}
+
+static void note_end(struct rf_muster *muster, const char *box)
+{
+	if (rf_muster_has_ended(muster, box))
+		return;
+	snprintf(muster->ended[muster->ended_at], sizeof(muster->ended[0]), "%s", box);
+	muster->ended_at = (muster->ended_at + 1) % RF_MUSTER_ENDS;
+}
+
 void rf_muster_hear(struct rf_muster *muster, const struct rf_audit_event *event,
 		    const void *teller)
 {
@@ -96,10 +129,13 @@ void rf_muster_hear(struct rf_muster *muster, const struct rf_audit_event *event
 
 	switch (event->kind) {
 	case RF_AUDIT_RUN_STARTED:
+		rf_audit_event_copy(event, RF_AUDIT_BOX, text, sizeof(text));
+		forget_end(muster, text);
 		begin(muster, event, teller);
 		break;
 	case RF_AUDIT_RUN_ENDED:
 		rf_audit_event_copy(event, RF_AUDIT_BOX, text, sizeof(text));
+		note_end(muster, text);
 		run = find(muster, text);
 		if (run)
 			drop(run);
@@ -140,6 +176,7 @@ static void lose(struct run *run)
 	struct rf_muster *muster = run->muster;
 
 	drop(run);
+	note_end(muster, what.box);
 	muster->on_lost(muster->data, &what);
 }
 

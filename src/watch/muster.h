@@ -4,7 +4,8 @@
  * A run belongs to the connection that told of its start.  Where that ends, its launcher may still live and tell of
  * the end on another one, or it is dead: the muster holds it by a pidfd, and when that says that it is gone the run is
  * lost.  A watcher that begins reads the log back to where the one before it began, and does the same for every
- * run that has no end there.  So each run that was recorded has an end in the log, whoever was killed.
+ * run that has no end there.  So each run that was recorded has an end in the log, whoever was killed, and only one: whoever
+ * was not answered tells it again, and a muster remembers the last ends.
  */
 #ifndef RF_WATCH_MUSTER_H
 #define RF_WATCH_MUSTER_H
@@ -19,6 +20,8 @@
 
 #define RF_MUSTER_ADOPTED                                                                          \
 	"adopted" /* the verdict of a `recovery`: a run that goes on under another watcher */
+
+#define RF_MUSTER_ENDS 512
 
 struct rf_muster_run {
 	char box[33], agent[65], program[65];
@@ -43,6 +46,12 @@ void rf_muster_hear(struct rf_muster *muster, const struct rf_audit_event *event
  * come back with it.
  */
 bool rf_muster_has(struct rf_muster *muster, const char *box, const void *teller, pid_t pid);
+
+/*
+ * True if the end of that box is recorded: whoever had no answer to it tells it again.  The last RF_MUSTER_ENDS are known, and those of the part of the
+ * log that was read.
+ */
+bool rf_muster_has_ended(const struct rf_muster *muster, const char *box);
 
 /* The connection of `teller` has ended, which was the process `pid`: as long as that lives, they may go on. */
 void rf_muster_leave(struct rf_muster *muster, const void *teller, pid_t pid);

@@ -200,6 +200,17 @@ static void forget(struct client *client)
 	rf_door_leave(&client->visitor);
 }
 
+/* Whoever was not answered tells an end to the next watcher; this one, or the one before, had written it all the same. */
+static bool is_told_again(const struct rf_watcher *watcher, const struct rf_audit_event *event)
+{
+	char box[33];
+
+	if (event->kind != RF_AUDIT_RUN_ENDED)
+		return false;
+	rf_audit_event_copy(event, RF_AUDIT_BOX, box, sizeof(box));
+	return rf_muster_has_ended(watcher->muster, box);
+}
+
 /* Adds one event, as it may be kept: read, with who tells it as its user, and without secrets. */
 static int add_event(struct client *client, const void *data, size_t len, uint64_t *ret_seq,
 		     struct rf_err *err)
@@ -212,6 +223,10 @@ static int add_event(struct client *client, const void *data, size_t len, uint64
 	if (rf_audit_event_is_own(event.kind))
 		return rf_fail_say(err, -EPERM, "an event %s is the watcher's own",
 				   rf_audit_event_kind_name(event.kind));
+	if (is_told_again(watcher, &event)) {
+		*ret_seq = rf_store_seq(watcher->store);
+		return 0;
+	}
 	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
 	rf_buf_clear(&watcher->clean);
 	if (rf_audit_event_encode(&event, &watcher->clean, err) < 0)
@@ -253,6 +268,8 @@ static int follow_event(struct client *client, const void *data, size_t len, uin
 	(void)seq;
 	if (rf_audit_event_decode(data, len, &event, err) < 0)
 		return err->code;
+	if (is_told_again(watcher_of(client), &event))
+		return 0;
 	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
 	event.time_ns = rf_store_now();
 	rf_muster_hear(watcher_of(client)->muster, &event, client);
@@ -267,6 +284,7 @@ static int serve_tell(struct client *client, struct rf_wire_message *message, st
 	struct rf_err ignored = RF_ERR_INIT;
 	uint64_t seq = 0;
 	size_t count = 0, again = 0;
+	int code;
 
 	if (rf_door_demand(&client->visitor, err) < 0)
 		return err->code;
@@ -280,11 +298,11 @@ static int serve_tell(struct client *client, struct rf_wire_message *message, st
 		return err->code;
 	}
 	watcher->kept += count;
-	if (rf_wire_send(client->visitor.fd, RF_WIRE_KEPT, message->id, &seq, sizeof(seq), NULL, 0,
-			 err) < 0)
-		return -EPIPE; /* it does not read */
+	code = rf_wire_send(client->visitor.fd, RF_WIRE_KEPT, message->id, &seq, sizeof(seq), NULL,
+			    0, err);
+	/* Also of one that is dead by now: what it told is in the log, and its run not lost. */
 	each_event(message, follow_event, client, &seq, &again, &ignored);
-	return 0;
+	return code < 0 ? -EPIPE : 0; /* it does not read */
 }
 
 static void tell_status(const struct rf_watcher *watcher, struct rf_buf *out)

@@ -108,6 +108,39 @@ def test_a_run_whose_launcher_is_killed_has_an_end_all_the_same(post):
     assert post.events("--kind", "run.ended")[0]["verdict"] == "lost"
 
 
+def test_who_dies_before_his_end_is_acknowledged_has_one_end(post):
+    """The watcher writes what a dead launcher said last, can't answer, and must not take the run for lost."""
+    watcher = post.stand()
+    post.python(f"""
+        import signal
+        sock = connect()
+        assert tell(sock, event(RUN_STARTED, BOX="00000000000000aa", USER=0, PROGRAM="x"))[0] == KEPT
+        os.kill({watcher.pid}, signal.SIGSTOP)
+        sock.send(message(TELL, batch(event(RUN_ENDED, BOX="00000000000000aa", VERDICT="ok")), 2))
+    """)
+    os.kill(watcher.pid, signal.SIGCONT)
+    assert eventually(lambda: post.events("--kind", "run.ended"))
+    post.end()
+    assert [one["verdict"] for one in post.events("--kind", "run.ended")] == ["ok"]
+
+
+def test_an_end_that_is_told_again_is_written_once_also_by_the_next_watcher(post):
+    ask = """
+        sock = connect()
+        for _ in range(2):
+            assert tell(sock, event(RUN_ENDED, BOX="00000000000000ab", VERDICT="ok"))[0] == KEPT
+    """
+    post.stand()
+    post.python("""
+        sock = connect()
+        assert tell(sock, event(RUN_STARTED, BOX="00000000000000ab", USER=0, PROGRAM="x"))[0] == KEPT
+    """ + ask)
+    post.end(signal.SIGKILL)
+    post.stand()
+    post.python(ask)
+    assert [one["verdict"] for one in post.events("--kind", "run.ended")] == ["ok"]
+
+
 # --- required ---
 
 def test_who_must_be_recorded_does_not_run_without_a_watcher(post):

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -109,6 +110,36 @@ RF_TEST(a_process_that_began_after_the_run_has_only_its_launchers_number)
 	rf_muster_take_over(muster, on_kept);
 	RF_CHECK(strcmp(lost, "old ") == 0 && strcmp(kept, "new ") == 0, "lost: %s, kept: %s", lost,
 		 kept);
+	done(muster, loop);
+}
+
+RF_TEST(the_last_ends_are_known_until_their_box_begins_again)
+{
+	struct rf_loop *loop;
+	struct rf_muster *muster = new_muster(&loop);
+	char box[33];
+
+	RF_CHECK(!rf_muster_has_ended(muster, "a") && !rf_muster_has_ended(muster, ""), "nothing");
+	hear(muster, RF_AUDIT_RUN_STARTED, "a", getpid(), now(), NULL);
+	RF_CHECK(!rf_muster_has_ended(muster, "a"), "it has begun");
+	hear(muster, RF_AUDIT_RUN_ENDED, "a", 0, now(), NULL);
+	RF_CHECK(rf_muster_has_ended(muster, "a"), "told");
+	hear(muster, RF_AUDIT_RUN_STARTED, "a", getpid(), now(), NULL);
+	RF_CHECK(!rf_muster_has_ended(muster, "a"), "it has begun again");
+	hear(muster, RF_AUDIT_RUN_STARTED, "dead", dead_pid(), now(), NULL);
+	rf_muster_take_over(muster, on_kept);
+	RF_CHECK(rf_muster_has_ended(muster, "dead"), "lost, which is an end");
+	hear(muster, RF_AUDIT_RUN_ENDED, "a", 0, now(), NULL);
+	for (int i = 0; i < RF_MUSTER_ENDS - 1; i++) {
+		snprintf(box, sizeof(box), "box%d", i);
+		hear(muster, RF_AUDIT_RUN_ENDED, box, 0, now(), NULL);
+		hear(muster, RF_AUDIT_RUN_ENDED, box, 0, now(), NULL); /* takes no room */
+	}
+	RF_CHECK(rf_muster_has_ended(muster, "a") && rf_muster_has_ended(muster, "box0"), "kept");
+	hear(muster, RF_AUDIT_RUN_ENDED, "one more", 0, now(), NULL);
+	hear(muster, RF_AUDIT_RUN_ENDED, "another", 0, now(), NULL);
+	RF_CHECK(!rf_muster_has_ended(muster, "a") && rf_muster_has_ended(muster, "another"),
+		 "the oldest go");
 	done(muster, loop);
 }
 
