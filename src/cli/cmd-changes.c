@@ -19,6 +19,8 @@ const char *rf_cmd_changes_stay(enum rf_apply_stay stay)
 		[RF_APPLY_CONFLICT] = "the directory has changed there",
 		[RF_APPLY_NO_FILE] = "is no file, folder or link",
 		[RF_APPLY_IN_USE] = "holds something new, and stays",
+		[RF_APPLY_CLOSED] = "it, or its folder, denies even its owner to read it",
+		[RF_APPLY_FIXED] = "its folder in the directory can't be written to",
 	};
 
 	return why[stay];
@@ -51,6 +53,7 @@ static void format_apply(const struct rf_apply *apply, struct rf_buf *out)
 		[RF_APPLY_MADE] = "made",           [RF_APPLY_NOT_MEANT] = "not meant",
 		[RF_APPLY_PROTECTED] = "protected", [RF_APPLY_CONFLICT] = "conflict",
 		[RF_APPLY_NO_FILE] = "no file",     [RF_APPLY_IN_USE] = "in use",
+		[RF_APPLY_CLOSED] = "closed",       [RF_APPLY_FIXED] = "fixed",
 	};
 	struct rf_json json;
 

@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,36 +67,91 @@ static int find_box(pid_t launcher, struct rf_herd *herd)
 	return code;
 }
 
-static int stop_box(pid_t launcher, struct rf_herd *herd, struct rf_err *err)
+static int await_box(pid_t launcher, struct rf_herd *herd, struct rf_err *err)
 {
-	int tries = TRIES;
-
-	while (find_box(launcher, herd) < 0) {
+	for (int tries = TRIES; find_box(launcher, herd) < 0; wait_a_moment())
 		if (--tries == 0) {
 			rf_fail_say(err, -EBUSY, "the program is only just starting, or ending");
 			return rf_fail_hint(err, "try again in a moment");
 		}
-		wait_a_moment();
-	}
-	for (tries = TRIES; !rf_herd_stop(herd); wait_a_moment())
+	return 0;
+}
+
+static int stop_box(const struct rf_herd *herd, struct rf_err *err)
+{
+	for (int tries = TRIES; !rf_herd_stop(herd); wait_a_moment())
 		if (--tries == 0 || !rf_herd_is_alive(herd)) {
-			rf_herd_continue(herd);
 			rf_fail_say(err, -EBUSY, "the program does not stand still");
 			return rf_fail_hint(err, "--stop ends it instead");
 		}
 	return 0;
 }
 
+/* ------------------------------------------------------------- whoever is killed meanwhile */
+
+/* A process that lets the box go on if we end without having done so. */
+struct relief {
+	pid_t pid;
+	int line; /* whose end it hears */
+};
+
+/* In the child: no signal that is meant for us, or for all that a terminal started, reaches it. */
+static void relieve(int line, const struct rf_herd *herd)
+{
+	sigset_t all;
+	char word;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	if (rf_fd_read(line, &word, 1) <= 0)
+		rf_herd_continue(herd);
+	_exit(0);
+}
+
+static int relief_begin(struct relief *relief, const struct rf_herd *herd, struct rf_err *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return rf_fail(err, -errno, "make a pipe");
+	relief->pid = fork();
+	if (relief->pid == 0) {
+		close(ends[1]);
+		relieve(ends[0], herd);
+	}
+	close(ends[0]);
+	relief->line = ends[1];
+	if (relief->pid > 0)
+		return 0;
+	rf_fd_done(&relief->line);
+	return rf_fail(err, -errno, "start who lets the program go on if this is killed");
+}
+
+static void relief_end(struct relief *relief)
+{
+	rf_fd_write(relief->line, ".", 1);
+	rf_fd_done(&relief->line);
+	while (waitpid(relief->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 static int copy_still(struct rf_snapshot *snapshot, struct rf_err *err)
 {
 	struct rf_herd herd;
+	struct relief relief;
 	int code;
 
 	rf_herd_init(&herd);
-	code = stop_box(snapshot->occupant.pid, &herd, err);
+	code = await_box(snapshot->occupant.pid, &herd, err);
+	if (code == 0)
+		code = relief_begin(&relief, &herd, err);
 	if (code == 0) {
-		code = rf_snapshot_copy(snapshot, err);
+		code = stop_box(&herd, err);
+		if (code == 0)
+			code = rf_snapshot_copy(snapshot, err);
 		rf_herd_continue(&herd);
+		relief_end(&relief);
 	}
 	rf_herd_done(&herd);
 	return code;

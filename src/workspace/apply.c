@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "workspace/closed.h"
 #include "workspace/copy.h"
 #include "workspace/inverse.h"
+#include "workspace/only.h"
 #include "workspace/recall.h"
 
 #define TEMPORARY_BYTES 16
@@ -34,42 +36,6 @@ struct work {
 
 /* ------------------------------------------------------------- deciding */
 
-/* A folder may be written with a slash behind it, as a shell completes it. */
-static bool is_named(const char *const *only, const char *path)
-{
-	for (; only && *only; only++) {
-		size_t len = strlen(*only);
-
-		while (len > 1 && (*only)[len - 1] == '/')
-			len--;
-		if (strcmp(*only, ".") == 0 ||
-		    (strncmp(path, *only, len) == 0 && (path[len] == '/' || !path[len])))
-			return true;
-	}
-	return false;
-}
-
-/* A folder on the way to what is meant has to be there for it; what else became of it is not meant. */
-static bool is_above_named(const char *const *only, const struct rf_change *change)
-{
-	size_t len = strlen(change->path);
-
-	if (!S_ISDIR(change->after.mode) || S_ISDIR(change->before.mode))
-		return false;
-	for (; *only; only++)
-		if (strncmp(*only, change->path, len) == 0 && (*only)[len] == '/')
-			return true;
-	return false;
-}
-
-static bool is_exactly_named(const char *const *only, const char *path)
-{
-	for (; only && *only; only++)
-		if (strcmp(*only, path) == 0)
-			return true;
-	return false;
-}
-
 /* Whether the directory has at `path` what the workspace saw there. */
 static int is_as_seen(struct work *w, const char *path)
 {
@@ -82,14 +48,31 @@ static int is_as_seen(struct work *w, const char *path)
 	return then && !then->is_unsure && rf_seen_is_same(then, &now);
 }
 
-/* Known before anything is written: a file that denies us everything can't be copied, nor what is in such a folder. */
-static bool can_read(struct work *w, const struct rf_change *change)
+/*
+ * Known before anything is written: what denies its owner to read it stays, even if we can.  In the directory it could
+ * neither be looked at again nor be taken back.
+ */
+static bool is_closed(struct work *w, const struct rf_change *change)
 {
 	const char *name;
-	RF_AUTO_FD int dir = rf_copy_open_parent(w->after.layers[change->new], change->path, &name);
+	RF_AUTO_FD int dir = -1;
 	int needed = S_ISDIR(change->after.mode) ? R_OK | X_OK : R_OK;
 
-	return dir >= 0 && faccessat(dir, name, needed, AT_EACCESS) == 0;
+	if (!S_ISREG(change->after.mode) && !S_ISDIR(change->after.mode))
+		return false;
+	if (geteuid() != 0 && change->new < w->after.runs && rf_closed_is(change->after.mode))
+		return true;
+	dir = rf_copy_open_parent(w->after.layers[change->new], change->path, &name);
+	return dir < 0 || faccessat(dir, name, needed, AT_EACCESS) < 0;
+}
+
+/* True if the folder that the change is made in is in the directory, and we may make nothing in it. */
+static bool is_fixed(struct work *w, const struct rf_change *change)
+{
+	const char *name;
+	RF_AUTO_FD int dir = rf_copy_open_parent(w->base, change->path, &name);
+
+	return dir >= 0 && faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) < 0;
 }
 
 /* What can be written to the directory: files, folders and links, and of its own also pipes. */
@@ -115,17 +98,19 @@ static int decide_one(struct work *w, const struct rf_change *change, enum rf_ap
 	int same;
 
 	*ret_stay = RF_APPLY_MADE;
-	if (only && !is_named(only, change->path) && !is_above_named(only, change)) {
+	if (only && !rf_only_covers(only, change->path) && !rf_only_is_way(only, change)) {
 		*ret_stay = RF_APPLY_NOT_MEANT;
 		return 0;
 	}
-	if (change->is_end || !can_write(w, change) || !can_keep(change) ||
-	    ((S_ISREG(change->after.mode) || S_ISDIR(change->after.mode)) &&
-	     !can_read(w, change))) {
+	if (change->is_end || !can_write(w, change) || !can_keep(change)) {
 		*ret_stay = RF_APPLY_NO_FILE;
 		return 0;
 	}
-	if (change->protects && !w->is_back && !is_exactly_named(only, change->path)) {
+	if (is_closed(w, change)) {
+		*ret_stay = RF_APPLY_CLOSED;
+		return 0;
+	}
+	if (change->protects && !w->is_back && !rf_only_is(only, change->path)) {
 		*ret_stay = RF_APPLY_PROTECTED;
 		return 0;
 	}
@@ -187,19 +172,50 @@ static enum rf_apply_stay stay_above(const struct rf_apply *apply, const char *p
 		found = bsearch(above, apply->delta.changes, apply->delta.count, sizeof(*found),
 				by_path);
 		stay = found ? apply->stays[found - apply->delta.changes] : RF_APPLY_MADE;
-		if (stay == RF_APPLY_CONFLICT || stay == RF_APPLY_PROTECTED ||
-		    stay == RF_APPLY_NO_FILE)
+		if (stay != RF_APPLY_MADE && stay != RF_APPLY_NOT_MEANT)
 			return stay;
 	}
 	return RF_APPLY_MADE;
 }
 
-/* What lies in a folder that is not made, or not removed, stays as that does. */
+/* A folder that comes (perhaps it has come before), goes, or has another mode is opened first if it has to be. */
+static bool is_opened(const struct rf_change *change)
+{
+	return S_ISDIR(change->before.mode) != S_ISDIR(change->after.mode) ||
+	       (S_ISDIR(change->after.mode) && change->kind == RF_CHANGE_MODE);
+}
+
+/* True if the folder that the change is made in is one that is opened first. */
+static bool is_in_opened(const struct rf_apply *apply, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const struct rf_change *found;
+	char above[PATH_MAX];
+
+	if (!slash || slash - path >= PATH_MAX)
+		return false;
+	memcpy(above, path, (size_t)(slash - path));
+	above[slash - path] = '\0';
+	found = bsearch(above, apply->delta.changes, apply->delta.count, sizeof(*found), by_path);
+	return found && is_opened(found) &&
+	       apply->stays[found - apply->delta.changes] == RF_APPLY_MADE;
+}
+
+/* What lies in a folder that is not made, or not removed, stays as that does; and so does what can't be made there. */
 static void stay_with_parents(struct work *w)
 {
-	for (size_t i = 0; i < w->apply->delta.count; i++)
-		if (w->apply->stays[i] == RF_APPLY_MADE)
-			w->apply->stays[i] = stay_above(w->apply, w->apply->delta.changes[i].path);
+	struct rf_apply *apply = w->apply;
+
+	for (size_t i = 0; i < apply->delta.count; i++) {
+		const struct rf_change *change = &apply->delta.changes[i];
+
+		if (apply->stays[i] != RF_APPLY_MADE)
+			continue;
+		apply->stays[i] = stay_above(apply, change->path);
+		if (apply->stays[i] == RF_APPLY_MADE && change->kind != RF_CHANGE_MODE &&
+		    is_fixed(w, change) && !is_in_opened(apply, change->path))
+			apply->stays[i] = RF_APPLY_FIXED;
+	}
 }
 
 static int count(struct work *w)
@@ -225,9 +241,10 @@ static int count(struct work *w)
 					    "what the workspace has");
 	}
 	if (w->options->is_whole && apply->made < apply->delta.count)
-		return rf_fail_say(w->err, -ENOTSUP,
-				   "%zu of the changes are pipes, sockets or can't be read",
-				   apply->delta.count - apply->made);
+		return rf_fail_say(
+			w->err, -ENOTSUP,
+			"%zu of the changes are pipes, sockets, or can't be read or written",
+			apply->delta.count - apply->made);
 	return 0;
 }
 
@@ -437,12 +454,45 @@ static int set_folder_modes(struct work *w)
 	return 0;
 }
 
+/* A folder may deny that anything in it is removed; one that goes, or will be another anyway, does so no more. */
+static void open_folders(struct work *w)
+{
+	for (size_t i = 0; i < w->apply->delta.count; i++) {
+		const struct rf_change *change = &w->apply->delta.changes[i];
+		const char *name;
+		RF_AUTO_FD int dir = -1;
+		struct stat st;
+
+		if (w->apply->stays[i] != RF_APPLY_MADE || !is_opened(change))
+			continue;
+		dir = rf_copy_open_parent(w->base, change->path, &name);
+		if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISDIR(st.st_mode) && faccessat(dir, name, R_OK | X_OK, AT_EACCESS) == 0 &&
+		    faccessat(dir, name, W_OK, AT_EACCESS) < 0)
+			set_mode(dir, name, (st.st_mode & 07777) | 0700);
+	}
+}
+
+/* It holds something that is not ours to remove. */
+static void leave_folder(struct work *w, size_t i)
+{
+	const struct rf_change *change = &w->apply->delta.changes[i];
+	const char *name;
+	RF_AUTO_FD int dir = rf_copy_open_parent(w->base, change->path, &name);
+
+	if (dir >= 0)
+		set_mode(dir, name, change->before.mode & 07777);
+	w->apply->stays[i] = RF_APPLY_IN_USE;
+	w->apply->made--;
+}
+
 /* What goes, from the depth up; then what comes, from the top down. */
 static int make_changes(struct work *w)
 {
 	const struct rf_delta *delta = &w->apply->delta;
 	int code = 0;
 
+	open_folders(w);
 	for (size_t i = delta->count; i-- > 0 && code == 0;) {
 		if (w->apply->stays[i] != RF_APPLY_MADE || !takes_away(&delta->changes[i]))
 			continue;
@@ -451,8 +501,7 @@ static int make_changes(struct work *w)
 		if (code == -ESTALE)
 			code = leave(w, i);
 		if (code == -ENOTEMPTY || code == -EEXIST) {
-			w->apply->stays[i] = RF_APPLY_IN_USE;
-			w->apply->made--;
+			leave_folder(w, i);
 			code = 0;
 		}
 		if (code < 0)

@@ -39,6 +39,8 @@ enum rf_apply_stay {
 	RF_APPLY_CONFLICT,  /* the directory has something else there than the workspace saw */
 	RF_APPLY_NO_FILE,   /* a pipe or a socket */
 	RF_APPLY_IN_USE,    /* a folder with something new in it, which is not removed */
+	RF_APPLY_CLOSED,    /* denies even its owner to read it, or lies in a folder that does */
+	RF_APPLY_FIXED,     /* the directory's folder that it is in can't be written to */
 };
 
 struct rf_apply {

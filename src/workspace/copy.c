@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "workspace/attributes.h"
+#include "workspace/closed.h"
 
 #define NOTES     "user.overlay." /* overlayfs's own attributes */
 #define LIST_MAX  (64 * 1024)     /* what xattr(7) allows, for names and for a value */
@@ -188,13 +189,13 @@ int rf_copy_look(int from, int to)
 static int copy_file(int from, const char *name, int to, const char *as, const struct stat *seen,
 		     bool is_exact)
 {
-	RF_AUTO_FD int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	RF_AUTO_FD int in = rf_closed_open(from, name, O_RDONLY | O_NONBLOCK);
 	RF_AUTO_FD int out = -1;
 	struct stat st;
 	int code;
 
 	if (in < 0 || fstat(in, &st) < 0)
-		return -errno;
+		return in < 0 ? in : -errno;
 	if (st.st_ino != seen->st_ino || !S_ISREG(st.st_mode))
 		return -EAGAIN; /* replaced meanwhile */
 	out = openat(to, as, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -211,13 +212,13 @@ static int copy_file(int from, const char *name, int to, const char *as, const s
 static int copy_folder(int from, const char *name, int to, const char *as, bool is_exact)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	RF_AUTO_FD int in = openat(from, name, flags);
+	RF_AUTO_FD int in = rf_closed_open(from, name, O_RDONLY | O_DIRECTORY);
 	RF_AUTO_FD int out = -1;
 	struct stat st;
 	int code;
 
 	if (in < 0 || fstat(in, &st) < 0 || mkdirat(to, as, 0700) < 0)
-		return -errno;
+		return in < 0 ? in : -errno;
 	out = openat(to, as, flags);
 	code = out < 0 ? -errno : finish(in, out, &st, is_exact);
 	if (code < 0)

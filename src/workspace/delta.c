@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "policy/protected.h"
 #include "workspace/attributes.h"
+#include "workspace/closed.h"
 #include "workspace/content.h"
 
 #define OPAQUE      "user.overlay.opaque"
@@ -357,17 +358,14 @@ static struct folder *queue(struct walk *w, const char *path, const size_t rooms
 static int see_through(const struct view *in, size_t from, const char *name, struct view *ret_view)
 {
 	for (size_t i = from; i < in->count; i++) {
-		RF_AUTO_FD int dir =
-			openat(in->dirs[i], name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		RF_AUTO_FD int dir = rf_closed_open(in->dirs[i], name, O_RDONLY | O_DIRECTORY);
 
-		if (dir < 0 && errno == ENOENT)
+		if (dir == -ENOENT)
 			continue; /* not in this layer */
-		if (dir < 0 && (errno == ENOTDIR || errno == ELOOP))
+		if (dir == -ENOTDIR || dir == -ELOOP)
 			return 0; /* deleted, or something else, further down */
 		if (dir < 0)
-			return -errno;
-		if (faccessat(dir, ".", X_OK, AT_EACCESS) < 0)
-			return -errno; /* its names could be listed, and nothing be known of them */
+			return dir;
 		ret_view->which[ret_view->count++] = in->which[i];
 		if (is_opaque(dir))
 			return 0;
@@ -377,7 +375,7 @@ static int see_through(const struct view *in, size_t from, const char *name, str
 
 /* Notes that the folders of this name have to be compared; a side that has none compares as an empty one. */
 static int queue_both(struct walk *w, const struct folder *in, const char *path, const char *name,
-		      const struct entry *entries)
+		      const struct entry *entries, bool *ret_closed)
 {
 	const size_t rooms[2] = { in->views[BEFORE].count, in->views[AFTER].count };
 	struct folder *folder = queue(w, path, rooms);
@@ -394,6 +392,7 @@ static int queue_both(struct walk *w, const struct folder *in, const char *path,
 		if (code < 0 && code != -EACCES)
 			return fail_at(w, code, path);
 	}
+	*ret_closed = folder->is_closed;
 	return 0;
 }
 
@@ -412,7 +411,6 @@ static int same_link(int one, int two, const char *name)
 /* 1 if a name in two folders has the same content, 0 if not, or a negative errno.  Types and sizes are equal. */
 static int same_content(int one, int two, const char *name, mode_t type)
 {
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 	RF_AUTO_FD int a = -1;
 	RF_AUTO_FD int b = -1;
 
@@ -420,19 +418,18 @@ static int same_content(int one, int two, const char *name, mode_t type)
 		return same_link(one, two, name);
 	if (!S_ISREG(type))
 		return 1; /* a pipe or a socket, which is all that a box can make besides */
-	a = openat(one, name, flags);
-	b = a < 0 ? -1 : openat(two, name, flags);
-	if (a < 0 || b < 0)
-		return errno == EACCES ? 0 : -errno; /* what can't be read may have changed */
+	a = rf_closed_open(one, name, O_RDONLY | O_NONBLOCK);
+	b = a < 0 ? a : rf_closed_open(two, name, O_RDONLY | O_NONBLOCK);
+	if (b < 0)
+		return b == -EACCES ? 0 : b; /* what can't be read may have changed */
 	return rf_content_is_same(a, b);
 }
 
 /* The attributes of a file or folder of this name in two folders; what can't be opened shows none. */
 static bool same_attributes(int one, int two, const char *name)
 {
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	RF_AUTO_FD int a = openat(one, name, flags);
-	RF_AUTO_FD int b = a < 0 ? -1 : openat(two, name, flags);
+	RF_AUTO_FD int a = rf_closed_open(one, name, O_RDONLY | O_NONBLOCK);
+	RF_AUTO_FD int b = a < 0 ? -1 : rf_closed_open(two, name, O_RDONLY | O_NONBLOCK);
 
 	return a < 0 || b < 0 || rf_attributes_match(a, b);
 }
@@ -489,7 +486,7 @@ static int compare(struct walk *w, const struct folder *in, const char *path, co
 static int look_at_path(struct walk *w, const struct folder *in, const char *path, const char *name)
 {
 	struct entry entries[2];
-	bool is_way, is_end;
+	bool is_way, is_end, is_closed = false;
 	int kind = -1, code = 0;
 
 	for (int side = BEFORE; side <= AFTER && code == 0; side++)
@@ -517,7 +514,11 @@ static int look_at_path(struct walk *w, const struct folder *in, const char *pat
 		w->delta->changes[w->delta->count - 1].protects = "deeper than a path can name";
 		return 0;
 	}
-	return is_way ? queue_both(w, in, path, name, entries) : 0;
+	code = is_way ? queue_both(w, in, path, name, entries, &is_closed) : 0;
+	/* What is in it nobody can tell; that it was written to is a change. */
+	if (code == 0 && is_closed && kind < 0 && is_apart(w, in, AFTER, entries[AFTER].at))
+		code = add(w, in, path, RF_CHANGE_CONTENT, entries);
+	return code;
 }
 
 static int look_at(struct walk *w, const struct folder *in, const char *name)

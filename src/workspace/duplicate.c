@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "workspace/closed.h"
 #include "workspace/copy.h"
 
 #define OPAQUE   "user.overlay.opaque"
@@ -28,6 +29,7 @@ struct level {
 	size_t len, size, next;
 	size_t path_len; /* of the folder's own path */
 	mode_t mode;
+	bool was_opened; /* and is to be closed again */
 };
 
 /* A file with several names: where its copy is. */
@@ -191,7 +193,7 @@ static int list_names(int folder, struct level *level)
 }
 
 /* Lists the folder that we are in, of that mode, and goes on in it. */
-static int push(struct job *job, mode_t mode, size_t path_len)
+static int push(struct job *job, mode_t mode, bool was_opened, size_t path_len)
 {
 	struct level *level;
 
@@ -205,7 +207,7 @@ static int push(struct job *job, mode_t mode, size_t path_len)
 		job->room = room;
 	}
 	level = &job->levels[job->depth++];
-	*level = (struct level){ .mode = mode, .path_len = path_len };
+	*level = (struct level){ .mode = mode, .was_opened = was_opened, .path_len = path_len };
 	return list_names(job->from, level);
 }
 
@@ -225,19 +227,17 @@ static size_t extend_path(struct job *job, size_t at, const char *name)
 static int enter(struct job *job, const char *name, const struct stat *st)
 {
 	size_t at = job->levels[job->depth - 1].path_len;
-	int from = openat(job->from, name, FOLDER), to;
+	int from = rf_closed_open(job->from, name, O_RDONLY | O_DIRECTORY), to;
+	bool was_opened = from == -EACCES && geteuid() != 0;
 
-	/* One that its owner may not enter opens for as long as we are in it. */
-	if ((st->st_mode & ENTRANCE) != ENTRANCE && geteuid() != 0) {
+	/* Where there is no other way, one that its owner may not enter opens for as long as we are in it. */
+	if (was_opened) {
 		int code = set_mode(job->from, name, st->st_mode | ENTRANCE);
 
-		rf_fd_done(&from);
-		if (code < 0)
-			return code;
-		from = openat(job->from, name, FOLDER);
+		from = code < 0 ? code : openat(job->from, name, FOLDER);
 	}
 	if (from < 0)
-		return -errno;
+		return from == -1 ? -errno : from;
 	to = mkdirat(job->to, name, ENTRANCE) < 0 ? -1 : openat(job->to, name, FOLDER);
 	if (to < 0) {
 		int code = -errno;
@@ -249,7 +249,7 @@ static int enter(struct job *job, const char *name, const struct stat *st)
 	rf_fd_done(&job->to);
 	job->from = from;
 	job->to = to;
-	return push(job, st->st_mode, extend_path(job, at, name));
+	return push(job, st->st_mode, was_opened, extend_path(job, at, name));
 }
 
 /* Overlayfs's own note that a folder hides those beneath. */
@@ -281,8 +281,7 @@ static int leave(struct job *job)
 			job->path[job->levels[job->depth - 1].path_len] = '\0';
 		job->is_nameless = job->levels[job->depth - 1].path_len > PATH_MAX;
 	}
-	if (code == 0 && (level.mode & ENTRANCE) != ENTRANCE && geteuid() != 0 &&
-	    fchmod(from, level.mode & PERMITS) < 0)
+	if (level.was_opened && fchmod(from, level.mode & PERMITS) < 0 && code == 0)
 		code = -errno;
 	return code == 0 ? rf_copy_look(from, to) : code;
 }
@@ -339,7 +338,7 @@ int rf_duplicate(int from, int to, bool with_sockets)
 	code = job->from < 0 || job->to < 0 || fstat(job->from, &st) < 0 ||
 			       fchmod(job->to, ENTRANCE) < 0
 		       ? -errno
-		       : push(job, st.st_mode, 0);
+		       : push(job, st.st_mode, false, 0);
 	while (code == 0 && job->depth > 0)
 		code = step(job);
 	if (code < 0)

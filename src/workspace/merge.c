@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "workspace/closed.h"
 #include "workspace/copy.h"
 #include "workspace/recall.h"
 #include "workspace/stack.h"
@@ -87,15 +88,14 @@ static int see_through(const struct merge *m, const struct part *in, size_t firs
 		       struct part *part)
 {
 	for (size_t i = first; i < in->count; i++) {
-		RF_AUTO_FD int dir =
-			openat(m->dirs[i], name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		RF_AUTO_FD int dir = rf_closed_open(m->dirs[i], name, O_RDONLY | O_DIRECTORY);
 
-		if (dir < 0 && errno == ENOENT)
+		if (dir == -ENOENT)
 			continue;
-		if (dir < 0 && (errno == ENOTDIR || errno == ELOOP))
+		if (dir == -ENOTDIR || dir == -ELOOP)
 			return 1; /* it took the place of something */
 		if (dir < 0)
-			return -errno;
+			return dir;
 		part->which[part->count++] = in->which[i];
 		if (is_opaque(dir))
 			return 1;
@@ -124,9 +124,9 @@ static enum word ask(int layer, const char *path)
 			return HIDES;
 		memcpy(name, path, len);
 		name[len] = '\0';
-		next = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = rf_closed_open(at, name, O_RDONLY | O_DIRECTORY);
 		if (next < 0)
-			return errno == ENOENT && !hides ? SILENT : HIDES;
+			return next == -ENOENT && !hides ? SILENT : HIDES;
 		close(at);
 		at = next;
 		if (!path[len])

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "base/path.h"
+#include "workspace/closed.h"
 
 #define OPAQUE    "user.overlay.opaque"
 #define NAMES_MAX ((size_t)4 << 20) /* in one folder */
@@ -31,6 +32,8 @@ static int open_name(int dir, const char *name, int flags)
 
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		fd = openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES)
+		return rf_closed_open(dir, name, flags);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "workspace/closed.h"
 #include "workspace/copy.h"
 #include "workspace/merged.h"
 
@@ -195,8 +196,14 @@ static bool is_copied(const struct rf_merged *in, const char *name,
 
 	if (S_ISLNK(entry->st.st_mode) || S_ISFIFO(entry->st.st_mode))
 		return true;
-	if (S_ISREG(entry->st.st_mode))
-		return faccessat(in->dirs[entry->at], name, R_OK, AT_EACCESS) == 0;
+	if (S_ISREG(entry->st.st_mode)) {
+		RF_AUTO_FD int closed = -1;
+
+		if (faccessat(in->dirs[entry->at], name, R_OK, AT_EACCESS) == 0)
+			return true;
+		closed = rf_closed_open(in->dirs[entry->at], name, O_RDONLY | O_NONBLOCK);
+		return closed >= 0;
+	}
 	if (!S_ISDIR(entry->st.st_mode))
 		return false;
 	code = rf_merged_enter(in, name, &inside);

@@ -3,7 +3,9 @@ import fcntl
 import json
 import os
 import pathlib
+import select
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -268,6 +270,53 @@ def test_what_is_copied_is_of_one_moment(post, living):
         post.run("undo", "-w", "fix", f"at{number}")
         a, b = map(int, post.run("exec", "fix", "--", "sh", "-c", "cat a; echo; cat b").stdout.split())
         assert a - b in (0, 1), (a, b)
+
+
+TICKS = r"""
+import os, time
+os.mkdir("many")
+for number in range(6000):
+    open(f"many/{number}", "w").write("x")
+while True:
+    print("tick", flush=True)
+    time.sleep(0.02)
+"""
+
+
+def stopped_in(launcher):
+    """True if a process beneath this one is stopped."""
+    try:
+        pids = [int(pid) for task in os.listdir(f"/proc/{launcher}/task")
+                for pid in pathlib.Path(f"/proc/{launcher}/task/{task}/children").read_text().split()]
+        return any(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "Tt" or stopped_in(pid)
+                   for pid in pids)
+    except OSError:
+        return False
+
+
+def test_a_program_goes_on_when_who_copies_is_killed(post, tree):
+    run = post.start("exec", "--time", "60s", "--output", "1G", "--inodes", "20000", "fix", "--", "python3", "-c", TICKS)
+    assert run.stdout.readline() == b"tick\n"
+    caught = 0
+    for number in range(20):
+        command = post.start("checkpoint", "--live", "-w", "fix", f"at{number}")
+        while command.poll() is None and not stopped_in(run.pid):
+            pass
+        command.kill()
+        caught += command.wait() == -signal.SIGKILL
+        os.set_blocking(run.stdout.fileno(), False)
+        while run.stdout.read(1 << 20):  # what was said before
+            pass
+        os.set_blocking(run.stdout.fileno(), True)
+        ready, _, _ = select.select([run.stdout], [], [], 2)
+        assert ready, "it stands still"
+        command.communicate()
+        if caught == 3:
+            break
+    assert caught == 3, "none was killed while it copied"
+    assert not stopped_in(run.pid)
+    run.terminate()
+    run.communicate()
 
 
 def test_without_a_program_live_is_as_always(post, tree):
