@@ -70,7 +70,8 @@ static int ask(bool is_json)
 	if (rf_client_connect(&fd, &err) < 0) {
 		if (err.code == -ENOENT || err.code == -ECONNREFUSED)
 			return print_status(NULL, is_json);
-	} else if (rf_peer_note_self(&self, &err) == 0 && rf_peer_compare(fd, &self, &err) == 0 &&
+	} else if (rf_peer_note_self(&self, &err) == 0 &&
+		   rf_peer_compare(fd, RF_PEER_FILE, "warden", &self, &err) == 0 &&
 		   rf_client_hello(fd, ANSWER_IN, &welcome, &err) == 0) {
 		return print_status(&welcome, is_json);
 	}

@@ -35,6 +35,7 @@ int rf_cmd_audit_export(int argc, char **argv);
 int rf_cmd_audit_report(int argc, char **argv);
 int rf_cmd_audit_index(int argc, char **argv);
 int rf_cmd_watch(int argc, char **argv);
+int rf_cmd_gateway(int argc, char **argv);
 int rf_cmd_warden(int argc, char **argv);
 int rf_cmd_ps(int argc, char **argv);
 int rf_cmd_freeze(int argc, char **argv);

@@ -396,6 +396,18 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"belongs to the user alone.  `run -t` and `shell` do without it.",
 		rf_example_warden, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
 	},
+	[RF_CMD_GATEWAY] = {
+		"gateway", rf_cmd_gateway, "stay, as the way out of every box with a network",
+		"\n"
+		"--status [--json]",
+		"Stays, and lets the boxes of every `ringfort run --net` of the same user out, each by\n"
+		"its own rules and with its own credentials; without one, each run starts its own.  The\n"
+		"end of it (ctrl-C, SIGTERM, or a crash) is the end of these boxes' networks.\n"
+		"\n"
+		"It serves a socket in $XDG_RUNTIME_DIR/ringfort (root: /run/ringfort), which\n"
+		"belongs to the user alone.",
+		rf_example_gateway, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
+	},
 	[RF_CMD_PS] = {
 		"ps", rf_cmd_ps, "list the boxes that live, and what they use",
 		"[--json]",

@@ -249,6 +249,12 @@ const struct rf_cmd_example rf_example_schema[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_gateway[] = {
+	{ "ringfort gateway &",                "from now on every run with a network goes through it" },
+	{ "ringfort gateway --status",         NULL },
+	{ NULL },
+};
+
 const struct rf_cmd_example rf_example_warden[] = {
 	{ "ringfort warden &",                 "from now on every run of yours takes a box from it" },
 	{ "ringfort warden --ceiling strict",  "and none goes beyond that profile" },

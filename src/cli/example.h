@@ -48,6 +48,7 @@ extern const struct rf_cmd_example rf_example_net_summary[];
 extern const struct rf_cmd_example rf_example_show[];
 extern const struct rf_cmd_example rf_example_diff[];
 extern const struct rf_cmd_example rf_example_schema[];
+extern const struct rf_cmd_example rf_example_gateway[];
 extern const struct rf_cmd_example rf_example_warden[];
 extern const struct rf_cmd_example rf_example_breaker[];
 extern const struct rf_cmd_example rf_example_breaker_ls[];

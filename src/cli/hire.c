@@ -39,7 +39,8 @@ static bool is_like_us(int fd)
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_peer self = { 0 };
 
-	return rf_peer_note_self(&self, &err) == 0 && rf_peer_compare(fd, &self, &err) == 0;
+	return rf_peer_note_self(&self, &err) == 0 &&
+	       rf_peer_compare(fd, RF_PEER_FILE, "warden", &self, &err) == 0;
 }
 
 void rf_hire_warden(struct rf_hire *hire, const struct rf_request *request,

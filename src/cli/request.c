@@ -259,6 +259,9 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_NO_WARDEN:
 		request->has_no_warden = true;
 		return 0;
+	case RF_OPTION_NO_GATEWAY:
+		request->has_no_gateway = true;
+		return 0;
 	case RF_OPTION_CEILING: /* of `warden` alone */
 	case RF_OPTION_AHEAD:
 	case RF_OPTION_STATUS:

@@ -37,7 +37,7 @@ struct rf_request {
 	struct rf_purse purse; /* values of credentials, where the box has a gateway */
 	char **argv;           /* the program and its arguments; borrowed */
 	bool is_json, wants_stats, wants_help, wants_version, wants_langs;
-	bool has_terminal, is_plain, has_no_warden;
+	bool has_terminal, is_plain, has_no_warden, has_no_gateway;
 	const struct rf_place *extras; /* that are brought along; borrowed */
 	size_t extra_count;
 	struct rf_facts facts;    /* that the plan was made from */

@@ -16,6 +16,15 @@
 
 #define BACKLOG 64 /* connections that wait to be taken in, for each published port */
 
+int rf_passage_reach(const char *program, bool may_stand, int *ret_fd, struct rf_err *err)
+{
+	struct rf_err why = RF_ERR_INIT;
+
+	if (may_stand && rf_gate_connect(ret_fd, &why) == 0)
+		return 0;
+	return rf_gate_start(program, ret_fd, err);
+}
+
 int rf_passage_name(char id[RF_PASSAGE_ID], struct rf_err *err)
 {
 	unsigned char random[(RF_PASSAGE_ID - 1) / 2];

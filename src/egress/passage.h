@@ -21,6 +21,12 @@
 #define RF_PASSAGE_PORTS 16 /* that one box may publish */
 #define RF_PASSAGE_ID    17 /* bytes of a box's id, with a NUL */
 
+/*
+ * A connection to a gateway: the user's standing one, where it stands and is what we are (`may_stand`), or one of our own, which is
+ * `program` and ends with the connection.
+ */
+int rf_passage_reach(const char *program, bool may_stand, int *ret_fd, struct rf_err *err);
+
 /* A random id. */
 int rf_passage_name(char id[RF_PASSAGE_ID], struct rf_err *err);
 

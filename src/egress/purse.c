@@ -390,10 +390,12 @@ static bool is_hidden(const struct rf_net *net, const char *variable)
 		return true;
 	for (size_t i = 0; i < net->credential_count; i++) {
 		const char *name = net->credentials[i].source;
-		size_t len = name ? strlen(name) : 0;
+		size_t len;
 
-		if (net->credentials[i].from == RF_NET_FROM_ENV &&
-		    strncmp(variable, name, len) == 0 && variable[len] == '=')
+		if (net->credentials[i].from != RF_NET_FROM_ENV || !name)
+			continue;
+		len = strlen(name);
+		if (strncmp(variable, name, len) == 0 && variable[len] == '=')
 			return true;
 	}
 	return false;

@@ -20,6 +20,7 @@ struct rf_gateway {
 	struct rf_addr_own *own;
 	struct rf_relay_pipes *pipes;
 	size_t files; /* descriptors that this process may have */
+	size_t boxes; /* that share them */
 };
 
 int rf_gateway_init(struct rf_gateway *gateway, struct rf_err *err);

@@ -19,6 +19,7 @@
 	4 /* descriptors of the process that one box's connections may use: a part of so many */
 #define FILES_EACH 3 /* that a connection needs: itself, the server's, and the half of two pipes */
 #define LEAST      16
+#define FEW        4 /* connections that a box has in any case */
 #define IDLE_MS    300000
 #define CONNECT_MS 15000
 
@@ -62,6 +63,14 @@ static uint64_t rate_of(uint64_t limit, uint64_t whole)
 	return rate == RF_LIMIT_NONE ? 0 : rate;
 }
 
+/* The connections that one box may have at most: all of them together never need more descriptors than there are. */
+static uint64_t share_of(const struct rf_gateway *gateway)
+{
+	size_t boxes = gateway->boxes > FILES_SHARE ? gateway->boxes : FILES_SHARE;
+
+	return gateway->files / boxes / FILES_EACH;
+}
+
 /* What the policy's figures mean for connections that begin from now on. */
 static void set_limits(struct rf_outlet *outlet)
 {
@@ -88,7 +97,7 @@ static void set_limits(struct rf_outlet *outlet)
 			   rate_of(limits[RF_NET_BANDWIDTH_UP], limits[RF_NET_BANDWIDTH]), now);
 	rf_pace_bytes_init(&outlet->down,
 			   rate_of(limits[RF_NET_BANDWIDTH_DOWN], limits[RF_NET_BANDWIDTH]), now);
-	room = outlet->gateway->files / FILES_SHARE / FILES_EACH;
+	room = share_of(outlet->gateway);
 	if (limits[RF_NET_CONNECTIONS] < room && limits[RF_NET_PENDING] < room)
 		room = least(room, limits[RF_NET_CONNECTIONS] + limits[RF_NET_PENDING] + LEAST);
 	outlet->connection_most = room < LEAST ? LEAST : (size_t)room;
@@ -155,6 +164,7 @@ int rf_outlet_new(struct rf_gateway *gateway, int fd, uint64_t id, const struct 
 	if (!outlet)
 		return rf_fail(err, -ENOMEM, "a box");
 	outlet->gateway = gateway;
+	gateway->boxes++;
 	outlet->holds_writes = open->holds_writes;
 	outlet->looks_everywhere = open->holds_writes || open->looks_everywhere;
 	snprintf(outlet->box, sizeof(outlet->box), "%s", open->box);
@@ -198,6 +208,7 @@ void rf_outlet_free(struct rf_outlet *outlet)
 {
 	if (!outlet)
 		return;
+	outlet->gateway->boxes--;
 	for (size_t i = 0; rf_outlet_parts[i].name; i++)
 		if (rf_outlet_parts[i].close)
 			rf_outlet_parts[i].close(outlet, outlet->parts[i]);
@@ -252,7 +263,9 @@ int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, s
 
 bool rf_outlet_has_room(const struct rf_outlet *outlet)
 {
-	return outlet->connection_count < outlet->connection_most;
+	return outlet->connection_count < outlet->connection_most &&
+	       (outlet->connection_count < FEW ||
+		outlet->connection_count < share_of(outlet->gateway));
 }
 
 void rf_outlet_count(struct rf_outlet *outlet, int change)

@@ -79,13 +79,14 @@ static const char *program_of(const struct ringfort_open *options)
 }
 
 /* The one that was named, or the one that belongs to the warden: it lies beside it. */
-static char *find_gateway(const struct ringfort_open *options)
+static char *find_gateway(const struct ringfort_open *options, bool *ret_is_named)
 {
 	const char *named = options->gateway ? options->gateway : secure_getenv("RINGFORT_GATEWAY");
 	const char *warden = program_of(options), *slash = strrchr(warden, '/');
 	char *beside;
 
-	if (named && *named)
+	*ret_is_named = named && *named;
+	if (*ret_is_named)
 		return strdup(named);
 	return asprintf(&beside, "%.*sringfort-gateway", slash ? (int)(slash + 1 - warden) : 0,
 			warden) < 0
@@ -134,8 +135,9 @@ int ringfort_open(const struct ringfort_open *options, struct ringfort **ret_for
 	if (fort)
 		*fort = (struct ringfort){ .users = 1,
 					   .fd = -1,
-					   .home = rf_passwd_home(geteuid()),
-					   .gateway = find_gateway(&own) };
+					   .home = rf_passwd_home(geteuid()) };
+	if (fort)
+		fort->gateway = find_gateway(&own, &fort->has_own_gateway);
 	if (!fort || !fort->home || !fort->gateway)
 		rf_fail(&err, -ENOMEM, "open a fort");
 	else if (own.kind != RINGFORT_PRIVATE && own.kind != RINGFORT_STANDING)

@@ -18,7 +18,8 @@ struct ringfort {
 	int pid;
 	int is_lesser;
 	char *home;
-	char *gateway; /* the program that boxes with a network get one of */
+	char *gateway;        /* the program that boxes with a network get one of */
+	bool has_own_gateway; /* the caller named it: no standing one is used */
 };
 
 struct ringfort_policy {

@@ -172,7 +172,7 @@ static int serve(const struct settings *settings, struct rf_err *err)
 		options.is_successor = run >= 0 && faccessat(run, SOCKET_NAME, F_OK, 0) == 0;
 		options.listener = run < 0 ? run : listen_in(run, err);
 		if (options.listener < 0 || rf_peer_note_self(&self, err) < 0 ||
-		    rf_peer_write(run, &self, err) < 0)
+		    rf_peer_write(run, RF_PEER_FILE, &self, err) < 0)
 			return err->code;
 	}
 	rf_record_sweep_all();

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/pack.h"
 #include "wire/client.h"
+#include "wire/peer.h"
 
 #define EVENT_MAX  (16 * 1024)
 #define COUNTS_MAX 256
@@ -375,6 +376,29 @@ int rf_gate_start(const char *program, int *ret_fd, struct rf_err *err)
 	return rf_client_start(program, words, "gateway", ret_fd, err);
 }
 
+/* One that lives elsewhere, or has other rights, would refuse us. */
+static int compare(int fd, struct rf_err *err)
+{
+	struct rf_peer self = { .has_any_groups = true };
+
+	if (rf_peer_note_self(&self, err) < 0)
+		return err->code;
+	return rf_peer_compare(fd, RF_GATE_NOTE, "gateway", &self, err);
+}
+
+int rf_gate_connect(int *ret_fd, struct rf_err *err)
+{
+	RF_AUTO_FD int fd = -1;
+	pid_t pid;
+
+	if (rf_client_connect_to(RF_GATE_SOCKET, "gateway", RF_CLIENT_WAIT_MS, &fd, &pid, err) <
+		    0 ||
+	    compare(fd, err) < 0)
+		return err->code;
+	*ret_fd = rf_fd_take(&fd);
+	return 0;
+}
+
 int rf_gate_ask(int fd, uint64_t box, const struct rf_gate_open *open, struct rf_err *err)
 {
 	struct rf_buf body;
@@ -421,10 +445,11 @@ int rf_gate_await(int fd, uint64_t box, int timeout_ms, struct rf_buf *buf, cons
 		return rf_fail_say(err, -ECONNRESET, "the gateway has ended");
 	if (got < 0)
 		return got;
+	/* A refusal without a box is of the connection as a whole. */
+	if (message.type == RF_WIRE_REFUSED && (message.id == box || message.id == 0))
+		return rf_wire_refused(&message, err);
 	if (message.id != box)
 		return rf_fail_say(err, -EBADMSG, "the gateway answers for another box");
-	if (message.type == RF_WIRE_REFUSED)
-		return rf_wire_refused(&message, err);
 	return read_ready(&message, ret_pem, err);
 }
 

@@ -182,6 +182,14 @@ int rf_gate_send_held(int fd, uint64_t box, const struct rf_gate_held *held, str
 /* Starts `program` (ringfort-gateway) for this process alone; it ends with the connection, which is given. */
 int rf_gate_start(const char *program, int *ret_fd, struct rf_err *err);
 
+/*
+ * Connects to the user's standing gateway.  -ENOENT, -ECONNREFUSED: there is none; -EXDEV: it is not what we are, or of another
+ * version.  Gives the connection.
+ */
+#define RF_GATE_SOCKET "gateway.sock" /* in $RUN */
+#define RF_GATE_NOTE   "gateway.self" /* what it is: see peer.h */
+int rf_gate_connect(int *ret_fd, struct rf_err *err);
+
 /* Asks for a box's way out.  The secrets are not kept. */
 int rf_gate_ask(int fd, uint64_t box, const struct rf_gate_open *open, struct rf_err *err);
 

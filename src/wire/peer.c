@@ -229,19 +229,23 @@ struct note {
 	struct rf_peer peer;
 };
 
-int rf_peer_write(int dir, const struct rf_peer *self, struct rf_err *err)
+int rf_peer_write(int dir, const char *name, const struct rf_peer *self, struct rf_err *err)
 {
-	RF_AUTO_FD int file = openat(dir, RF_PEER_FILE ".new",
-				     O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	RF_AUTO_FD int file = -1;
 	struct note note = { .version = RF_VERSION, .pid = getpid(), .peer = *self };
-	int code = file < 0 ? -errno : rf_fd_write(file, &note, sizeof(note));
+	char fresh[64];
+	int code;
 
-	if (code == 0 && renameat(dir, RF_PEER_FILE ".new", dir, RF_PEER_FILE) < 0)
+	snprintf(fresh, sizeof(fresh), "%s.new", name);
+	file = openat(dir, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	code = file < 0 ? -errno : rf_fd_write(file, &note, sizeof(note));
+	if (code == 0 && renameat(dir, fresh, dir, name) < 0)
 		code = -errno;
-	return code < 0 ? rf_fail(err, code, "write " RF_PEER_FILE) : 0;
+	return code < 0 ? rf_fail(err, code, "write %s", name) : 0;
 }
 
-int rf_peer_compare(int connection, const struct rf_peer *self, struct rf_err *err)
+int rf_peer_compare(int connection, const char *name, const char *who, const struct rf_peer *self,
+		    struct rf_err *err)
 {
 	RF_AUTO_FD int dir = rf_rundir_open(false);
 	RF_AUTO_FD int file = -1;
@@ -249,10 +253,10 @@ int rf_peer_compare(int connection, const struct rf_peer *self, struct rf_err *e
 	socklen_t len = sizeof(cred);
 	struct note note;
 
-	file = dir < 0 ? -1 : openat(dir, RF_PEER_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	file = dir < 0 ? -1 : openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (file < 0 || rf_fd_read(file, &note, sizeof(note)) != (ssize_t)sizeof(note) ||
 	    getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
 	    note.pid != cred.pid || strncmp(note.version, RF_VERSION, sizeof(note.version)) != 0)
-		return rf_fail_say(err, -EXDEV, "the warden is another version");
-	return compare(&note.peer, self, "warden", err);
+		return rf_fail_say(err, -EXDEV, "the %s is another version", who);
+	return compare(&note.peer, self, who, err);
 }

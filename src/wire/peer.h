@@ -51,8 +51,12 @@ bool rf_peer_is_alive(int connection);
 int rf_peer_open_proof(int connection); /* a descriptor or a negative errno */
 bool rf_peer_is_proof(int fd);
 
-/* Leaves the note in `dir`, $RUN; and says, from the note, whether the warden behind a connection is like `self`. */
-int rf_peer_write(int dir, const struct rf_peer *self, struct rf_err *err);
-int rf_peer_compare(int connection, const struct rf_peer *self, struct rf_err *err);
+/*
+ * Leaves the note `name` in `dir`, $RUN; and says, from the note, whether the one behind a connection, the `who` ("warden"), is like
+ * `self` and of our version.
+ */
+int rf_peer_write(int dir, const char *name, const struct rf_peer *self, struct rf_err *err);
+int rf_peer_compare(int connection, const char *name, const char *who, const struct rf_peer *self,
+		    struct rf_err *err);
 
 #endif
