@@ -201,6 +201,7 @@ def prove(sock, warden=None):
 # --- the protocol, as docs/protocols/warden.md has it ---
 
 HELLO, JOIN, RUN, SIGNAL, END, WELCOME, STARTED, ENDED, REFUSED, PROVE = range(1, 11)
+KEEP, EXEC, ATTACH, FREEZE, THAW, RENEW, CLOSE, LIST = range(29, 37)
 HEAD = struct.Struct("=IHHQ")
 VERSION = 1
 INFINITY = 2**64 - 1
@@ -228,7 +229,8 @@ def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), uma
     return b"".join([
         struct.pack("=I", command), string(policy), string("/"), string(home), string(cwd), strings(argv),
         strings(env), struct.pack("=I", 0), string("/usr/bin:/bin"), struct.pack("=I", 0),
-        struct.pack("=I", umask), struct.pack("=i", nice), *(struct.pack("=QQ", *pair) for pair in rlimits)])
+        struct.pack("=I", umask), struct.pack("=i", nice), *(struct.pack("=QQ", *pair) for pair in rlimits),
+        struct.pack("=I", 0xffffffff)])  # no ceiling
 
 
 def send(sock, data, fds=()):

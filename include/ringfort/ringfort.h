@@ -232,6 +232,103 @@ RINGFORT_API int ringfort_result(const struct ringfort_box *box,
  */
 RINGFORT_API const char *ringfort_json(struct ringfort_box *box, size_t *ret_len);
 
+/* ------------------------------------------------------------- boxes that are kept */
+
+/*
+ * A box that stands without a program, until its time is over (`limits.time` of its policy, counted from its start), it is removed,
+ * or its warden ends; nobody's connection keeps it.  It is named by its id, from any process of this user's
+ * that reaches the same warden.  All limits of the policy hold for everything in it together.
+ */
+#define RINGFORT_ID_SIZE  24
+#define RINGFORT_PROGRAMS 128
+
+struct ringfort_keep {
+	size_t size;            /* of this struct: set by RINGFORT_KEEP_INIT */
+	const char *const *env; /* NULL-ended "K=V": set besides what the policy sets; or NULL */
+	const char *cwd;        /* the caller's working directory; NULL: what it is */
+	const char *ceiling;    /* a policy's text that this one must not go beyond; or NULL */
+	int wants_denials;
+	int timeout_ms; /* how long it may take until it stands; 0: ten seconds */
+};
+
+/* clang-format off */
+#define RINGFORT_KEEP_INIT { sizeof(struct ringfort_keep), 0, 0, 0, 0, 0 }
+/* clang-format on */
+
+/* Keeps a box under a policy (NULL: the defaults) and waits until it stands.  `options` may be NULL.  Gives its id. */
+RINGFORT_API int ringfort_keep(struct ringfort *fort, const struct ringfort_policy *policy,
+			       const struct ringfort_keep *options, char ret_id[RINGFORT_ID_SIZE],
+			       struct ringfort_error *error);
+
+struct ringfort_exec {
+	size_t size;       /* of this struct: set by RINGFORT_EXEC_INIT */
+	uint64_t time_ms;  /* after which its process group is killed; 0: never */
+	int is_background; /* it goes on when its `struct ringfort_box` is freed */
+	int has_terminal;  /* of its own, instead of pipes; what it writes is stream 1 */
+	int rows, columns; /* that the terminal begins with; 0: not set */
+};
+
+/* clang-format off */
+#define RINGFORT_EXEC_INIT { sizeof(struct ringfort_exec), 0, 0, 0, 0, 0 }
+/* clang-format on */
+
+/*
+ * Starts a program in a kept box and returns at once; `how` may be NULL.  run->cwd is a directory in the box (NULL: the
+ * policy's).  The result is a box as ringfort_start() gives one, but is the program's alone: ringfort_kill() and
+ * ringfort_free() end its process group.
+ */
+RINGFORT_API int ringfort_exec(struct ringfort *fort, const char *id,
+			       const struct ringfort_run *run, const struct ringfort_exec *how,
+			       struct ringfort_box **ret_box, struct ringfort_error *error);
+
+/* The number of a program in a kept box, once it was started; 0 before. */
+RINGFORT_API int ringfort_number(const struct ringfort_box *box);
+
+/* Goes on with a program that runs in the background, or did: without its streams. */
+RINGFORT_API int ringfort_attach(struct ringfort *fort, const char *id, int number,
+				 struct ringfort_box **ret_box, struct ringfort_error *error);
+
+/* Changes the size of its terminal. */
+RINGFORT_API int ringfort_resize(struct ringfort_box *box, int rows, int columns,
+				 struct ringfort_error *error);
+
+/* Stops everything in it where it is, or lets it go on; its time passes meanwhile. */
+RINGFORT_API int ringfort_freeze(struct ringfort *fort, const char *id,
+				 struct ringfort_error *error);
+RINGFORT_API int ringfort_thaw(struct ringfort *fort, const char *id, struct ringfort_error *error);
+
+/* Its time is over `time_ms` from now; at most as much as its policy gave. */
+RINGFORT_API int ringfort_renew(struct ringfort *fort, const char *id, uint64_t time_ms,
+				struct ringfort_error *error);
+
+/* Ends it, and waits until nothing of it runs. */
+RINGFORT_API int ringfort_remove(struct ringfort *fort, const char *id,
+				 struct ringfort_error *error);
+
+enum ringfort_state {
+	RINGFORT_RUNNING,
+	RINGFORT_FROZEN,
+	RINGFORT_ENDING
+};
+
+struct ringfort_kept {
+	size_t size; /* of this struct */
+	char id[RINGFORT_ID_SIZE];
+	enum ringfort_state state;
+	uint64_t age_ms, left_ms; /* what is not known, or has no end: RINGFORT_UNKNOWN */
+	uint64_t cpu_ns, memory_bytes, memory_peak, pids;
+	int pid;                         /* of its first process, on the host */
+	int programs[RINGFORT_PROGRAMS]; /* their numbers, the youngest first */
+	char has_ended[RINGFORT_PROGRAMS];
+	int program_count;
+};
+
+typedef void ringfort_kept_fn(void *data, const struct ringfort_kept *kept);
+
+/* Calls `fn` with each that is kept, or with the one of this id (NULL: all).  Returns how many. */
+RINGFORT_API int ringfort_list(struct ringfort *fort, const char *id, ringfort_kept_fn *fn,
+			       void *data, struct ringfort_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,6 +20,8 @@
 #include <sys/vfs.h>
 #include <time.h>
 
+#include "init/init.h"
+#include "init/kept.h"
 #include "init/orders.h"
 #include "init/proof.h"
 #include "init/sys.h"
@@ -46,14 +48,13 @@ void *memcpy(void *restrict to, const void *restrict from, size_t len)
 	return to;
 }
 
-static _Noreturn void leave(int code)
+_Noreturn void init_leave(int code)
 {
 	for (;;)
 		SYS1(__NR_exit_group, code);
 }
 
-/* True if the launcher will hear of it. */
-static bool send_report(const struct rf_report *report)
+bool init_report(const struct rf_report *report)
 {
 	long sent;
 
@@ -91,15 +92,21 @@ static const char *variable(char *const *env, const char *name)
 	return "";
 }
 
-/* Tries argv[0] as it is, or in each directory of PATH.  Returns only on failure: the errno. */
-static int exec_program(char *const *argv, char *const *env)
+/*
+ * Executes the descriptor that came along, or tries argv[0] as it is, or in each directory of PATH.  Returns only on
+ * failure: the errno.
+ */
+static int exec_program(const struct init_start *start)
 {
+	char *const *argv = start->argv, *const *env = start->env;
 	const char *at = variable(env, "PATH=");
 	const char *name = argv[0];
 	size_t len = sys_strlen(name);
 	int err = ENOENT;
 	char path[4096];
 
+	if (start->orders.has_program)
+		return (int)-SYS(__NR_execveat, RF_PROGRAM_FD, "", argv, env, AT_EMPTY_PATH, 0);
 	for (const char *c = name; *c; c++)
 		if (*c == '/')
 			return (int)-SYS3(__NR_execve, name, argv, env);
@@ -129,12 +136,6 @@ static void spread_out(const struct rf_orders *orders)
 		SYS3(__NR_sched_setaffinity, 0, orders->cpus_bytes, orders->cpus);
 }
 
-/* What to start, and under which conditions. */
-struct start {
-	struct rf_orders orders;
-	char *const *argv, *const *env;
-};
-
 static int enter_inner(const struct rf_orders *orders, struct rf_report *report)
 {
 	if (!orders->lesser.has_inner)
@@ -144,10 +145,10 @@ static int enter_inner(const struct rf_orders *orders, struct rf_report *report)
 }
 
 /* The choke point: the only place in Ringfort where a program of a box begins. */
-static void become_program(void *data)
+void init_become_program(void *data)
 {
-	const struct start *start = data;
-	struct rf_report report = { .kind = RF_REPORT_STARTED };
+	const struct init_start *start = data;
+	struct rf_report report = { .kind = RF_REPORT_STARTED, .number = start->number };
 	long code;
 
 	SYS0(__NR_setsid);
@@ -156,35 +157,42 @@ static void become_program(void *data)
 	spread_out(&start->orders);
 	if (proof_check(&start->orders, &report) < 0 || enter_inner(&start->orders, &report) < 0) {
 		report.kind = RF_REPORT_REFUSED;
-		send_report(&report);
-		leave(125);
+		init_report(&report);
+		init_leave(125);
 	}
-	if (!send_report(&report)) /* nothing starts that nobody hears of */
-		leave(125);
+	if (!init_report(&report)) /* nothing starts that nobody hears of */
+		init_leave(125);
 	code = set_mask(SIG_SETMASK, 0);
 	report = (struct rf_report){
 		.kind = RF_REPORT_NO_EXEC,
-		.code = code < 0 ? (int)-code : exec_program(start->argv, start->env),
+		.number = start->number,
+		.code = code < 0 ? (int)-code : exec_program(start),
 	};
-	send_report(&report);
-	leave(127);
+	init_report(&report);
+	init_leave(127);
 }
 
-static void report_end(int status, const struct rf_orders *orders)
+void init_report_end(struct rf_report *report, const struct rf_orders *orders)
 {
-	struct rf_report report = { .kind = RF_REPORT_ENDED, .code = status };
 	struct statfs fs;
 
 	/* A lesser box has no file system of its own. */
 	if (!orders->lesser.is_lesser && SYS2(__NR_statfs, "/tmp", &fs) == 0) {
 		uint64_t block = (uint64_t)fs.f_bsize;
 
-		report.scratch_bytes = fs.f_blocks * block;
-		report.scratch_free_bytes = fs.f_bfree * block;
-		report.scratch_files = fs.f_files;
-		report.scratch_free_files = fs.f_ffree;
+		report->scratch_bytes = fs.f_blocks * block;
+		report->scratch_free_bytes = fs.f_bfree * block;
+		report->scratch_files = fs.f_files;
+		report->scratch_free_files = fs.f_ffree;
 	}
-	send_report(&report);
+	init_report(report);
+}
+
+long init_make_process(void (*become)(void *), void *data)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	return sys_vfork(become, data, stack + sizeof(stack));
 }
 
 /* ------------------------------------------------------------- built ahead */
@@ -207,7 +215,7 @@ static int take_streams(const struct msghdr *message)
 }
 
 /* Lays `count` pointers to the strings from `at` on, and a NULL.  NULL if the text ends before. */
-static char *lay_words(char **pointers, uint32_t count, char *at, const char *end)
+static char *lay_list(char **pointers, uint32_t count, char *at, const char *end)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		pointers[i] = at;
@@ -220,21 +228,48 @@ static char *lay_words(char **pointers, uint32_t count, char *at, const char *en
 	return at;
 }
 
-static int enter(const char *workdir)
+static int enter(const char *workdir, uint32_t number)
 {
-	struct rf_report report = { .kind = RF_REPORT_NO_WORKDIR };
+	struct rf_report report = { .kind = RF_REPORT_NO_WORKDIR, .number = number };
 
 	report.code = (int32_t)-SYS1(__NR_chdir, workdir);
 	if (report.code != 0)
-		send_report(&report);
+		init_report(&report);
 	return -report.code;
 }
 
+int init_lay_words(struct rf_words *words, size_t len, struct init_start *start)
+{
+	static char *argv[RF_WORDS_COUNT + 1], *env[RF_WORDS_COUNT + 1], *workdir[2];
+	const size_t head = offsetof(struct rf_words, text);
+	const char *end = words->text + words->len;
+	char *at = words->text;
+
+	if (len < head || words->len > RF_WORDS_BYTES || len != head + words->len ||
+	    words->argc == 0 || words->argc > RF_WORDS_COUNT || words->envc > RF_WORDS_COUNT)
+		return -EINVAL;
+	at = lay_list(workdir, 1, at, end);
+	at = at ? lay_list(argv, words->argc, at, end) : 0;
+	at = at ? lay_list(env, words->envc, at, end) : 0;
+	if (at != end)
+		return -EINVAL;
+	start->argv = argv;
+	start->env = env;
+	start->workdir = workdir[0];
+	start->umask = words->umask;
+	return 0;
+}
+
+int init_settle(const struct init_start *start)
+{
+	SYS1(__NR_umask, start->umask);
+	return enter(start->workdir, start->number);
+}
+
 /* Waits for what to run, in a box that stood ready before anybody asked for one. */
-static int take_words(struct start *start)
+static int take_words(struct init_start *start)
 {
 	static struct rf_words words;
-	static char *argv[RF_WORDS_COUNT + 1], *env[RF_WORDS_COUNT + 1], *workdir[2];
 	static char control[CMSG_SPACE(3 * sizeof(int))] __attribute__((aligned(8)));
 	struct iovec part = { .iov_base = &words, .iov_len = sizeof(words) };
 	struct msghdr message = { .msg_iov = &part,
@@ -242,23 +277,10 @@ static int take_words(struct start *start)
 				  .msg_control = control,
 				  .msg_controllen = sizeof(control) };
 	long len = SYS3(__NR_recvmsg, RF_ORDERS_FD, &message, MSG_CMSG_CLOEXEC);
-	const char *end = words.text + words.len;
-	char *at = words.text;
 
-	if (len < (long)offsetof(struct rf_words, text) || words.len > RF_WORDS_BYTES ||
-	    len != (long)offsetof(struct rf_words, text) + words.len || words.argc == 0 ||
-	    words.argc > RF_WORDS_COUNT || words.envc > RF_WORDS_COUNT ||
-	    take_streams(&message) < 0)
+	if (len < 0 || init_lay_words(&words, (size_t)len, start) < 0 || take_streams(&message) < 0)
 		return -EINVAL;
-	at = lay_words(workdir, 1, at, end);
-	at = at ? lay_words(argv, words.argc, at, end) : 0;
-	at = at ? lay_words(env, words.envc, at, end) : 0;
-	if (at != end)
-		return -EINVAL;
-	SYS1(__NR_umask, words.umask);
-	start->argv = argv;
-	start->env = env;
-	return enter(workdir[0]);
+	return init_settle(start);
 }
 
 /*
@@ -359,19 +381,19 @@ static bool is_over(void)
 /* ------------------------------------------------------------- the watch */
 
 /* Who can't wait for the program, or not tell the time, would wait for ever. */
-static _Noreturn void give_up(const struct rf_orders *orders)
+_Noreturn void init_give_up(const struct rf_orders *orders)
 {
 	if (orders->lesser.is_lesser)
 		end_kin(orders);
-	leave(125);
+	init_leave(125);
 }
 
-static uint64_t now_ns(const struct rf_orders *orders)
+uint64_t init_now_ns(const struct rf_orders *orders)
 {
 	struct timespec now;
 
 	if (SYS2(__NR_clock_gettime, CLOCK_MONOTONIC, &now) != 0)
-		give_up(orders);
+		init_give_up(orders);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -379,16 +401,16 @@ static uint64_t now_ns(const struct rf_orders *orders)
  * What is left until `deadline_ns`.  Time is the launcher's to keep; where that is stopped, or gets no
  * processor, the box ends by itself.  Asked before each wait: a box that never lets us wait ends, too.
  */
-static struct timespec time_left(uint64_t deadline_ns, const struct rf_orders *orders)
+struct timespec init_time_left(uint64_t deadline_ns, const struct rf_orders *orders)
 {
 	const struct rf_report report = { .kind = RF_REPORT_LATE };
-	uint64_t now = now_ns(orders), left;
+	uint64_t now = init_now_ns(orders), left;
 
 	if (now >= deadline_ns) {
 		if (orders->lesser.is_lesser)
 			end_kin(orders);
-		send_report(&report);
-		leave(0);
+		init_report(&report);
+		init_leave(0);
 	}
 	left = deadline_ns - now;
 	return (struct timespec){ .tv_sec = (time_t)(left / 1000000000u),
@@ -402,7 +424,7 @@ static void take_signal(long signal, const siginfo_t *info, int program,
 
 	if (is_lesser && signal == SIGIO && is_over()) {
 		end_kin(orders);
-		leave(0);
+		init_leave(0);
 	}
 	/* The launcher is pid 0 to those in a pid namespace. */
 	if (signal > 0 && signal != SIGCHLD && info->si_code == SI_USER &&
@@ -413,8 +435,10 @@ static void take_signal(long signal, const siginfo_t *info, int program,
 /* Reaps everything; leaves with the program.  Signals from inside the box are nobody's orders. */
 static _Noreturn void watch(int program, const struct rf_orders *orders)
 {
-	uint64_t deadline_ns = orders->time_ms ? now_ns(orders) + orders->time_ms * 1000000u : 0;
+	uint64_t deadline_ns =
+		orders->time_ms ? init_now_ns(orders) + orders->time_ms * 1000000u : 0;
 	uint64_t all = ~0ull;
+	struct rf_report report;
 	struct timespec left;
 
 	for (;;) {
@@ -424,13 +448,14 @@ static _Noreturn void watch(int program, const struct rf_orders *orders)
 		if (pid == program) {
 			if (orders->lesser.is_lesser)
 				end_kin(orders);
-			report_end(status, orders);
-			leave(0);
+			report = (struct rf_report){ .kind = RF_REPORT_ENDED, .code = status };
+			init_report_end(&report, orders);
+			init_leave(0);
 		}
 		if (pid < 0 && pid != -ECHILD && pid != -EINTR)
-			give_up(orders);
+			init_give_up(orders);
 		if (deadline_ns)
-			left = time_left(deadline_ns, orders);
+			left = init_time_left(deadline_ns, orders);
 		if (pid > 0 || pid == -EINTR)
 			continue;
 		take_signal(SYS4(__NR_rt_sigtimedwait, &all, &info, deadline_ns ? &left : 0,
@@ -450,13 +475,12 @@ static _Noreturn void explain(void)
 		"itself: name the program that it should be\n";
 
 	SYS3(__NR_write, 2, why, sizeof(why) - 1);
-	leave(126);
+	init_leave(126);
 }
 
 void start(long *stack)
 {
-	static char program_stack[65536] __attribute__((aligned(16)));
-	static struct start what;
+	static struct init_start what;
 	long argc = stack[0], program, held = SYS3(__NR_fcntl, RF_ORDERS_FD, F_SETFD, FD_CLOEXEC);
 	char extra;
 
@@ -466,26 +490,30 @@ void start(long *stack)
 	if (held != 0 || SYS(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0, 0) != 0 ||
 	    SYS(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0) != 0 ||
 	    set_mask(SIG_SETMASK, ~0ull) != 0 || forget_dispositions() != 0)
-		leave(125);
+		init_leave(125);
 	SYS0(__NR_setsid); /* what stops the launcher's job does not stop us: somebody has to keep the time */
 
 	/* A launcher that died has closed its end, before its orders or behind them: no start. */
 	if (SYS(__NR_recvfrom, RF_ORDERS_FD, &what.orders, sizeof(what.orders), 0, 0, 0) !=
 		    (long)sizeof(what.orders) ||
 	    what.orders.magic != RF_ORDERS_MAGIC)
-		leave(125);
+		init_leave(125);
 	what.argv = (char *const *)(stack + 2);
 	what.env = (char *const *)(stack + argc + 2);
-	if (argc < 2 && take_words(&what) < 0)
-		leave(125);
-	if (SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) != -EAGAIN)
-		leave(125);
+	if (!what.orders.is_kept && argc < 2 && take_words(&what) < 0)
+		init_leave(125);
+	/* A kept box may have been told more already. */
+	if (!what.orders.is_kept &&
+	    SYS(__NR_recvfrom, RF_ORDERS_FD, &extra, sizeof(extra), MSG_DONTWAIT, 0, 0) != -EAGAIN)
+		init_leave(125);
 
 	if (what.orders.lesser.is_lesser ? keep_kin(&what.orders) < 0 : !has_launcher(&what.orders))
-		leave(125);
-	program = sys_vfork(become_program, &what, program_stack + sizeof(program_stack));
+		init_leave(125);
+	if (what.orders.is_kept)
+		kept_watch(&what);
+	program = init_make_process(init_become_program, &what);
 	if (program < 0)
-		leave(125);
+		init_leave(125);
 	if (what.orders.lesser.is_lesser)
 		SYS1(__NR_close, RF_RULESET_FD);
 	spread_out(&what.orders);

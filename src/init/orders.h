@@ -9,17 +9,22 @@
  *
  * Mostly pid 1 has the program's arguments and environment as its own.  One that was built ahead of
  * any request has none: `struct rf_words` follows its orders, and the standard streams with it.
+ *
+ * One that is to be kept has no program of its own.  It proves the box by itself, says so, and then does what
+ * `struct rf_task`s say, of which any number follow: each starts a program, or is about one that was started.
  */
 #ifndef RF_INIT_ORDERS_H
 #define RF_INIT_ORDERS_H
 
 #include <stdint.h>
 
-#define RF_ORDERS_MAGIC 0x52460004u
+#define RF_ORDERS_MAGIC 0x52460005u
 #define RF_ORDERS_CPUS  16 /* words: 1024 processors */
 #define RF_ORDERS_FD    3
 #define RF_RULESET_FD   4   /* a lesser box: the program's own Landlock ruleset */
 #define RF_LAUNCHER_FD  4   /* any other: a pidfd of the launcher, if it has one */
+#define RF_PROGRAM_FD   4   /* in a program of a kept box that is about to be executed: what is */
+#define RF_TASKS_MOST   64  /* programs of a kept box at once */
 #define RF_GRACE_MS     200 /* how long a launcher may be late before pid 1 keeps the time */
 #define RF_WORDS_BYTES  61440
 #define RF_WORDS_COUNT  2048
@@ -90,6 +95,8 @@ struct rf_orders {
 	uint32_t cpus_bytes;           /* how much of them counts; 0: stay */
 	uint64_t stdio_dev[3], stdio_ino[3];
 	uint32_t has_launcher;                 /* RF_LAUNCHER_FD is a pidfd */
+	uint32_t is_kept;                      /* no program follows, but tasks */
+	uint32_t has_program;                  /* RF_PROGRAM_FD is what will be executed */
 	uint32_t has_terminal;                 /* all three are the box's pty... */
 	uint64_t terminal_rdev;                /* ...with this number */
 	uint64_t host_root_dev, host_root_ino; /* the launcher's root directory */
@@ -105,6 +112,28 @@ struct rf_words {
 		[RF_WORDS_BYTES]; /* working directory, arguments, environment; each ends with NUL */
 };
 
+/* What a kept box is told.  All but the first is a head without words. */
+enum rf_task_kind {
+	RF_TASK_START =
+		1,      /* words; the three streams come along, and then maybe the program itself */
+	RF_TASK_SIGNAL, /* `signal` to the program, or to its process group */
+	RF_TASK_TERMINAL, /* make a terminal, for a program that will be started */
+	RF_TASK_RENEW,    /* time is `time_ms` from now on; 0: without end */
+	RF_TASK_FREEZE,   /* stop every process but pid 1... */
+	RF_TASK_THAW,     /* ...and let all of them go on */
+};
+
+struct rf_task {
+	uint32_t kind;
+	uint32_t number; /* of the program: the launcher's choice, never 0 and never used twice */
+	uint32_t signal, is_for_group;
+	uint32_t has_terminal, has_program; /* as in the orders, for this one */
+	uint64_t terminal_rdev;
+	uint64_t stdio_dev[3], stdio_ino[3];
+	uint64_t time_ms;
+	struct rf_words words; /* as much of it as is used */
+};
+
 enum rf_report_kind {
 	RF_REPORT_STARTED = 1, /* the proof held; exec follows */
 	RF_REPORT_REFUSED,     /* `fact` did not hold; nothing was started */
@@ -112,16 +141,21 @@ enum rf_report_kind {
 	RF_REPORT_ENDED,       /* the program ended with wait status `code` */
 	RF_REPORT_LATE, /* time was over, and the launcher did nothing: pid 1 ended the box */
 	RF_REPORT_NO_WORKDIR, /* the working directory could not be entered: `code`; nothing was started */
+	RF_REPORT_NO_PROCESS, /* there could be no process for the program: `code` */
+	RF_REPORT_TERMINAL,   /* its master comes along; or `code` says why there is none */
 };
 
 struct rf_report {
 	uint32_t kind;
 	int32_t code; /* errno or wait status */
 	uint32_t fact;
-	uint32_t held; /* bit set of enum rf_proof */
+	uint32_t held;   /* bit set of enum rf_proof */
+	uint32_t number; /* of the program in a kept box, or 0 */
 	uint64_t ns[RF_NS_COUNT];
 	uint64_t scratch_bytes, scratch_free_bytes;
 	uint64_t scratch_files, scratch_free_files;
+	uint64_t cpu_ns,
+		peak_bytes; /* of a kept box's program that ended, and of what it waited for */
 };
 
 #endif

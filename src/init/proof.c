@@ -51,7 +51,7 @@ static int number(const char *text)
 	return n;
 }
 
-/* Descriptors 0, 1, 2; the socket and a ruleset, which close themselves; and the one that lists them. */
+/* Descriptors 0, 1, 2; the socket, a ruleset, the program, which close themselves; and the one that lists them. */
 static bool descriptors(const struct rf_orders *orders)
 {
 	int dir = open_at("/proc/self/fd", O_RDONLY | O_DIRECTORY);
@@ -68,7 +68,8 @@ static bool descriptors(const struct rf_orders *orders)
 			if (entry->name[0] == '.' || fd == dir || (fd >= 0 && fd <= 2))
 				continue;
 			is_good = (fd == RF_ORDERS_FD ||
-				   (fd == RF_RULESET_FD && orders->lesser.is_lesser)) &&
+				   (fd == RF_RULESET_FD && orders->lesser.is_lesser) ||
+				   (fd == RF_PROGRAM_FD && orders->has_program)) &&
 				  SYS2(__NR_fcntl, fd, F_GETFD) == FD_CLOEXEC;
 		}
 		if (len < 0)

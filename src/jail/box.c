@@ -32,6 +32,7 @@
 #include "jail/record.h"
 #include "jail/rlimit.h"
 #include "jail/seccomp.h"
+#include "jail/task.h"
 #include "jail/tripwire.h"
 #include "jail/userns.h"
 #include "jail/wall.h"
@@ -157,18 +158,20 @@ static bool is_pipe(int fd)
 }
 
 /* Only a pipe of nobody's can become the box's: what has a name on the host has an owner there. */
+int rf_box_own_stream(const struct rf_box *box, int stream, struct rf_err *err)
+{
+	if (!is_pipe(stream)) {
+		rf_fail_say(err, -EINVAL, "a standard stream is not a pipe");
+		return rf_fail_hint(err, "make three pipes and pass their ends");
+	}
+	return own_pipe(box, stream, err);
+}
+
 static int take_streams(struct rf_box *box, struct rf_err *err)
 {
-	for (int i = 0; i < 3; i++) {
-		int stream = box->stdio[i][i > 0];
-
-		if (!is_pipe(stream)) {
-			rf_fail_say(err, -EINVAL, "a standard stream is not a pipe");
-			return rf_fail_hint(err, "make three pipes and pass their ends");
-		}
-		if (own_pipe(box, stream, err) < 0)
+	for (int i = 0; i < 3; i++)
+		if (rf_box_own_stream(box, box->stdio[i][i > 0], err) < 0)
 			return err->code;
-	}
 	return 0;
 }
 
@@ -427,7 +430,10 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 	orders.host_root_dev = st.st_dev;
 	orders.host_root_ino = st.st_ino;
 	for (int i = 0; i < 3; i++) {
-		if (fstat(box->plan->has_terminal ? box->pty[1] : pipes[i], &st) < 0)
+		/* What it has instead, where nobody's streams are there yet: see take_descriptors(). */
+		int stream = box->is_kept ? box->init : pipes[i];
+
+		if (fstat(box->plan->has_terminal ? box->pty[1] : stream, &st) < 0)
 			return rf_fail(err, -errno, "look at a standard stream");
 		orders.stdio_dev[i] = st.st_dev;
 		orders.stdio_ino[i] = st.st_ino;
@@ -438,6 +444,7 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 		rf_lesser_order(box, &orders.lesser);
 	}
 	orders.has_launcher = box->self >= 0;
+	orders.is_kept = box->is_kept;
 	orders.has_terminal = box->plan->has_terminal;
 	orders.terminal_rdev = box->plan->has_terminal ? st.st_rdev : 0;
 	if (send(box->channel[0], &orders, sizeof(orders), MSG_NOSIGNAL) != (ssize_t)sizeof(orders))
@@ -626,25 +633,10 @@ int rf_box_build(struct rf_box *box, const char *init_path, struct rf_err *err)
 	return code;
 }
 
-static size_t words_len(char *const *words, size_t *count)
-{
-	size_t len = 0;
-
-	for (; *words; words++, ++*count)
-		len += strlen(*words) + 1;
-	return len;
-}
-
 bool rf_box_can_wait(const struct rf_plan *plan)
 {
-	size_t argc = 0, envc = 0, len;
-
-	if (plan->has_terminal || (plan->seccomp && plan->seccomp[0]))
-		return false;
-	len = strlen(plan->workdir) + 1 + words_len(plan->argv, &argc) +
-	      words_len(plan->env, &envc);
-
-	return len <= RF_WORDS_BYTES && argc <= RF_WORDS_COUNT && envc <= RF_WORDS_COUNT;
+	return !plan->has_terminal && !(plan->seccomp && plan->seccomp[0]) &&
+	       rf_task_fits(plan->workdir, plan->argv, plan->env);
 }
 
 void rf_box_give_streams(struct rf_box *box, const int streams[3])
@@ -660,43 +652,15 @@ void rf_box_take_streams(struct rf_box *box, int streams[3])
 		streams[i] = rf_fd_take(&box->stdio[i][i > 0]);
 }
 
-static char *put_word(char *at, const char *word)
-{
-	size_t len = strlen(word) + 1;
-
-	memcpy(at, word, len);
-	return at + len;
-}
-
 static int send_words(struct rf_box *box, unsigned mask, struct rf_err *err)
 {
 	static struct rf_words words;
 	const int streams[] = { box->stdio[0][0], box->stdio[1][1], box->stdio[2][1] };
-	char control[CMSG_SPACE(sizeof(streams))] __attribute__((aligned(8))) = { 0 };
 	const struct rf_plan *plan = box->plan;
-	struct iovec part = { .iov_base = &words };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-	char *at = put_word(words.text, plan->workdir);
+	size_t len = rf_task_write(&words, plan->workdir, plan->argv, plan->env, mask);
+	int code = rf_task_send(box->channel[0], &words, len, streams, RF_LEN(streams));
 
-	words.argc = words.envc = 0;
-	words.umask = mask;
-	for (char *const *word = plan->argv; *word; word++, words.argc++)
-		at = put_word(at, *word);
-	for (char *const *word = plan->env; *word; word++, words.envc++)
-		at = put_word(at, *word);
-	words.len = (uint32_t)(at - words.text);
-	part.iov_len = (size_t)(at - (char *)&words);
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(streams));
-	memcpy(CMSG_DATA(head), streams, sizeof(streams));
-	if (sendmsg(box->channel[0], &message, MSG_NOSIGNAL) != (ssize_t)part.iov_len)
-		return rf_fail(err, -errno, "tell pid 1 what to run");
-	return 0;
+	return code < 0 ? rf_fail(err, code, "tell pid 1 what to run") : 0;
 }
 
 int rf_box_wake(struct rf_box *box, const struct rf_plan *plan, unsigned mask, struct rf_err *err)
@@ -707,6 +671,13 @@ int rf_box_wake(struct rf_box *box, const struct rf_plan *plan, unsigned mask, s
 		return err->code;
 	close_inner_ends(box);
 	return 0;
+}
+
+int rf_box_keep(struct rf_box *box, const struct rf_plan *plan, struct rf_err *err)
+{
+	box->plan = plan;
+	box->is_kept = true;
+	return send_orders(box, err);
 }
 
 /*

@@ -75,6 +75,7 @@ struct rf_box {
 		*parts;  /* made beforehand by a launcher that stays; or NULL; borrowed */
 	pid_t group_of;  /* whose groups the box's lie beneath; 0: ours */
 	bool is_ahead;   /* built before it is known what it will run */
+	bool is_kept;    /* runs nothing by itself, but what it is told to: see task.h */
 	bool is_served;  /* by a launcher that has other boxes; its streams are given */
 	int seal;        /* as root: the last user namespace */
 	pid_t hands;     /* work on another processor while it is built, or 0 */
@@ -147,6 +148,14 @@ int rf_box_build(struct rf_box *box, const char *init_path, struct rf_err *err);
  * shape as the one that it was built for, with the streams that it was given.
  */
 int rf_box_wake(struct rf_box *box, const struct rf_plan *plan, unsigned umask, struct rf_err *err);
+
+/*
+ * The same for a box that is kept: it runs nothing, and what it is told to later (task.h) has streams of its own.
+ */
+int rf_box_keep(struct rf_box *box, const struct rf_plan *plan, struct rf_err *err);
+
+/* Makes a pipe of somebody's, without a path, one that a program of the box can open again. */
+int rf_box_own_stream(const struct rf_box *box, int stream, struct rf_err *err);
 
 /* Gives it its id, if it has none: for who must know it before the box is built. */
 int rf_box_name(struct rf_box *box, struct rf_err *err);

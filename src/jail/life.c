@@ -22,6 +22,7 @@
 #include "jail/rlimit.h"
 #include "jail/ruleset.h"
 #include "jail/seccomp.h"
+#include "jail/task.h"
 #include "jail/tell.h"
 #include "jail/tripwire.h"
 
@@ -141,13 +142,18 @@ static void on_channel(void *data, int what)
 {
 	struct rf_life *life = data;
 	struct rf_report report;
-	ssize_t n;
+	int n, fd;
 
 	(void)what;
-	while ((n = recv(life->box.channel[0], &report, sizeof(report), MSG_DONTWAIT)) > 0)
-		if (n == (ssize_t)sizeof(report))
+	while ((n = rf_task_receive(life->box.channel[0], &report, &fd)) > 0) {
+		if (report.number == 0)
 			take_report(life, &report);
-	if (n == 0 || errno != EAGAIN) {
+		if (life->on_report)
+			life->on_report(life->data, &report, fd);
+		else
+			rf_fd_done(&fd);
+	}
+	if (n != -EAGAIN) {
 		rf_event_cancel(life->channel_event);
 		life->channel_event = NULL;
 	}
@@ -287,8 +293,9 @@ static int start_timers(struct rf_life *life, struct rf_err *err)
 {
 	uint64_t time = life->plan->limits[RF_LIMIT_TIME];
 
-	if (time != RF_LIMIT_NONE && rf_loop_timer(life->loop, life->began_ns + time * MS, on_time,
-						   life, &life->time_timer, err) < 0)
+	life->until_ns = time == RF_LIMIT_NONE ? 0 : life->began_ns + time * MS;
+	if (life->until_ns &&
+	    rf_loop_timer(life->loop, life->until_ns, on_time, life, &life->time_timer, err) < 0)
 		return err->code;
 	life->ration_ns = has_ration(life) ? rf_loop_now() + SAMPLE_EVERY : UINT64_MAX;
 	if (rf_loop_timer(life->loop, next_look(life, 0), on_look, life, &life->look_timer, err) <
@@ -475,7 +482,7 @@ static int find_programs(struct rf_life *life, struct rf_err *err)
 		return 0;
 	if (rf_program_find(life->plan, &life->box.programs, err) < 0)
 		return err->code;
-	return rf_program_admit(life->box.programs, life->plan, err);
+	return life->options->is_kept ? 0 : rf_program_admit(life->box.programs, life->plan, err);
 }
 
 /* What who asked may have is what the box may have. */
@@ -523,13 +530,18 @@ static int start_served(struct rf_life *life, struct rf_err *err)
 {
 	struct rf_box *box = &life->box;
 
-	if (!rf_box_can_wait(life->plan))
-		return start_at_once(life, err);
+	if (!rf_box_can_wait(life->plan)) {
+		if (!life->options->is_kept)
+			return start_at_once(life, err);
+		rf_fail_say(err, -EOPNOTSUPP, "a box with a system call profile can't be kept");
+		return rf_fail_hint(err, "take `seccomp` out of its policy");
+	}
 	note_caller(life);
 	if (box->is_ahead ? bound(life, err) < 0
 			  : rf_box_build(box, life->options->init_path, err) < 0)
 		return err->code;
-	return rf_box_wake(box, life->plan, life->options->umask, err);
+	return life->options->is_kept ? rf_box_keep(box, life->plan, err)
+				      : rf_box_wake(box, life->plan, life->options->umask, err);
 }
 
 static bool is_copy_due(const struct rf_life *life)
@@ -565,6 +577,8 @@ static int start_box(struct rf_life *life, struct rf_err *err)
 
 	if ((life->options->is_served ? start_served(life, err) : start_at_once(life, err)) == 0)
 		return 0;
+	if (life->options->is_kept)
+		return err->code; /* a lesser box has nobody who could keep it */
 	if (is_copy_due(life))
 		return start_on_copy(life, err);
 	if (!rf_lesser_is_due(life->plan, err, &why))
@@ -660,6 +674,36 @@ int rf_life_start(struct rf_life *life, struct rf_loop *loop, struct rf_err *err
 		return err->code;
 	}
 	return 0;
+}
+
+int rf_life_renew(struct rf_life *life, uint64_t time_ms, struct rf_err *err)
+{
+	uint64_t most = life->plan->limits[RF_LIMIT_TIME];
+	int code;
+
+	if (time_ms == 0 || time_ms > UINT32_MAX || (most != RF_LIMIT_NONE && time_ms > most)) {
+		rf_fail_say(err, -EINVAL, "a time of %llu ms is more than limits.time, or none",
+			    (unsigned long long)time_ms);
+		return rf_fail_hint(err, "ask for less, or keep a box whose policy gives more");
+	}
+	if (!life->time_timer && rf_loop_timer(life->loop, rf_loop_now() + time_ms * MS, on_time,
+					       life, &life->time_timer, err) < 0)
+		return err->code;
+	life->until_ns = rf_loop_now() + time_ms * MS;
+	rf_event_again(life->time_timer, life->until_ns);
+	code = rf_task_renew(life->box.channel[0], time_ms + RF_GRACE_MS);
+	return code < 0 ? rf_fail(err, code, "tell pid 1 of its time") : 0;
+}
+
+/* By the kernel's freezer, which nobody inside notices; else pid 1 stops them, and lives on. */
+int rf_life_freeze(struct rf_life *life, bool is_frozen, struct rf_err *err)
+{
+	int group = life->box.cgroup.dirs[RF_GROUP_UNIFIED], code;
+
+	if (group >= 0 && rf_fd_write_text(group, "cgroup.freeze", is_frozen ? "1" : "0") == 0)
+		return 0;
+	code = rf_task_freeze(life->box.channel[0], is_frozen);
+	return code < 0 ? rf_fail(err, code, "tell pid 1 to stop them") : 0;
 }
 
 static void forget_events(struct rf_life *life)

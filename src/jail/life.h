@@ -33,6 +33,7 @@ struct rf_life_options {
 	bool has_janitor;        /* somebody else cleans up after us if we are killed */
 	/* The streams are given, and the box may have been built before anybody asked for it: */
 	bool is_served;
+	bool is_kept;              /* it runs nothing but what it is told to: see task.h */
 	unsigned umask;            /* of who asked */
 	const struct rlimit *most; /* RLIM_NLIMITS of them: theirs; or NULL: as ours */
 	int nice;                  /* theirs; 0: as ours */
@@ -47,6 +48,8 @@ struct rf_life {
 	void (*on_exit)(void *data);           /* everything inside is dead */
 	void (*on_settled)(
 		void *data); /* it has lived for a while, and every few seconds more; or NULL */
+	/* What pid 1 of a kept box says; `fd` came along (takes), or -1. */
+	void (*on_report)(void *data, const struct rf_report *report, int fd);
 	void *data;
 	struct rf_box box;
 	struct rf_ear ear; /* hears what the kernel refuses */
@@ -59,6 +62,7 @@ struct rf_life {
 	struct rusage rusage;
 	uint64_t began_ns;
 	uint64_t ration_ns; /* when to look at what it wrote to disks; UINT64_MAX: never */
+	uint64_t until_ns;  /* when its time is over; 0: never */
 	bool is_settled, has_exited, has_counted, has_told;
 };
 
@@ -76,6 +80,12 @@ void rf_life_signal(struct rf_life *life, int signal);
 /* Kills all of it: because somebody wants it, or for a limit, of which the first counts. */
 void rf_life_end(struct rf_life *life);
 void rf_life_end_for(struct rf_life *life, enum rf_limit limit);
+
+/* Of a kept box: its time is over `time_ms` from now; at most the plan's own, which counted from the start. */
+int rf_life_renew(struct rf_life *life, uint64_t time_ms, struct rf_err *err);
+
+/* Of a kept box: stops all that runs in it, or lets it go on.  Its time passes meanwhile. */
+int rf_life_freeze(struct rf_life *life, bool is_frozen, struct rf_err *err);
 
 /* Records a failure of the run in its result. */
 void rf_life_fail(struct rf_life *life, const struct rf_err *err);

@@ -89,24 +89,30 @@ int rf_pty_open(struct rf_box *box, struct rf_err *err)
 	return 0;
 }
 
-int rf_pty_take(struct rf_box *box, struct rf_err *err)
+int rf_pty_check(int master, int *ret_slave, struct rf_err *err)
 {
+	RF_AUTO_FD int slave = open_peer(master);
 	struct stat st, host;
 
-	box->pty[0] = receive_fd(box->channel[0]);
-	if (box->pty[0] < 0)
-		return rf_fail(err, box->pty[0], "receive the terminal");
-	box->pty[1] = open_peer(box->pty[0]);
-	if (box->pty[1] < 0)
-		return rf_fail(err, box->pty[1], "open the box's end of the terminal");
-	if (fstat(box->pty[1], &st) < 0)
+	if (slave < 0)
+		return rf_fail(err, slave, "open the box's end of the terminal");
+	if (fstat(slave, &st) < 0)
 		return rf_fail(err, -errno, "look at the terminal");
 	/* Its own devpts, not one in which the caller's terminals are. */
 	if (!S_ISCHR(st.st_mode) || major(st.st_rdev) < PTY_MAJORS ||
 	    major(st.st_rdev) >= PTY_MAJORS + 8 ||
 	    (stat("/dev/pts", &host) == 0 && host.st_dev == st.st_dev))
 		return rf_fail_say(err, -EPERM, "the box's terminal is not its own");
-	if (fcntl(box->pty[0], F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+	if (fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		return rf_fail(err, -errno, "prepare the terminal");
+	*ret_slave = rf_fd_take(&slave);
 	return 0;
+}
+
+int rf_pty_take(struct rf_box *box, struct rf_err *err)
+{
+	box->pty[0] = receive_fd(box->channel[0]);
+	if (box->pty[0] < 0)
+		return rf_fail(err, box->pty[0], "receive the terminal");
+	return rf_pty_check(box->pty[0], &box->pty[1], err);
 }

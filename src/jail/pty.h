@@ -21,4 +21,7 @@ int rf_pty_open(struct rf_box *box, struct rf_err *err);
  */
 int rf_pty_take(struct rf_box *box, struct rf_err *err);
 
+/* Opens the slave of a master that came out of a box, and sees to it that both are the box's own.  Gives `*ret_slave`. */
+int rf_pty_check(int master, int *ret_slave, struct rf_err *err);
+
 #endif

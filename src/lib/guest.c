@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,31 +22,16 @@
 #include "lib/escort.h"
 #include "lib/flow.h"
 #include "lib/fort.h"
+#include "lib/guest.h"
 #include "result/result.h"
 #include "wire/client.h"
 
 #define RUN_LEAST    (offsetof(struct ringfort_run, wants_denials) + sizeof(int))
 #define RESULT_LEAST (offsetof(struct ringfort_result, remedy) + sizeof(char *))
-#define RUN_ID       1 /* a connection has one run */
-
-struct ringfort_box {
-	struct ringfort *fort; /* counted */
-	int fd;                /* its own connection to the warden */
-	int poll;
-	struct rf_flow flows[3]; /* stdin, stdout, stderr */
-	ringfort_output_fn *on_output;
-	void *data;
-	uint64_t output_limit;
-	bool has_ended;   /* the result is there */
-	bool is_complete; /* with what is known here */
-	bool is_truncated[2];
-	struct rf_result result;
-	struct rf_buf in, json;
-};
 
 /* ------------------------------------------------------------- its end */
 
-static void watch_connection(struct ringfort_box *box, bool is_watched)
+static void watch_connection(const struct ringfort_box *box, bool is_watched)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
 
@@ -98,11 +84,44 @@ static void complete(struct ringfort_box *box)
 	}
 }
 
-static void take_message(struct ringfort_box *box, const struct rf_wire_message *message)
+/* What goes in and what comes out is one descriptor, which ends when nobody inside has the other end. */
+static int take_terminal(struct ringfort_box *box, int master, struct rf_err *err)
 {
+	struct rf_flow *in = &box->flows[0], *out = &box->flows[1];
+
+	rf_fd_done(&box->terminal);
+	box->terminal = master;
+	if (box->size.ws_row)
+		ioctl(master, TIOCSWINSZ, &box->size);
+	out->from = fcntl(master, F_DUPFD_CLOEXEC, 3);
+	if (out->from < 0)
+		return rf_fail(err, -errno, "a terminal");
+	out->is_over = false;
+	if (rf_flow_start(out, box->poll, err) < 0)
+		return err->code;
+	if (!in->bytes && in->from < 0)
+		return 0;
+	in->to = fcntl(master, F_DUPFD_CLOEXEC, 3);
+	if (in->to < 0)
+		return rf_fail(err, -errno, "a terminal");
+	in->is_over = false;
+	return rf_flow_start(in, box->poll, err);
+}
+
+static void take_message(struct ringfort_box *box, struct rf_wire_message *message)
+{
+	struct rf_wire_started started;
 	struct rf_err err = RF_ERR_INIT;
 
 	switch (message->type) {
+	case RF_WIRE_STARTED:
+		if (rf_wire_started(message, &started, &err) == 0)
+			box->number = started.number;
+		break;
+	case RF_WIRE_TERMINAL:
+		if (take_terminal(box, rf_fd_take(&message->fds[0]), &err) < 0)
+			fail(box, &err);
+		break;
 	case RF_WIRE_ENDED:
 		if (rf_result_unpack(&box->result, message->body, message->len, &err) < 0)
 			fail(box, &err);
@@ -142,7 +161,8 @@ static void listen_to_warden(struct ringfort_box *box)
 
 static int ask_end(struct ringfort_box *box, uint32_t limit, struct rf_err *err)
 {
-	int code = rf_wire_send(box->fd, RF_WIRE_END, RUN_ID, &limit, sizeof(limit), NULL, 0, err);
+	int code = rf_wire_send(box->fd, RF_WIRE_END, RF_GUEST_ID, &limit, sizeof(limit), NULL, 0,
+				err);
 
 	/* Whoever has gone has taken the box along. */
 	return code == -EPIPE || code == -ECONNRESET ? 0 : code;
@@ -187,14 +207,19 @@ static int copy_fd(int fd, int *ret_fd, const char *what, struct rf_err *err)
 	return 0;
 }
 
-/* Pipes of ours alone: the box never holds a descriptor of the caller's. */
-static int lay_pipes(struct ringfort_box *box, const struct ringfort_run *run, int theirs[3],
-		     struct rf_err *err)
+/* Pipes of ours alone: the box never holds a descriptor of the caller's.  A terminal comes later: its ends, too. */
+int rf_guest_lay_pipes(struct ringfort_box *box, const struct ringfort_run *run, int theirs[3],
+		       struct rf_err *err)
 {
 	for (int i = 0; i < 3; i++) {
 		struct rf_flow *flow = &box->flows[i];
 		int pair[2];
 
+		flow->on_bytes = i == 0 ? NULL : on_output;
+		flow->data = box;
+		flow->is_over = box->has_terminal;
+		if (box->has_terminal)
+			continue;
 		if (pipe2(pair, O_CLOEXEC) < 0)
 			return rf_fail(err, -errno, "a pipe");
 		theirs[i] = pair[i == 0 ? 0 : 1];
@@ -204,8 +229,6 @@ static int lay_pipes(struct ringfort_box *box, const struct ringfort_run *run, i
 			flow->from = pair[0];
 		if (fcntl(i == 0 ? flow->to : flow->from, F_SETFL, O_NONBLOCK) < 0)
 			return rf_fail(err, -errno, "a pipe");
-		flow->on_bytes = i == 0 ? NULL : on_output;
-		flow->data = box;
 	}
 	if (run->input)
 		box->flows[0].bytes = run->input;
@@ -216,11 +239,11 @@ static int lay_pipes(struct ringfort_box *box, const struct ringfort_run *run, i
 	return copy_fd(run->output_fd[1], &box->flows[2].to, "output_fd[1]", err);
 }
 
-static int start_flows(struct ringfort_box *box, struct rf_err *err)
+int rf_guest_start_flows(struct ringfort_box *box, struct rf_err *err)
 {
 	struct rf_flow *input = &box->flows[0];
 
-	if (!input->bytes && input->from < 0)
+	if (!box->has_terminal && !input->bytes && input->from < 0)
 		rf_flow_done(input); /* an end of input at once */
 	for (int i = 0; i < 3; i++)
 		if (!box->flows[i].is_over && rf_flow_start(&box->flows[i], box->poll, err) < 0)
@@ -293,6 +316,7 @@ static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *po
 		.env = escort->env ? escort->env : environ,
 		.caller_path = getenv("PATH"),
 		.wants_denials = run->wants_denials,
+		.ceiling = box->ceiling,
 	};
 	int code = complete_policy(box, policy, run, escort, cwd, &text, err);
 
@@ -301,66 +325,90 @@ static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *po
 		errand.extras = rf_trust_places(escort->trust, &errand.extra_count);
 	rf_errand_note_caller(&errand);
 	if (code == 0)
-		code = rf_client_run(box->fd, RUN_ID, &errand, theirs, escort->fd, err);
+		code = rf_client_run(box->fd, RF_GUEST_ID, &errand, box->is_kept ? NULL : theirs,
+				     escort->fd, err);
 	free(text);
 	free(cwd);
 	return code;
 }
 
-static int begin(struct ringfort_box *box, const struct ringfort_policy *policy,
-		 const struct ringfort_run *run, struct rf_err *err)
+int rf_guest_connect(struct ringfort_box *box, struct rf_err *err)
 {
-	int theirs[3] = { -1, -1, -1 }, code;
-	struct rf_escort escort;
-
-	if (!run->argv || !run->argv[0])
-		return rf_fail_say(err, -EINVAL, "there is no program to run");
-	if (run->input && run->input_fd >= 0)
-		return rf_fail_say(err, -EINVAL, "both input and input_fd are given");
 	box->poll = epoll_create1(EPOLL_CLOEXEC);
 	if (box->poll < 0)
 		return rf_fail(err, -errno, "a box");
 	if (rf_fort_connect(box->fort, &box->fd, err) < 0)
 		return err->code;
 	watch_connection(box, true);
+	return 0;
+}
+
+int rf_guest_check(const struct ringfort_run *run, struct rf_err *err)
+{
+	if (!run->argv || !run->argv[0])
+		return rf_fail_say(err, -EINVAL, "there is no program to run");
+	if (run->input && run->input_fd >= 0)
+		return rf_fail_say(err, -EINVAL, "both input and input_fd are given");
+	return 0;
+}
+
+int rf_guest_begin(struct ringfort_box *box, const struct ringfort_policy *policy,
+		   const struct ringfort_run *run, struct rf_err *err)
+{
+	int theirs[3] = { -1, -1, -1 }, code;
+	struct rf_escort escort;
+
+	if (rf_guest_check(run, err) < 0 || rf_guest_connect(box, err) < 0)
+		return err->code;
 	rf_escort_init(&escort);
 	code = rf_escort_begin(&escort, box->fort, policy, err);
-	if (code == 0)
-		code = lay_pipes(box, run, theirs, err);
+	if (code == 0 && !box->is_kept)
+		code = rf_guest_lay_pipes(box, run, theirs, err);
 	if (code == 0)
 		code = ask_for_it(box, policy, run, &escort, theirs, err);
 	rf_escort_done(&escort);
 	for (int i = 0; i < 3; i++)
 		rf_fd_done(&theirs[i]);
-	return code == 0 ? start_flows(box, err) : code;
+	return code == 0 && !box->is_kept ? rf_guest_start_flows(box, err) : code;
+}
+
+int rf_guest_new(struct ringfort *fort, const struct ringfort_run *run,
+		 struct ringfort_run *ret_run, struct ringfort_box **ret_box, struct rf_err *err)
+{
+	struct ringfort_box *box;
+
+	if (rf_fort_take_struct(ret_run, sizeof(*ret_run), RUN_LEAST, run, err) < 0)
+		return err->code;
+	box = calloc(1, sizeof(*box));
+	if (!box)
+		return rf_fail(err, -ENOMEM, "a box");
+	box->fort = rf_fort_ref(fort);
+	box->fd = box->poll = box->terminal = -1;
+	box->on_output = ret_run->on_output;
+	box->data = ret_run->data;
+	box->output_limit = rf_limit_table[RF_LIMIT_OUTPUT].for_run;
+	for (int i = 0; i < 3; i++)
+		box->flows[i].from = box->flows[i].to = box->flows[i].poll = -1;
+	rf_result_init(&box->result, NULL);
+	rf_buf_init(&box->in, RF_WIRE_ROOM);
+	rf_buf_init(&box->json, RF_MAX_JSON);
+	*ret_box = box;
+	return 0;
 }
 
 int ringfort_start(struct ringfort *fort, const struct ringfort_policy *policy,
 		   const struct ringfort_run *run, struct ringfort_box **ret_box,
 		   struct ringfort_error *error)
 {
-	struct ringfort_box *box;
-	struct ringfort_run own;
 	struct rf_err err = RF_ERR_INIT;
+	struct ringfort_box *box = NULL;
+	struct ringfort_run own;
 
-	if (rf_fort_take_struct(&own, sizeof(own), RUN_LEAST, run, &err) < 0)
+	if (rf_guest_new(fort, run, &own, &box, &err) < 0)
 		return rf_fort_tell(error, &err);
-	box = calloc(1, sizeof(*box));
-	if (!box) {
-		rf_fail(&err, -ENOMEM, "a box");
-		return rf_fort_tell(error, &err);
-	}
-	box->fort = rf_fort_ref(fort);
-	box->fd = box->poll = -1;
-	box->on_output = own.on_output;
-	box->data = own.data;
-	box->output_limit = policy ? policy->output_limit : rf_limit_table[RF_LIMIT_OUTPUT].for_run;
-	for (int i = 0; i < 3; i++)
-		box->flows[i].from = box->flows[i].to = box->flows[i].poll = -1;
-	rf_result_init(&box->result, NULL);
-	rf_buf_init(&box->in, RF_WIRE_ROOM);
-	rf_buf_init(&box->json, RF_MAX_JSON);
-	if (begin(box, policy, &own, &err) < 0) {
+	if (policy)
+		box->output_limit = policy->output_limit;
+	if (rf_guest_begin(box, policy, &own, &err) < 0) {
 		ringfort_free(box);
 		return rf_fort_tell(error, &err);
 	}
@@ -374,6 +422,7 @@ void ringfort_free(struct ringfort_box *box)
 		return;
 	for (int i = 0; i < 3; i++)
 		rf_flow_done(&box->flows[i]);
+	rf_fd_done(&box->terminal);
 	rf_fd_done(&box->fd);
 	rf_fd_done(&box->poll);
 	rf_result_done(&box->result);
@@ -400,7 +449,7 @@ int ringfort_signal(struct ringfort_box *box, int signal, struct ringfort_error 
 		rf_fail_say(&err, -EINVAL, "there is no signal %d", signal);
 		return rf_fort_tell(error, &err);
 	}
-	code = rf_wire_send(box->fd, RF_WIRE_SIGNAL, RUN_ID, &number, sizeof(number), NULL, 0,
+	code = rf_wire_send(box->fd, RF_WIRE_SIGNAL, RF_GUEST_ID, &number, sizeof(number), NULL, 0,
 			    &err);
 	return code < 0 && code != -EPIPE && code != -ECONNRESET ? rf_fort_tell(error, &err) : 0;
 }

@@ -14,6 +14,7 @@
 struct known {
 	enum rf_command command;
 	char *text, *folder, *home;
+	char *ceiling;            /* of the request's own, or NULL */
 	struct rf_policy *policy; /* NULL: the place is free */
 	struct rf_buf told;       /* its text, once somebody wanted it */
 	uint64_t used;
@@ -30,6 +31,7 @@ static void forget(struct known *known)
 	free(known->text);
 	free(known->folder);
 	free(known->home);
+	free(known->ceiling);
 	rf_policy_free(known->policy);
 	rf_buf_done(&known->told);
 	*known = (struct known){ 0 };
@@ -57,7 +59,9 @@ static bool is_known(const struct known *known, const struct rf_errand *errand)
 {
 	return known->policy && known->command == errand->command &&
 	       strcmp(known->text, errand->policy) == 0 &&
-	       strcmp(known->folder, errand->folder) == 0 && strcmp(known->home, errand->home) == 0;
+	       strcmp(known->folder, errand->folder) == 0 &&
+	       strcmp(known->home, errand->home) == 0 && !known->ceiling == !errand->ceiling &&
+	       (!known->ceiling || strcmp(known->ceiling, errand->ceiling) == 0);
 }
 
 /* Reads the text with what it extends, over the defaults of the command. */
@@ -84,9 +88,34 @@ static int read_text(const struct known *known, struct rf_policy *base, struct r
 	return code;
 }
 
+/* Bounds what is known by a ceiling (borrows). */
+static int bound(struct known *known, const struct rf_policy *ceiling, const char *whose,
+		 struct rf_err *err)
+{
+	struct rf_policy *bounded;
+
+	if (rf_policy_meet(ceiling, known->policy, &bounded, err) < 0)
+		return rf_fail_in(err, "%s ceiling", whose);
+	rf_policy_free(known->policy);
+	known->policy = bounded;
+	return 0;
+}
+
+static int bound_by_own(struct known *known, struct rf_err *err)
+{
+	struct rf_policy *ceiling;
+	int code;
+
+	if (rf_policy_parse(known->ceiling, strlen(known->ceiling), "/", "/", &ceiling, err) < 0)
+		return rf_fail_in(err, "the request's ceiling");
+	code = bound(known, ceiling, "the request's", err);
+	rf_policy_free(ceiling);
+	return code;
+}
+
 static int learn(const struct rf_lore *lore, struct known *known, struct rf_err *err)
 {
-	struct rf_policy *base = rf_policy_new(known->command), *bounded;
+	struct rf_policy *base = rf_policy_new(known->command);
 
 	if (!base)
 		return rf_fail(err, -ENOMEM, "read a policy");
@@ -95,13 +124,9 @@ static int learn(const struct rf_lore *lore, struct known *known, struct rf_err 
 		return err->code;
 	}
 	known->policy = base;
-	if (!lore->ceiling)
-		return 0;
-	if (rf_policy_meet(lore->ceiling, base, &bounded, err) < 0)
-		return rf_fail_in(err, "the warden's ceiling");
-	rf_policy_free(base);
-	known->policy = bounded;
-	return 0;
+	if (known->ceiling && bound_by_own(known, err) < 0)
+		return err->code;
+	return lore->ceiling ? bound(known, lore->ceiling, "the warden's", err) : 0;
 }
 
 int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
@@ -125,7 +150,9 @@ int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
 	oldest->text = strdup(errand->policy);
 	oldest->folder = strdup(errand->folder);
 	oldest->home = strdup(errand->home);
-	if (!oldest->text || !oldest->folder || !oldest->home) {
+	oldest->ceiling = errand->ceiling ? strdup(errand->ceiling) : NULL;
+	if (!oldest->text || !oldest->folder || !oldest->home ||
+	    !oldest->ceiling != !errand->ceiling) {
 		forget(oldest);
 		return rf_fail(err, -ENOMEM, "remember a policy");
 	}

@@ -15,8 +15,10 @@
 #include "jail/lesser.h"
 #include "jail/record.h"
 #include "warden/gossip.h"
+#include "warden/keep.h"
 #include "warden/lore.h"
 #include "warden/scribe.h"
+#include "warden/ward.h"
 #include "warden/work.h"
 #include "warden/yard.h"
 #include "wire/door.h"
@@ -26,31 +28,6 @@
 #define CLIENTS_MAX 4096
 #define ANSWER_NS   1000000ull     /* nanoseconds in which a watcher answers */
 #define TEND_EVERY  10000000000ull /* nanoseconds: boxes that nobody wants are looked for */
-
-struct warden {
-	const struct rf_warden_options *options;
-	struct rf_loop *loop;
-	struct rf_yard *yard;
-	struct rf_lore *lore;
-	struct rf_work_self self;
-	struct rf_scribe *scribe; /* to a watcher, where one stands */
-	struct rf_door door;      /* and who came through it */
-	struct rf_event *tend_timer;
-	struct rf_buf in, out; /* of one message at a time */
-	bool is_begun;
-	bool is_lesser; /* this machine gives no full boxes */
-};
-
-/* One connection, and at most one run on it. */
-struct client {
-	struct rf_door_visitor visitor;
-	struct rf_work *work;
-	struct rf_scribe_note *note; /* that its run waits for; or NULL */
-	struct rf_buf started;       /* what is told of it then */
-	struct rf_gossip gossip;     /* what is told of its network */
-	bool is_owner;               /* a private warden's: it ends with this one */
-	bool is_gone;
-};
 
 static struct warden *warden_of(const struct client *client)
 {
@@ -70,7 +47,7 @@ static void forget(struct client *client)
 
 static void give_up(struct client *client);
 
-/* A connection that ended takes its box along; it is forgotten when that is dead. */
+/* A connection that ended takes its box along, unless that is kept; it is forgotten when that is dead. */
 static void hang_up(struct client *client)
 {
 	if (client->is_owner)
@@ -78,8 +55,12 @@ static void hang_up(struct client *client)
 	client->is_gone = true;
 	rf_event_cancel(client->visitor.event);
 	client->visitor.event = NULL;
+	if (client->program)
+		rf_ward_let_go(client->program);
 	if (client->work && client->work->is_waiting)
 		give_up(client);
+	else if (client->is_standing)
+		rf_wire_close(&client->visitor.fd);
 	else if (client->work)
 		rf_life_end(&client->work->life);
 	else
@@ -300,18 +281,6 @@ static void record_recoveries(const struct warden *warden)
 
 /* ------------------------------------------------------------- runs */
 
-static void send_ended(struct client *client, const struct rf_result *result, uint64_t id)
-{
-	struct rf_buf *out = &warden_of(client)->out;
-	struct rf_err err;
-
-	rf_buf_clear(out);
-	rf_result_pack(result, out);
-	if (out->has_failed || rf_wire_send(client->visitor.fd, RF_WIRE_ENDED, id, out->data,
-					    out->len, NULL, 0, &err) < 0)
-		client->is_gone = true; /* it does not read, or is no longer there */
-}
-
 /* Tells the client first: what is left to be cleaned up is nobody's wait. */
 static void finish(struct client *client)
 {
@@ -319,9 +288,13 @@ static void finish(struct client *client)
 	struct rf_work *work = client->work;
 
 	if (!client->is_gone)
-		send_ended(client, &work->result, work->id);
+		rf_keep_send_ended(client, &work->result, work->id);
 	record_end(warden, work);
+	rf_ward_free(client->ward);
+	client->ward = NULL;
+	rf_keep_tell_closers(client);
 	client->work = NULL;
+	client->is_standing = false;
 	rf_work_done(work, warden->yard);
 	record_recoveries(warden);
 	rf_event_again(warden->tend_timer, rf_loop_now());
@@ -397,18 +370,36 @@ static void report_start(struct client *client)
 
 	if (client->work->is_over)
 		on_over(client);
-	else if (send_started(client, client->work, &err) < 0)
+	else if (!client->ward && send_started(client, client->work, &err) < 0)
+		hang_up(client);
+}
+
+/* A kept box is there when it is proven.  Who does not hear of it has none. */
+static void on_report(void *data, const struct rf_report *report, int fd)
+{
+	struct client *client = data;
+	struct rf_err err = RF_ERR_INIT;
+
+	rf_ward_hear(client->ward, report, fd);
+	if (report->number != 0 || report->kind != RF_REPORT_STARTED || client->is_gone)
+		return;
+	client->is_standing = send_started(client, client->work, &err) == 0;
+	if (!client->is_standing)
 		hang_up(client);
 }
 
 static int run(struct client *client, struct rf_wire_message *message,
 	       const struct rf_errand *errand, struct rf_err *err)
 {
+	bool is_kept = message->type == RF_WIRE_KEEP;
+	size_t streams = is_kept ? 0 : 3;
 	struct warden *warden = warden_of(client);
 	struct rf_work_order order = {
 		.errand = errand,
 		.client = client->visitor.pid,
 		.init_path = warden->options->init_path,
+		.streams = { -1, -1, -1 },
+		.is_kept = is_kept,
 		.on_ready = on_ready,
 		.data = client,
 		.gateway = -1,
@@ -416,15 +407,22 @@ static int run(struct client *client, struct rf_wire_message *message,
 
 	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0)
 		return err->code;
-	for (int i = 0; i < 3; i++)
+	for (size_t i = 0; i < streams; i++)
 		order.streams[i] = rf_fd_take(&message->fds[i]);
-	order.gateway = message->fd_count > 3 ? rf_fd_take(&message->fds[3]) : -1;
+	order.gateway = message->fd_count > streams ? rf_fd_take(&message->fds[streams]) : -1;
 	if (rf_work_start(&order, &warden->self, warden->yard, warden->loop, on_over, client,
 			  &client->work, err) < 0)
 		return err->code;
 	client->work->id = message->id;
 	client->work->life.on_settled = on_settled;
 	rf_gossip_listen(&client->gossip, client->work, warden->scribe);
+	if (is_kept) {
+		client->work->life.on_report = on_report;
+		if (rf_ward_new(client->work, warden->loop, -1, &client->ward, err) < 0) {
+			client->work->life.on_report = NULL;
+			rf_life_end(&client->work->life);
+		}
+	}
 	if (client->work->is_waiting)
 		rf_event_want(client->visitor.event, 0); /* what it says is for a run that runs */
 	else
@@ -434,7 +432,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 
 /* ------------------------------------------------------------- requests */
 
-typedef int serve_fn(struct client *client, struct rf_wire_message *message, struct rf_err *err);
+typedef rf_keep_fn serve_fn;
 
 static int serve_hello(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
@@ -478,8 +476,8 @@ static int serve_run(struct client *client, struct rf_wire_message *message, str
 	struct rf_errand errand;
 	int code;
 
-	if (client->work)
-		return rf_fail_say(err, -EBUSY, "RUN: this connection has a run already");
+	if (rf_keep_is_busy(client, err))
+		return err->code;
 	if (!rf_peer_is_alive(client->visitor.fd))
 		return rf_fail_say(err, -ESRCH, "RUN: who connected is gone");
 	if (rf_door_demand(&client->visitor, err) < 0)
@@ -495,11 +493,15 @@ static int serve_run(struct client *client, struct rf_wire_message *message, str
 static int serve_signal(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
 	uint32_t number = rf_wire_u32(message);
+	bool is_for_group = client->program && number & RF_WIRE_TO_GROUP;
 
+	number &= is_for_group ? ~RF_WIRE_TO_GROUP : ~0u;
 	if (number < 1 || number > 64)
 		return rf_fail_say(err, -EINVAL, "SIGNAL: there is no signal %u", number);
 	if (client->work)
 		rf_life_signal(&client->work->life, (int)number);
+	else if (client->program)
+		rf_ward_signal(client->program, (int)number, is_for_group);
 	return 0;
 }
 
@@ -509,6 +511,8 @@ static int serve_end(struct client *client, struct rf_wire_message *message, str
 
 	if (limit > RF_LIMIT_COUNT)
 		return rf_fail_say(err, -EINVAL, "END: there is no limit %u", limit);
+	if (client->program)
+		rf_ward_kill(client->program, (enum rf_limit)limit);
 	if (!client->work)
 		return 0;
 	if (limit < RF_LIMIT_COUNT) {
@@ -529,6 +533,14 @@ static serve_fn *const serve[RF_WIRE_COUNT] = {
 	[RF_WIRE_SIGNAL] = serve_signal,
 	[RF_WIRE_END]    = serve_end,
 	[RF_WIRE_PROVE]  = serve_prove,
+	[RF_WIRE_KEEP]   = serve_run,
+	[RF_WIRE_EXEC]   = rf_keep_exec,
+	[RF_WIRE_ATTACH] = rf_keep_attach,
+	[RF_WIRE_FREEZE] = rf_keep_box,
+	[RF_WIRE_THAW]   = rf_keep_box,
+	[RF_WIRE_RENEW]  = rf_keep_box,
+	[RF_WIRE_CLOSE]  = rf_keep_box,
+	[RF_WIRE_LIST]   = rf_keep_box,
 };
 /* clang-format on */
 
@@ -666,6 +678,7 @@ static void dismiss(struct warden *warden)
 		rf_gossip_done(&client->gossip);
 		if (client->work) {
 			record_end(warden, client->work);
+			rf_ward_free(client->ward);
 			rf_work_done(client->work, warden->yard);
 		}
 	}

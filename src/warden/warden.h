@@ -2,7 +2,7 @@
  * The warden: the launcher as a resident process.
  *
  * One thread, one loop, one table of requests.  Who has a connection asks for boxes on it, one at a
- * time; the box lives as long as the connection does.  Plans are made here, from policies and never
+ * time; the box lives as long as the connection does, unless it is kept (ward.h).  Plans are made here, from policies and never
  * from what somebody says a plan is; boxes that are likely to be wanted stand ready (yard.h).  A private
  * warden serves the process that started it and dies with it; a standing one serves its own user on a
  * socket in $RUN.  However a warden ends, its boxes end with it.

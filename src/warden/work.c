@@ -123,6 +123,7 @@ static int prepare(struct rf_work *work, const struct rf_work_order *order,
 		.has_janitor = true,
 		.has_outward = work->outward.fd >= 0,
 		.is_served = true,
+		.is_kept = order->is_kept,
 		.umask = errand->umask & 0777,
 	};
 	if (note_limits(work, order, self, err) < 0) {

@@ -55,6 +55,7 @@ struct rf_work_order {
 	int streams[3];                 /* taken, whatever comes of it */
 	int gateway; /* on which its box's way out was asked for, where it has one; or -1; taken */
 	const char *init_path;
+	bool is_kept; /* it runs nothing but what it is told to; without streams */
 	/*
 	 * Called when the plan is known and nothing runs yet; if it fails, nothing will.  1: it waits for something,
 	 * and is started or refused later.

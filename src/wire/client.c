@@ -308,7 +308,8 @@ int rf_client_hello(int fd, int timeout_ms, struct rf_wire_welcome *ret_welcome,
 int rf_client_run(int fd, uint64_t id, const struct rf_errand *errand, const int stdio[3],
 		  int gateway, struct rf_err *err)
 {
-	const int fds[] = { stdio[0], stdio[1], stdio[2], gateway };
+	int fds[4];
+	size_t count = 0;
 	RF_AUTO_BUF struct rf_buf body;
 
 	rf_buf_init(&body, RF_WIRE_BODY);
@@ -320,6 +321,10 @@ int rf_client_run(int fd, uint64_t id, const struct rf_errand *errand, const int
 			    RF_WIRE_BODY >> 20);
 		return rf_fail_hint(err, "bring less code along, or show it as a file");
 	}
-	return rf_wire_send(fd, RF_WIRE_RUN, id, body.data, body.len, fds, gateway >= 0 ? 4 : 3,
-			    err);
+	for (int i = 0; stdio && i < 3; i++)
+		fds[count++] = stdio[i];
+	if (gateway >= 0)
+		fds[count++] = gateway;
+	return rf_wire_send(fd, stdio ? RF_WIRE_RUN : RF_WIRE_KEEP, id, body.data, body.len, fds,
+			    count, err);
 }

@@ -53,7 +53,7 @@ int rf_client_hello(int fd, int timeout_ms, struct rf_wire_welcome *ret_welcome,
 		    struct rf_err *err);
 
 /*
- * Asks for a run with these three as its stdin, stdout and stderr, and where the box's network leads to a gateway, the connection to it on
+ * Asks for a run with these three as its stdin, stdout and stderr (NULL: for a box that is kept), and where the box's network leads to a gateway, the connection to it on
  * which the box was asked for and answered (-1: none); what is said on it from now on is said by the warden.  Borrows all; once it is sent, the caller's copies are to be closed.
  */
 int rf_client_run(int fd, uint64_t id, const struct rf_errand *errand, const int stdio[3],

@@ -75,7 +75,8 @@ int rf_errand_check(const struct rf_errand *errand, struct rf_err *err)
 	if (bytes > RF_ERRAND_BYTES)
 		return rf_fail_say(err, -E2BIG,
 				   "arguments and environment are longer than 2 MiB together");
-	if (strlen(errand->policy) > RF_MAX_POLICY_BYTES)
+	if (strlen(errand->policy) > RF_MAX_POLICY_BYTES ||
+	    (errand->ceiling && strlen(errand->ceiling) > RF_MAX_POLICY_BYTES))
 		return rf_fail_say(err, -E2BIG, "a policy of more than 1 MiB");
 	if (!is_absolute(errand->folder) || !is_absolute(errand->home) ||
 	    (errand->cwd && !is_absolute(errand->cwd)))
@@ -114,6 +115,7 @@ void rf_errand_pack(const struct rf_errand *errand, struct rf_buf *out)
 		rf_pack_u64(out, errand->rlimits[i].soft);
 		rf_pack_u64(out, errand->rlimits[i].hard);
 	}
+	rf_pack_string(out, errand->ceiling);
 }
 
 /* ------------------------------------------------------------- reading */
@@ -184,6 +186,7 @@ int rf_errand_unpack(const void *data, size_t len, struct rf_errand *ret_errand,
 	errand.env = rf_pack_read_strings(&in, RF_ERRAND_ARGS, RF_ERRAND_BYTES);
 	read_extras(&in, &errand);
 	read_caller(&in, &errand);
+	errand.ceiling = rf_pack_read_maybe(&in, RF_MAX_POLICY_BYTES + 1);
 	if (!rf_pack_is_whole(&in))
 		code = rf_fail_say(err, -EBADMSG, "an errand is malformed");
 	else

@@ -21,13 +21,14 @@
 #define RF_ERRAND_RLIMITS 16 /* RLIM_NLIMITS */
 
 struct rf_errand {
-	enum rf_command command;       /* whose defaults the policy is laid over */
-	const char *policy;            /* as YAML or JSON, nothing extended */
-	const char *folder;            /* from which relative paths in it count; absolute */
-	const char *home;              /* what `~` is; absolute */
-	const char *cwd;               /* the client's; absolute, or NULL when it can't be read */
-	char *const *argv;             /* NULL-ended, at least one */
-	char *const *env;              /* the client's environment, NULL-ended */
+	enum rf_command command; /* whose defaults the policy is laid over */
+	const char *policy;      /* as YAML or JSON, nothing extended */
+	const char *ceiling; /* a policy that it does not go beyond, every path absolute; or NULL */
+	const char *folder;  /* from which relative paths in it count; absolute */
+	const char *home;    /* what `~` is; absolute */
+	const char *cwd;     /* the client's; absolute, or NULL when it can't be read */
+	char *const *argv;   /* NULL-ended, at least one */
+	char *const *env;    /* the client's environment, NULL-ended */
 	const struct rf_place *extras; /* what is brought along: see struct rf_facts */
 	size_t extra_count;
 	const char *caller_path; /* the client's PATH, or NULL */

@@ -21,12 +21,14 @@
 #define QUESTION_MAX 4096
 #define SIGHT_MAX    1024
 #define PEM_MAX      (64 * 1024)
+#define EXEC_MAX     (128 * 1024)
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
 #endif
 
 #define FROM(side) (1u << RF_WIRE_##side)
+#define REF        sizeof(struct rf_wire_ref)
 
 /* clang-format off */
 static const struct shape {
@@ -66,6 +68,16 @@ static const struct shape {
 	[RF_WIRE_GATE_EVENT]   = { "EVENT",   FROM(GATE), 0, 1, SHORT },
 	[RF_WIRE_GATE_HELD]    = { "HELD",    FROM(GATE), 0, 1, RESULT_MAX },
 	[RF_WIRE_GATE_DONE]    = { "DONE",    FROM(GATE), 0, 1, ERROR_MAX },
+	[RF_WIRE_KEEP]     = { "KEEP",     FROM(CLIENT), 0, 1, RF_WIRE_BODY, 1 },
+	[RF_WIRE_EXEC]     = { "EXEC",     FROM(CLIENT), 0, 1, EXEC_MAX, 3 },
+	[RF_WIRE_ATTACH]   = { "ATTACH",   FROM(CLIENT), 0, REF, REF },
+	[RF_WIRE_FREEZE]   = { "FREEZE",   FROM(CLIENT), 0, REF, REF },
+	[RF_WIRE_THAW]     = { "THAW",     FROM(CLIENT), 0, REF, REF },
+	[RF_WIRE_RENEW]    = { "RENEW",    FROM(CLIENT), 0, REF, REF },
+	[RF_WIRE_CLOSE]    = { "CLOSE",    FROM(CLIENT), 0, REF, REF },
+	[RF_WIRE_LIST]     = { "LIST",     FROM(CLIENT), 0, REF, REF },
+	[RF_WIRE_TERMINAL] = { "TERMINAL", FROM(WARDEN), 1, 0, 0 },
+	[RF_WIRE_BOXES]    = { "BOXES",    FROM(WARDEN), 0, 0, RESULT_MAX },
 };
 /* clang-format on */
 
@@ -374,6 +386,20 @@ int rf_wire_started(const struct rf_wire_message *message, struct rf_wire_starte
 	if (!memchr(started.id, '\0', sizeof(started.id)))
 		return rf_fail_say(err, -EBADMSG, "a malformed STARTED");
 	*ret_started = started;
+	return 0;
+}
+
+int rf_wire_ref(const struct rf_wire_message *message, struct rf_wire_ref *ret_ref,
+		struct rf_err *err)
+{
+	struct rf_wire_ref ref;
+
+	if (message->len != sizeof(ref))
+		return rf_fail_say(err, -EBADMSG, "a malformed %s", rf_wire_name(message->type));
+	memcpy(&ref, message->body, sizeof(ref));
+	if (!memchr(ref.id, '\0', sizeof(ref.id)) || ref.rest)
+		return rf_fail_say(err, -EBADMSG, "a malformed %s", rf_wire_name(message->type));
+	*ret_ref = ref;
 	return 0;
 }
 

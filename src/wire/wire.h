@@ -72,6 +72,18 @@ enum rf_wire_type {
 	RF_WIRE_GATE_EVENT, /* what happened */
 	RF_WIRE_GATE_HELD,  /* a request that was not sent */
 	RF_WIRE_GATE_DONE,  /* counters: nothing of the box is left, and all events are told */
+	/* From the client, of boxes that are kept; all but the first two are a struct rf_wire_ref: */
+	RF_WIRE_KEEP, /* an errand whose box runs nothing yet; with a gateway, a socket as RUN has one */
+	RF_WIRE_EXEC, /* a program for one (exec.h), and its three streams, or none with a terminal */
+	RF_WIRE_ATTACH, /* this connection is that program's from now on */
+	RF_WIRE_FREEZE,
+	RF_WIRE_THAW,
+	RF_WIRE_RENEW, /* its time is over `time_ms` from now */
+	RF_WIRE_CLOSE, /* end it: answered by its ENDED */
+	RF_WIRE_LIST,  /* all of them, or the one that is named */
+	/* From the warden: */
+	RF_WIRE_TERMINAL, /* the master of the terminal that a program will have */
+	RF_WIRE_BOXES,    /* what there is of kept boxes (exec.h), one behind the other */
 	RF_WIRE_COUNT
 };
 
@@ -89,10 +101,20 @@ struct rf_wire_welcome {
 };
 
 struct rf_wire_started {
-	char id[24];   /* of the box */
-	uint32_t pid;  /* its pid 1, on the host */
-	uint32_t rest; /* zero */
+	char id[24];     /* of the box */
+	uint32_t pid;    /* its pid 1, on the host */
+	uint32_t number; /* of the program in a kept box; 0 for any other */
 };
+
+/* A kept box, and maybe a program in it. */
+struct rf_wire_ref {
+	char id[24]; /* "": all */
+	uint32_t number, rest;
+	uint64_t time_ms;
+};
+
+/* Besides a signal's number in SIGNAL, for a program in a kept box: to all of its process group. */
+#define RF_WIRE_TO_GROUP 0x100u
 
 /* A message as it was received: owns its descriptors, which are close-on-exec. */
 struct rf_wire_message {
@@ -141,6 +163,8 @@ int rf_wire_welcome(const struct rf_wire_message *message, struct rf_wire_welcom
 		    struct rf_err *err);
 int rf_wire_started(const struct rf_wire_message *message, struct rf_wire_started *ret_started,
 		    struct rf_err *err);
+int rf_wire_ref(const struct rf_wire_message *message, struct rf_wire_ref *ret_ref,
+		struct rf_err *err);
 uint32_t rf_wire_u32(const struct rf_wire_message *message); /* of SIGNAL, END and GATE_PORT */
 
 /* Sends a refusal, or a watcher's LOST; rf_wire_refused() takes it apart again, into `err`, and returns its code. */

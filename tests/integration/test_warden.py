@@ -508,6 +508,11 @@ ODD = {
     "a nice below all": "Run(sock, errand('true', nice=-100))",
     "a relative folder": "Run(sock, errand('true', cwd='here'))",
     "a word that never ends": "send(sock, message(RUN, errand('true')[:-30]), [0, 1, 2])",
+    "a kept box with streams": "send(sock, message(KEEP, errand('true')), [0, 1, 2])",
+    "a program for no box": "send(sock, message(EXEC, string('none') + strings(['true']) + strings([]) + bytes(24)))",
+    "a program that is malformed": "send(sock, message(EXEC, b'x' * 50), [0, 1, 2])",
+    "a box that is not kept": "send(sock, message(FREEZE, b'none'.ljust(40, bytes(1))))",
+    "an id without an end": "send(sock, message(CLOSE, b'x' * 40))",
 }
 
 

@@ -96,6 +96,19 @@ RF_TEST(a_message_arrives_as_it_was_sent)
 		{ RF_WIRE_GATE_EVENT,   RF_WIRE_GATE, SHORT, 0 },
 		{ RF_WIRE_GATE_HELD,    RF_WIRE_GATE, SHORT + 1, 0 },
 		{ RF_WIRE_GATE_DONE,    RF_WIRE_GATE, 1, 0 },
+		{ RF_WIRE_KEEP,     RF_WIRE_CLIENT, 1, 0 },
+		{ RF_WIRE_KEEP,     RF_WIRE_CLIENT, SHORT + 1, 1 },
+		{ RF_WIRE_EXEC,     RF_WIRE_CLIENT, 1, 0 },
+		{ RF_WIRE_EXEC,     RF_WIRE_CLIENT, 128 << 10, 3 },
+		{ RF_WIRE_ATTACH,   RF_WIRE_CLIENT, sizeof(struct rf_wire_ref), 0 },
+		{ RF_WIRE_FREEZE,   RF_WIRE_CLIENT, sizeof(struct rf_wire_ref), 0 },
+		{ RF_WIRE_THAW,     RF_WIRE_CLIENT, sizeof(struct rf_wire_ref), 0 },
+		{ RF_WIRE_RENEW,    RF_WIRE_CLIENT, sizeof(struct rf_wire_ref), 0 },
+		{ RF_WIRE_CLOSE,    RF_WIRE_CLIENT, sizeof(struct rf_wire_ref), 0 },
+		{ RF_WIRE_LIST,     RF_WIRE_CLIENT, sizeof(struct rf_wire_ref), 0 },
+		{ RF_WIRE_TERMINAL, RF_WIRE_WARDEN, 0, 1 },
+		{ RF_WIRE_BOXES,    RF_WIRE_WARDEN, 0, 0 },
+		{ RF_WIRE_BOXES,    RF_WIRE_WARDEN, SHORT + 1, 0 },
 	};
 	/* clang-format on */
 	char *body = malloc(RF_WIRE_BODY);

@@ -1,0 +1,140 @@
+/* Boxes that are kept, and who asks for them: see keep.h. */
+#include "warden/keep.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+static struct warden *warden_of(const struct client *client)
+{
+	return client->visitor.door->host;
+}
+
+bool rf_keep_is_busy(const struct client *client, struct rf_err *err)
+{
+	if (!client->work && !client->program && !client->closes)
+		return false;
+	rf_fail_say(err, -EBUSY, "this connection has a run already");
+	rf_fail_hint(err, "make another, or wait for its end");
+	return true;
+}
+
+void rf_keep_send_ended(struct client *client, const struct rf_result *result, uint64_t id)
+{
+	struct rf_buf *out = &warden_of(client)->out;
+	struct rf_err err;
+
+	rf_buf_clear(out);
+	rf_result_pack(result, out);
+	if (out->has_failed || rf_wire_send(client->visitor.fd, RF_WIRE_ENDED, id, out->data,
+					    out->len, NULL, 0, &err) < 0)
+		client->is_gone = true; /* it does not read, or is no longer there */
+}
+
+void rf_keep_tell_closers(const struct client *keeper)
+{
+	for (struct rf_door_visitor *at = keeper->visitor.door->visitors; at; at = at->next) {
+		struct client *client = (struct client *)at;
+
+		if (client->closes != keeper)
+			continue;
+		client->closes = NULL;
+		rf_keep_send_ended(client, &keeper->work->result, client->closes_id);
+	}
+}
+
+static int find_ward(const struct client *client, const char *id, struct client **ret_keeper,
+		     struct rf_err *err)
+{
+	for (struct rf_door_visitor *at = client->visitor.door->visitors; at; at = at->next) {
+		struct client *keeper = (struct client *)at;
+
+		if (keeper->is_standing && strcmp(keeper->work->life.box.id, id) == 0) {
+			*ret_keeper = keeper;
+			return 0;
+		}
+	}
+	rf_fail_say(err, -ENOENT, "no box %.20s is kept", id);
+	return rf_fail_hint(err, "its time may be over, or somebody has closed it");
+}
+
+int rf_keep_exec(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct rf_ward_line line = { client->visitor.fd, message->id, &client->program };
+	struct client *keeper = NULL;
+	struct rf_exec exec;
+	int code;
+
+	if (rf_door_demand(&client->visitor, err) < 0 || rf_keep_is_busy(client, err) ||
+	    rf_exec_unpack(message->body, message->len, &exec, err) < 0)
+		return err->code;
+	code = find_ward(client, exec.box, &keeper, err);
+	if (code == 0)
+		code = rf_ward_exec(keeper->ward, &exec, message->fds, message->fd_count, &line,
+				    err);
+	rf_exec_done(&exec);
+	return code;
+}
+
+int rf_keep_attach(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct rf_ward_line line = { client->visitor.fd, message->id, &client->program };
+	struct client *keeper = NULL;
+	struct rf_wire_ref ref;
+
+	if (rf_door_demand(&client->visitor, err) < 0 || rf_keep_is_busy(client, err) ||
+	    rf_wire_ref(message, &ref, err) < 0 || find_ward(client, ref.id, &keeper, err) < 0)
+		return err->code;
+	return rf_ward_attach(keeper->ward, ref.number, &line, err);
+}
+
+/* All that are kept, or the one with this id. */
+static int send_boxes(struct client *client, uint64_t id, const char *box, struct rf_err *err)
+{
+	struct rf_buf *out = &warden_of(client)->out;
+	struct rf_exec_box row;
+
+	rf_buf_clear(out);
+	for (struct rf_door_visitor *at = client->visitor.door->visitors; at; at = at->next) {
+		const struct client *keeper = (const struct client *)at;
+
+		if (!keeper->is_standing || (box[0] && strcmp(keeper->work->life.box.id, box) != 0))
+			continue;
+		rf_ward_describe(keeper->ward, &row);
+		rf_exec_box_pack(&row, out);
+	}
+	if (out->has_failed)
+		return rf_fail(err, -ENOMEM, "a list of boxes");
+	return rf_wire_send(client->visitor.fd, RF_WIRE_BOXES, id, out->data, out->len, NULL, 0,
+			    err);
+}
+
+static int close_box(struct client *client, struct client *keeper, uint64_t id)
+{
+	client->closes = keeper;
+	client->closes_id = id;
+	keeper->work->life.ending.forwarded = SIGKILL; /* asked for: nothing has failed */
+	rf_life_end(&keeper->work->life);
+	return 0;
+}
+
+/* What is done to a box as a whole. */
+int rf_keep_box(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct client *keeper = NULL;
+	struct rf_wire_ref ref;
+	int code = 0;
+
+	if (rf_door_demand(&client->visitor, err) < 0 || rf_wire_ref(message, &ref, err) < 0 ||
+	    ((message->type != RF_WIRE_LIST || ref.id[0]) &&
+	     find_ward(client, ref.id, &keeper, err) < 0))
+		return err->code;
+	if (message->type == RF_WIRE_CLOSE)
+		return rf_keep_is_busy(client, err) ? err->code
+						    : close_box(client, keeper, message->id);
+	if (message->type == RF_WIRE_FREEZE || message->type == RF_WIRE_THAW)
+		code = rf_ward_freeze(keeper->ward, message->type == RF_WIRE_FREEZE, err);
+	else if (message->type == RF_WIRE_RENEW)
+		code = rf_life_renew(&keeper->work->life, ref.time_ms, err);
+	return code < 0 ? code : send_boxes(client, message->id, ref.id, err);
+}

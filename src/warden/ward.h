@@ -1,0 +1,60 @@
+/*
+ * A ward: a kept box, and the programs in it.
+ *
+ * A program is its connection's for as long as there is one: what becomes of it is told there, and when the connection
+ * ends, it is killed, unless it was started in the background; then its result waits for who attaches.  The box
+ * is the warden's, and outlives every connection.
+ */
+#ifndef RF_WARDEN_WARD_H
+#define RF_WARDEN_WARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "warden/work.h"
+#include "wire/exec.h"
+
+struct rf_ward;
+struct rf_ward_program;
+
+/* Where a program's news goes: a connection, and who holds the program there (set to NULL when it is over). */
+struct rf_ward_line {
+	int fd;      /* borrowed */
+	uint64_t id; /* that answers carry */
+	struct rf_ward_program **holder;
+};
+
+/* Keeps the box of `work` (borrows).  `porter` is a descriptor of ringfort-porter (borrows), or -1. */
+int rf_ward_new(struct rf_work *work, struct rf_loop *loop, int porter, struct rf_ward **ret_ward,
+		struct rf_err *err);
+
+/* Tells who waits for a program that the box is over, and frees all of it.  Accepts NULL. */
+void rf_ward_free(struct rf_ward *ward);
+
+/* Something that its pid 1 said; takes `fd`, or -1. */
+void rf_ward_hear(struct rf_ward *ward, const struct rf_report *report, int fd);
+
+/* What there is of it; a look at its processes costs some tens of microseconds. */
+void rf_ward_describe(const struct rf_ward *ward, struct rf_exec_box *ret_box);
+
+/* Starts a program with three pipes (borrows), or with a terminal and none; *line->holder holds it then. */
+int rf_ward_exec(struct rf_ward *ward, const struct rf_exec *exec, const int *streams,
+		 size_t stream_count, const struct rf_ward_line *line, struct rf_err *err);
+
+/* Gives a program that has no connection to this one; if it has ended, that is told at once. */
+int rf_ward_attach(struct rf_ward *ward, uint32_t number, const struct rf_ward_line *line,
+		   struct rf_err *err);
+
+/* Its connection is gone. */
+void rf_ward_let_go(struct rf_ward_program *program);
+
+/* A signal to it, or to its process group; and the end of that, for a limit or for none (RF_LIMIT_COUNT). */
+void rf_ward_signal(struct rf_ward_program *program, int signal, bool is_for_group);
+void rf_ward_kill(struct rf_ward_program *program, enum rf_limit limit);
+
+/* Stops all of it, or lets it go on; nothing can be started meanwhile. */
+int rf_ward_freeze(struct rf_ward *ward, bool is_frozen, struct rf_err *err);
+
+#endif
