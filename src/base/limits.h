@@ -6,6 +6,8 @@
 #define RF_MAX_POLICY_DEPTH 16                 /* nesting in one policy file */
 #define RF_MAX_LIST         1024               /* elements in one list of a policy */
 #define RF_MAX_NET_RULES    4096               /* rules about the network in one list */
+#define RF_MAX_MASKS        64                 /* expressions of its own that one policy masks by */
+#define RF_MAX_MASK_TEXT    512                /* bytes of one of them, with its NUL */
 #define RF_MAX_CREDENTIALS  64                 /* that one policy names */
 #define RF_MAX_EXTENDS      16                 /* elements of one `extends` */
 #define RF_MAX_CHAIN        64                 /* sources that one policy is built from */

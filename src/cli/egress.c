@@ -80,7 +80,8 @@ int rf_egress_begin(struct rf_egress *egress, struct rf_request *request,
 		return err->code;
 	rf_cmd_find("ringfort-gateway", program, sizeof(program));
 	if (rf_passage_name(egress->id, err) < 0 ||
-	    rf_passage_reach(program, !request->has_no_gateway, &egress->outward.fd, err) < 0 ||
+	    rf_passage_reach(program, !request->has_no_gateway, request->plan->net->mask_count > 0,
+			     &egress->outward.fd, err) < 0 ||
 	    ask(egress, request, writes, err) < 0 || bring_trust(egress, request, writes, err) < 0)
 		return rf_fail_in(err, "the network");
 	if (options) {

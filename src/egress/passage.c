@@ -16,13 +16,14 @@
 
 #define BACKLOG 64 /* connections that wait to be taken in, for each published port */
 
-int rf_passage_reach(const char *program, bool may_stand, int *ret_fd, struct rf_err *err)
+int rf_passage_reach(const char *program, bool may_stand, bool has_masks, int *ret_fd,
+		     struct rf_err *err)
 {
 	struct rf_err why = RF_ERR_INIT;
 
-	if (may_stand && rf_gate_connect(ret_fd, &why) == 0)
+	if (may_stand && !has_masks && rf_gate_connect(ret_fd, &why) == 0)
 		return 0;
-	return rf_gate_start(program, ret_fd, err);
+	return rf_gate_start(program, has_masks, ret_fd, err);
 }
 
 int rf_passage_name(char id[RF_PASSAGE_ID], struct rf_err *err)

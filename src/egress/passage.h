@@ -23,9 +23,10 @@
 
 /*
  * A connection to a gateway: the user's standing one, where it stands and is what we are (`may_stand`), or one of our own, which is
- * `program` and ends with the connection.
+ * `program` and ends with the connection.  A policy with `network.mask` (`has_masks`) has one of its own: the engine is in no other.
  */
-int rf_passage_reach(const char *program, bool may_stand, int *ret_fd, struct rf_err *err);
+int rf_passage_reach(const char *program, bool may_stand, bool has_masks, int *ret_fd,
+		     struct rf_err *err);
 
 /* A random id. */
 int rf_passage_name(char id[RF_PASSAGE_ID], struct rf_err *err);

@@ -46,7 +46,7 @@ struct rf_own_stream {
 	void *context;
 };
 
-static int load(struct rf_err *err)
+int rf_own_load(struct rf_err *err)
 {
 	void *handle;
 
@@ -77,7 +77,7 @@ static int check(const char *expression, unsigned number, unsigned *wide, struct
 	unsigned most, least;
 
 	if (lib.hs_expression_info(expression, FLAGS, &info, &why) != HS_SUCCESS) {
-		rf_fail_say(err, -EINVAL, "rule %u: %s", number,
+		rf_fail_say(err, -EINVAL, "expression %u (%.60s): %s", number, expression,
 			    why && why->message ? why->message : "can't be compiled");
 		lib.hs_free_compile_error(why);
 		return -EINVAL;
@@ -86,11 +86,14 @@ static int check(const char *expression, unsigned number, unsigned *wide, struct
 	least = info->min_width;
 	free(info);
 	if (!least)
-		return rf_fail_say(err, -EINVAL,
-				   "rule %u matches nothing at all, and so everywhere", number);
+		return rf_fail_say(
+			err, -EINVAL,
+			"expression %u (%.60s) matches nothing at all, and so everywhere", number,
+			expression);
 	if (most > RF_OWN_WIDE) {
-		rf_fail_say(err, -EINVAL, "rule %u matches texts of more than %d bytes", number,
-			    RF_OWN_WIDE);
+		rf_fail_say(err, -EINVAL,
+			    "expression %u (%.60s) matches texts of more than %d bytes", number,
+			    expression, RF_OWN_WIDE);
 		return rf_fail_hint(err, "bound what repeats: {1,200} in the place of + or *");
 	}
 	*wide = most > *wide ? most : *wide;
@@ -107,7 +110,7 @@ int rf_own_new(const char *const *expressions, unsigned count, struct rf_own **r
 	if (count == 0 || count > RF_OWN_MAX)
 		return rf_fail_say(err, -E2BIG, "%u rules of a policy's own: at most %d", count,
 				   RF_OWN_MAX);
-	if (load(err) < 0)
+	if (rf_own_load(err) < 0)
 		return err->code;
 	own = calloc(1, sizeof(*own));
 	if (!own)
@@ -120,7 +123,7 @@ int rf_own_new(const char *const *expressions, unsigned count, struct rf_own **r
 	}
 	if (lib.hs_compile_multi(expressions, flags, ids, count, MODE, NULL, &own->database,
 				 &why) != HS_SUCCESS) {
-		rf_fail_say(err, -EINVAL, "rule %d: %s", why->expression + 1, why->message);
+		rf_fail_say(err, -EINVAL, "expression %d: %s", why->expression + 1, why->message);
 		lib.hs_free_compile_error(why);
 		goto fail;
 	}

@@ -22,6 +22,12 @@ struct rf_own;
 struct rf_own_stream;
 
 /*
+ * Loads the library; for a process that can't do so any more when it compiles the first rule, having given up files.  -ENOSYS: it is not on
+ * this machine.
+ */
+int rf_own_load(struct rf_err *err);
+
+/*
  * Compiles `count` expressions (borrows).  On success gives `*ret_own`, which many streams share; on failure err says which
  * expression it was and why.  -ENOSYS: the library is not on this machine.
  */

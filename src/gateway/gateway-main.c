@@ -1,7 +1,8 @@
 /*
  * ringfort-gateway: through which boxes reach the world.
  *
- *   ringfort-gateway --fd N       serves the client at the other end of descriptor N, and ends with it
+ *   ringfort-gateway --fd N       serves the client at the other end of descriptor N, and ends with it;
+ *                                 with --mask in front of it, policies may have expressions of their own, whose engine is loaded only then
  *   ringfort-gateway --standing   the porter of a user's standing one (porter.h); `ringfort gateway` starts it so
  *   ringfort-gateway --many N     the gateway behind a porter: serves every connection that it sends on descriptor N
  *
@@ -18,6 +19,7 @@
 
 #include "base/fd.h"
 #include "base/rundir.h"
+#include "filter/own.h"
 #include "gateway/ends.h"
 #include "gateway/gateway.h"
 #include "gateway/lockdown.h"
@@ -41,6 +43,7 @@ static int complain(const struct rf_err *err)
 struct settings {
 	int fd;       /* of --fd and --many */
 	bool is_many; /* clients come on it */
+	bool has_masks;
 	bool is_standing, wants_status, is_json;
 };
 
@@ -57,8 +60,12 @@ static int read_fd(const char *text, int *ret_fd)
 
 static int read_line(int argc, char **argv, struct settings *settings, struct rf_err *err)
 {
-	const char *first = argc > 1 ? argv[1] : "";
+	const char *first;
 
+	settings->has_masks = argc > 1 && strcmp(argv[1], "--mask") == 0;
+	argc -= settings->has_masks;
+	argv += settings->has_masks;
+	first = argc > 1 ? argv[1] : "";
 	settings->is_many = strcmp(first, "--many") == 0;
 	settings->is_standing = strcmp(first, "--standing") == 0;
 	for (int i = 2; settings->is_standing && i < argc; i++) {
@@ -162,6 +169,8 @@ static int serve(const struct settings *settings, struct rf_err *err)
 
 	if (code == 0)
 		code = rf_ends_prepare(err);
+	if (code == 0 && settings->has_masks) /* afterwards no file can be opened */
+		code = rf_own_load(err);
 	if (code == 0)
 		code = rf_lockdown_raise(err);
 	if (code == 0)

@@ -73,7 +73,10 @@ int rf_redaction_part_open(struct rf_outlet *outlet, const struct rf_gate_open *
 {
 	struct rf_sieve_secret list[RF_GATE_CREDENTIALS * PARTS];
 	struct rf_redaction_config config = {
-		.secrets = { .secrets = list, .has_rules = outlet->net->filters_answers },
+		.secrets = { .secrets = list,
+			     .has_rules = outlet->net->filters_answers,
+			     .own_rules = outlet->net->masks,
+			     .own_count = (unsigned)outlet->net->mask_count },
 		.told = on_told,
 		.context = outlet,
 	};
@@ -82,10 +85,10 @@ int rf_redaction_part_open(struct rf_outlet *outlet, const struct rf_gate_open *
 	for (size_t i = 0; i < open->credential_count; i++)
 		config.secrets.secret_count += list_parts(outlet->net, &open->credentials[i],
 							  list + config.secrets.secret_count);
-	if (!config.secrets.secret_count && !config.secrets.has_rules)
+	if (!config.secrets.secret_count && !config.secrets.has_rules && !config.secrets.own_count)
 		return 0;
 	if (rf_redaction_new(&config, &redaction, err) < 0)
-		return err->code;
+		return config.secrets.own_count ? rf_fail_in(err, "network.mask") : err->code;
 	*own = redaction;
 	if (!rf_redaction_is_idle(redaction) &&
 	    !rf_outlet_add_filter(outlet, &rf_redaction_filter, redaction))
@@ -95,9 +98,17 @@ int rf_redaction_part_open(struct rf_outlet *outlet, const struct rf_gate_open *
 
 int rf_redaction_part_change(struct rf_outlet *outlet, void *own, struct rf_err *err)
 {
+	const struct rf_sieve_config rules = {
+		.has_rules = outlet->net->filters_answers,
+		.own_rules = outlet->net->masks,
+		.own_count = (unsigned)outlet->net->mask_count,
+	};
+
 	/* Answers that are under way were begun with the rules, or without them. */
-	if (outlet->net->filters_answers != (own && rf_redaction_has_rules(own)))
-		return rf_fail_say(err, -EBUSY, "network.filter stays as it is while a box lives");
+	if (!rf_redaction_is_for(own, &rules))
+		return rf_fail_say(
+			err, -EBUSY,
+			"network.filter and network.mask stay as they are while a box lives");
 	return 0;
 }
 

@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
+
 #define ROOM (256 * 1024) /* bytes that one piece of a body may become before it is passed on */
 
 struct rf_redaction {
 	struct rf_sieve_set *set;
+	struct rf_buf own; /* the policy's own rules, a line each */
 	uint64_t limit_bytes;
 	bool may_pass_unread, is_idle;
 	rf_redaction_told *told;
@@ -23,6 +26,12 @@ struct answer {
 	uint64_t in_fields; /* known secrets masked there */
 };
 
+static void list_own(const struct rf_sieve_config *config, struct rf_buf *out)
+{
+	for (unsigned i = 0; i < config->own_count; i++)
+		rf_buf_printf(out, "%s\n", config->own_rules[i]);
+}
+
 int rf_redaction_new(const struct rf_redaction_config *config, struct rf_redaction **ret_redaction,
 		     struct rf_err *err)
 {
@@ -31,6 +40,8 @@ int rf_redaction_new(const struct rf_redaction_config *config, struct rf_redacti
 
 	if (!redaction)
 		return rf_fail(err, -ENOMEM, "filter answers");
+	rf_buf_init(&redaction->own, RF_MAX_MASKS * RF_MAX_MASK_TEXT);
+	list_own(&config->secrets, &redaction->own);
 	redaction->limit_bytes = config->limit_bytes;
 	redaction->may_pass_unread = config->may_pass_unread;
 	redaction->told = config->told;
@@ -50,6 +61,7 @@ void rf_redaction_free(struct rf_redaction *redaction)
 	if (!redaction)
 		return;
 	rf_sieve_set_free(redaction->set);
+	rf_buf_done(&redaction->own);
 	free(redaction);
 }
 
@@ -58,9 +70,16 @@ bool rf_redaction_is_idle(const struct rf_redaction *redaction)
 	return redaction->is_idle;
 }
 
-bool rf_redaction_has_rules(const struct rf_redaction *redaction)
+bool rf_redaction_is_for(const struct rf_redaction *redaction, const struct rf_sieve_config *config)
 {
-	return redaction->set->has_rules;
+	RF_AUTO_BUF struct rf_buf own = { 0 };
+
+	rf_buf_init(&own, RF_MAX_MASKS * RF_MAX_MASK_TEXT);
+	list_own(config, &own);
+	if (!redaction)
+		return !config->has_rules && own.len == 0;
+	return redaction->set->has_rules == config->has_rules && own.len == redaction->own.len &&
+	       (own.len == 0 || memcmp(own.data, redaction->own.data, own.len) == 0);
 }
 
 /* --- fields --- */

@@ -33,8 +33,9 @@ void rf_redaction_free(struct rf_redaction *redaction);
 /* True if there is nothing to look for: the filter can be left out. */
 bool rf_redaction_is_idle(const struct rf_redaction *redaction);
 
-/* Whether it looks for tokens by their form. */
-bool rf_redaction_has_rules(const struct rf_redaction *redaction);
+/* Whether it (or none at all: NULL) looks for what the rules of `config` say, those of form and the policy's own. */
+bool rf_redaction_is_for(const struct rf_redaction *redaction,
+			 const struct rf_sieve_config *config);
 
 extern const struct rf_forward_filter rf_redaction_filter;
 

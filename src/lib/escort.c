@@ -74,7 +74,8 @@ int rf_escort_begin(struct rf_escort *escort, const struct ringfort *fort,
 		listeners[i] = -1;
 	if (bind_ports(net, listeners, err) == 0 && rf_purse_fill(&escort->purse, net, err) == 0 &&
 	    rf_purse_environment(&escort->purse, environ, &escort->env, err) == 0 &&
-	    rf_passage_reach(fort->gateway, !fort->has_own_gateway, &escort->fd, err) == 0 &&
+	    rf_passage_reach(fort->gateway, !fort->has_own_gateway, net->mask_count > 0,
+			     &escort->fd, err) == 0 &&
 	    ask(escort, policy, err) == 0)
 		publish(escort, net, listeners, err);
 	for (size_t i = 0; i < RF_PASSAGE_PORTS; i++)

@@ -66,7 +66,11 @@ static void text_gateway(const struct rf_net *net, struct rf_buf *out)
 		rf_buf_printf(out, "  %-14s  %8s  %s\n", rf_net_limit_table[i].key, text,
 			      rf_net_limit_table[i].help);
 	}
-	if (net->filters_answers)
+	for (size_t i = 0; i < net->mask_count; i++)
+		rf_buf_printf(out, "  masked in answers: %s\n", net->masks[i]);
+	if (net->mask_count > 0 && !net->filters_answers)
+		rf_buf_puts(out, "  TLS is ended for every host, to mask what is in answers\n");
+	else if (net->filters_answers)
 		rf_buf_puts(out, "  tokens, keys and passwords are masked in answers, and TLS is "
 				 "ended for that\n");
 	else if (net->needs_tls)
@@ -150,6 +154,10 @@ static void json_gateway(struct rf_json *json, const struct rf_net *net)
 	json_credentials(json, net);
 	rf_json_bool(json, "ends_tls", net->needs_tls);
 	rf_json_bool(json, "filter", net->filters_answers);
+	rf_json_open_array(json, "mask");
+	for (size_t i = 0; i < net->mask_count; i++)
+		rf_json_string(json, NULL, net->masks[i]);
+	rf_json_close_array(json);
 }
 
 void rf_explain_net_json(const struct rf_plan *plan, struct rf_json *json)

@@ -279,19 +279,14 @@ static int meet_filters(struct rf_policy *out, const struct rf_policy *a, const 
 	return r >= 0 && list->count > RF_MAX_FILTERS ? -E2BIG : r;
 }
 
-/* Canaries of both sides are planted. */
-static int meet_canaries(struct rf_policy *out, const struct rf_policy *a,
-			 const struct rf_policy *b)
+/* Both sides' elements of a list of which one more is stricter: canaries are planted, expressions masked. */
+static int meet_both(struct rf_policy *out, const struct rf_policy *a, const struct rf_policy *b,
+		     enum rf_key key)
 {
-	const struct rf_list *sides[] = { list_of(a, RF_KEY_CANARIES),
-					  list_of(b, RF_KEY_CANARIES) };
-	int r = 0;
+	struct rf_list *list = &out->values[key].list;
+	int r = unite(list, list_of(a, key));
 
-	for (size_t s = 0; s < RF_LEN(sides); s++)
-		for (size_t i = 0; i < sides[s]->count && r >= 0; i++)
-			r = rf_list_unite(&out->values[RF_KEY_CANARIES].list,
-					  sides[s]->items[i].name, NULL);
-	return r;
+	return r < 0 ? r : unite(list, list_of(b, key));
 }
 
 /* The defaults with `policy` on top; what is final in it binds its sources, not this copy.  The host's network is an open one. */
@@ -343,7 +338,9 @@ static int meet_all(struct rf_policy *out, const struct rf_policy *ceiling,
 	if (r >= 0)
 		r = meet_filters(out, ceiling, request);
 	if (r >= 0)
-		r = meet_canaries(out, ceiling, request);
+		r = meet_both(out, ceiling, request, RF_KEY_CANARIES);
+	if (r >= 0)
+		r = meet_both(out, ceiling, request, RF_KEY_NET_MASK);
 	if (r >= 0)
 		r = meet_commands(out, ceiling, request);
 	if (r >= 0)

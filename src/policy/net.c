@@ -181,6 +181,23 @@ static int make_credentials(struct maker *m)
 	return 0;
 }
 
+static int make_masks(struct maker *m)
+{
+	const struct rf_list *list = &m->policy->values[RF_KEY_NET_MASK].list;
+	const char **masks = rf_arena_alloc(m->arena, (list->count + 1) * sizeof(*masks));
+
+	if (!masks)
+		return fail_memory(m);
+	for (size_t i = 0; i < list->count; i++) {
+		masks[i] = rf_arena_copy(m->arena, list->items[i].name);
+		if (!masks[i])
+			return fail_memory(m);
+	}
+	m->net->masks = masks;
+	m->net->mask_count = list->count;
+	return 0;
+}
+
 static void make_limits(struct maker *m)
 {
 	uint64_t *limits = m->net->limits;
@@ -202,14 +219,15 @@ static int make(struct maker *m)
 	m->net->mode = (enum rf_net_mode)m->policy->values[RF_KEY_NET_MODE].number;
 	make_limits(m);
 	if (make_rules(m) < 0 || make_aliases(m) < 0 || make_publish(m) < 0 ||
-	    make_credentials(m) < 0)
+	    make_credentials(m) < 0 || make_masks(m) < 0)
 		return m->err->code;
 	m->net->index = rf_net_index_make(m->arena, m->net);
 	if (!m->net->index)
 		return fail_memory(m);
 	m->net->filters_answers =
 		m->policy->values[RF_KEY_NET_FILTER].number == (uint64_t)RF_SWITCH_ON;
-	m->net->needs_tls = m->net->index->inside.rules[0] != NULL || m->net->filters_answers;
+	m->net->needs_tls = m->net->index->inside.rules[0] != NULL || m->net->filters_answers ||
+			    m->net->mask_count > 0;
 	return 0;
 }
 
@@ -406,7 +424,7 @@ bool rf_net_looks_inside(const struct rf_net *net, const struct rf_host *host, u
 {
 	struct rf_net_trail trail;
 
-	if (net->looks_everywhere || net->filters_answers)
+	if (net->looks_everywhere || net->filters_answers || net->mask_count > 0)
 		return true;
 	rf_net_index_trail(net->index, host, &trail);
 	return first_of(&net->index->inside, &trail, host, port) != NULL;

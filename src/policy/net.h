@@ -139,8 +139,11 @@ struct rf_net {
 	const struct rf_net_publish *publish;
 	size_t publish_count;
 	uint64_t limits[RF_NET_LIMIT_COUNT];
-	bool needs_tls;        /* some host must be looked into: a CA is needed */
-	bool filters_answers;  /* tokens are masked in them: every host is looked into */
+	bool needs_tls;       /* some host must be looked into: a CA is needed */
+	bool filters_answers; /* tokens are masked in them: every host is looked into */
+	const char *const
+		*masks; /* what matches these is masked as well, and every host looked into */
+	size_t mask_count;
 	bool looks_everywhere; /* whoever has it wants to see every request; set by that one */
 	const struct rf_net_index *index;
 	void *memory; /* owns all of the above */

@@ -154,6 +154,7 @@ static bool keeps_final(const struct rf_policy *base, const struct rf_policy *ov
 	case RF_KEY_TYPE_FILTERS:
 	case RF_KEY_TYPE_PATTERNS:
 	case RF_KEY_TYPE_PATHS:
+	case RF_KEY_TYPE_MASKS:
 		return true; /* one more is stricter, and nothing takes one away */
 	case RF_KEY_TYPE_KEYS:
 		return (over->finals & ~base->finals) == 0;

@@ -288,6 +288,9 @@ static void put_value(struct rf_json *json, enum rf_key key)
 	case RF_KEY_TYPE_PORTS:
 		put_ports(json);
 		break;
+	case RF_KEY_TYPE_MASKS:
+		put_list(json, "^[^\\n]{1,511}$", true, RF_MAX_MASKS);
+		break;
 	case RF_KEY_TYPE_HOSTS:
 		put_hosts(json);
 		break;

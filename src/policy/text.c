@@ -229,6 +229,7 @@ static int read_value(struct reader *r, enum rf_key key)
 	case RF_KEY_TYPE_KEYS:
 	case RF_KEY_TYPE_RULES:
 	case RF_KEY_TYPE_PORTS:
+	case RF_KEY_TYPE_MASKS:
 		return read_list(r, key);
 	case RF_KEY_TYPE_SOURCES:
 	case RF_KEY_TYPE_FILTERS:

@@ -280,6 +280,28 @@ static int set_filter(struct rf_key_value *value, const char *text,
 	return r < 0 ? fail_list(r, err) : 0;
 }
 
+/* An expression; whether it can be compiled, the gateway says, which has the engine. */
+static int set_mask(struct rf_key_value *value, const char *text, struct rf_err *err)
+{
+	size_t len = strlen(text);
+	int r;
+
+	if (len == 0) {
+		rf_fail_say(err, -EINVAL, "an empty expression");
+		return rf_fail_hint(err, "write a regular expression, as in \"CUST-[0-9]{8}\"");
+	}
+	if (len >= RF_MAX_MASK_TEXT)
+		return rf_fail_say(err, -E2BIG, "an expression longer than %d bytes: \"%.40s...\"",
+				   RF_MAX_MASK_TEXT - 1, text);
+	if (!rf_json_is_utf8(text, len) || strchr(text, '\n')) {
+		rf_fail_say(err, -EINVAL, "an expression with a line break, or that is not UTF-8");
+		return rf_fail_hint(err, "it is matched within a line; write a byte as \\xNN");
+	}
+	value->list.max = RF_MAX_MASKS;
+	r = rf_list_unite(&value->list, text, NULL);
+	return r < 0 ? fail_list_of(r, RF_MAX_MASKS, err) : 0;
+}
+
 /* A whole section marks all of its keys, so that `final: [limits]` can't miss one. */
 static int set_final(struct rf_policy *policy, const char *text, struct rf_err *err)
 {
@@ -465,6 +487,9 @@ int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
 		break;
 	case RF_KEY_TYPE_PORTS:
 		r = set_port(value, text, err);
+		break;
+	case RF_KEY_TYPE_MASKS:
+		r = set_mask(value, text, err);
 		break;
 	}
 	if (r < 0)

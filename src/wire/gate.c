@@ -369,11 +369,12 @@ int rf_gate_send_held(int fd, uint64_t box, const struct rf_gate_held *held, str
 
 /* ------------------------------------------------------------- the client's side */
 
-int rf_gate_start(const char *program, int *ret_fd, struct rf_err *err)
+int rf_gate_start(const char *program, bool has_masks, int *ret_fd, struct rf_err *err)
 {
 	static const char *const words[] = { "ringfort-gateway", "--fd", "3", NULL };
+	static const char *const more[] = { "ringfort-gateway", "--mask", "--fd", "3", NULL };
 
-	return rf_client_start(program, words, "gateway", ret_fd, err);
+	return rf_client_start(program, has_masks ? more : words, "gateway", ret_fd, err);
 }
 
 /* One that lives elsewhere, or has other rights, would refuse us. */

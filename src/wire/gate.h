@@ -179,8 +179,11 @@ int rf_gate_send_held(int fd, uint64_t box, const struct rf_gate_held *held, str
 
 /* ------------------------------------------------------------- the client's side */
 
-/* Starts `program` (ringfort-gateway) for this process alone; it ends with the connection, which is given. */
-int rf_gate_start(const char *program, int *ret_fd, struct rf_err *err);
+/*
+ * Starts `program` (ringfort-gateway) for this process alone; it ends with the connection, which is given.  `has_masks`: a policy will have
+ * `network.mask`, whose engine it can load only when it starts.
+ */
+int rf_gate_start(const char *program, bool has_masks, int *ret_fd, struct rf_err *err);
 
 /*
  * Connects to the user's standing gateway.  -ENOENT, -ECONNREFUSED: there is none; -EXDEV: it is not what we are, or of another

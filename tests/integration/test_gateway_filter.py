@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from gateway.tenant import Tenant, program
+from gateway.tenant import Refused, Tenant, program
 
 SECRET = "correct-horse-battery-staple"
 TOKEN = "gh" + "p_" + "16C7e42F292c6912E7710c838347Ae178B4a"  # in parts, for those who look for tokens in sources
@@ -84,6 +84,7 @@ def server(tmp_path_factory):
     (www / "echo").write_text(f"Authorization: Bearer {SECRET}\n")
     (www / "big").write_text((f"line of text\n" * 500 + SECRET + "\n") * 200)
     (www / "token").write_text(f"a token: {TOKEN}\n")
+    (www / "customer").write_text(f"of CUST-12345678, not CUST-1234; {TOKEN}\n")
     (www / "bomb").write_bytes(b"\0" * (64 << 20))
     user = "user root;" if pathlib.Path("/proc/self").stat().st_uid == 0 else ""
     (folder / "conf").write_text(NGINX.format(folder=folder, port=port, user=user, secret=SECRET, backend=backend.server_port))
@@ -208,7 +209,48 @@ def test_what_a_rule_holds_back_is_let_go_after_a_while_and_a_known_secret_is_no
 def test_the_filter_stays_as_it_is_while_a_box_lives(filtered):
     filtered.change({"version": 1, "network": {"allow": ["other.example"]}})
     refusal = filtered.wait_for(lambda event: event["kind"] == "refused")
-    assert b"network.filter stays" in refusal["body"]
+    assert b"network.filter and network.mask stay" in refusal["body"]
+
+
+CUSTOMER = "CUST-[0-9]{8}"
+
+
+def masking(server, *masks):
+    return {"version": 1, "network": {"allow": [f"api.example:{server}"], "hosts": {"api.example": f"127.0.0.1:{server}"}, "mask": list(masks)}}
+
+
+def test_what_matches_an_expression_of_the_policys_own_is_masked(server):
+    with Tenant([program(), "--mask"], masking(server, "nothing-like-it", CUSTOMER)) as tenant:
+        tenant.server = server
+        assert ask(tenant, "/customer").read().decode() == f"of {'*' * 13}, not CUST-1234; {TOKEN}\n"
+        assert tenant.wait_for(lambda event: event["kind"] == "secret")["reason"]
+        tenant.change(masking(server, CUSTOMER))
+        assert b"network.mask stay" in tenant.wait_for(lambda event: event["kind"] == "refused")["body"]
+
+
+@pytest.mark.parametrize("expression, why", [("a(b", b"expression 2 (a(b)"), ("[0-9]*", b"matches nothing at all"), ("x[0-9]+", b"more than 1024 bytes")])
+def test_an_expression_that_cannot_be_kept_opens_no_box_and_is_named(server, expression, why):
+    with pytest.raises(Refused) as refused:
+        Tenant([program(), "--mask"], masking(server, CUSTOMER, expression))
+    assert why in refused.value.args[0] and b"network.mask" in refused.value.args[0]
+
+
+def test_without_its_engine_a_policy_with_expressions_opens_no_box(server):
+    with pytest.raises(Refused) as refused:
+        Tenant(program(), masking(server, CUSTOMER))
+    assert b"vectorscan" in refused.value.args[0]
+
+
+@pytest.mark.usefixtures("as_who")
+def test_a_program_in_a_box_never_reads_what_matches_an_expression(run_box, server, workdir, need):
+    need("curl")
+    policy = workdir / "policy.json"
+    policy.write_text(json.dumps({"version": 1, "network": {"allow": [f"api.example:{server}"], "hosts": {"api.example": "127.0.0.1"}, "mask": [CUSTOMER]}}))
+    done = run_box("--policy", str(policy), "--", "curl", "-s", "--compressed", f"http://api.example:{server}/customer")
+    assert (done.code, done.out.decode()) == (0, f"of {'*' * 13}, not CUST-1234; {TOKEN}\n"), done.err
+    policy.write_text(json.dumps({"version": 1, "network": {"allow": [f"api.example:{server}"], "mask": ["a(b"]}}))
+    done = run_box("--policy", str(policy), "--", "true")
+    assert done.code == 125 and b"network.mask: filter answers: expression 1 (a(b)" in done.err
 
 
 @pytest.mark.usefixtures("as_who")

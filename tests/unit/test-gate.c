@@ -352,7 +352,7 @@ RF_TEST(a_gateway_is_started_for_this_process_alone)
 	out = open(program, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
 	RF_REQUIRE(out >= 0 && rf_fd_write(out, script, sizeof(script) - 1) == 0, "write");
 	close(out);
-	RF_REQUIRE(rf_gate_start(program, &fd, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_gate_start(program, false, &fd, &err) == 0, "%s", err.msg);
 	for (int i = 0; i < 500 && access(report, F_OK) < 0; i++)
 		usleep(10000);
 	RF_CHECK(rf_fd_read_text(AT_FDCWD, report, text, sizeof(text)) > 0 &&
@@ -364,7 +364,7 @@ RF_TEST(a_gateway_is_started_for_this_process_alone)
 	RF_CHECK(access(report, F_OK) < 0, "it lives on");
 	unlink(program);
 	rmdir(folder);
-	RF_CHECK(rf_gate_start("/nowhere/gateway", &fd, &err) == -ENOENT &&
+	RF_CHECK(rf_gate_start("/nowhere/gateway", true, &fd, &err) == -ENOENT &&
 			 strstr(err.hint, "ringfort-gateway"),
 		 "%s (%s)", err.msg, err.hint);
 }

@@ -363,3 +363,58 @@ RF_TEST(lists_of_programs_meet_in_what_both_name)
 		rf_policy_free(m);
 	}
 }
+
+RF_TEST(what_either_side_masks_is_masked)
+{
+	/* clang-format off */
+	static const struct { const char *a, *b, *both; } cases[] = {
+		{ "{network: {mask: [a1, b2]}}", "{}", "network:\n  mask:\n    - a1\n    - b2\n" },
+		{ "{}", "{network: {mask: [a1]}}", "network:\n  mask:\n    - a1\n" },
+		{ "{network: {mask: [a1]}}", "{network: {mask: [c3, a1]}}", "network:\n  mask:\n    - a1\n    - c3\n" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_policy *a = NULL, *b = NULL, *m;
+		struct rf_err err = RF_ERR_INIT;
+		char *text;
+
+		RF_REQUIRE(rf_policy_parse(cases[i].a, strlen(cases[i].a), "/", "/", &a, &err) ==
+					   0 &&
+				   rf_policy_parse(cases[i].b, strlen(cases[i].b), "/", "/", &b,
+						   &err) == 0,
+			   "%s", err.msg);
+		m = meet(a, b);
+		m->set &= RF_KEY_BIT(RF_KEY_NET_MASK);
+		text = written(m);
+		RF_CHECK(strcmp(text, cases[i].both) == 0, "case %zu: %s", i, text);
+		free(text);
+		rf_policy_free(a);
+		rf_policy_free(b);
+		rf_policy_free(m);
+	}
+}
+
+RF_TEST(a_mask_is_one_line_of_bounded_length)
+{
+	char longest[RF_MAX_MASK_TEXT + 1] = "";
+	struct rf_policy *policy = rf_policy_new(RF_COMMAND_RUN);
+	struct rf_err err = RF_ERR_INIT;
+
+	memset(longest, 'x', RF_MAX_MASK_TEXT);
+	RF_CHECK(rf_policy_set(policy, "network.mask", "", "/", "/", &err) == -EINVAL, "empty");
+	RF_CHECK(rf_policy_set(policy, "network.mask", "a\nb", "/", "/", &err) == -EINVAL, "lines");
+	RF_CHECK(rf_policy_set(policy, "network.mask", "\xff", "/", "/", &err) == -EINVAL, "UTF-8");
+	RF_CHECK(rf_policy_set(policy, "network.mask", longest, "/", "/", &err) == -E2BIG, "long");
+	RF_CHECK(rf_policy_set(policy, "network.mask", longest + 1, "/", "/", &err) == 0, "%s",
+		 err.msg);
+	for (int i = 1; i < RF_MAX_MASKS; i++) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "x%d", i);
+		set(policy, "network.mask", text);
+	}
+	RF_CHECK(rf_policy_set(policy, "network.mask", "one more", "/", "/", &err) == -E2BIG,
+		 "no more than %d", RF_MAX_MASKS);
+	rf_policy_free(policy);
+}

@@ -372,8 +372,8 @@ RF_TEST(a_rule_without_an_end_or_with_a_mistake_is_refused_by_its_number)
 		{ "a+",            "more than 1024" },
 		{ "x{1,2000}",     "more than 1024" },
 		{ "(a|)",          "everywhere" },
-		{ "(unclosed",     "rule 2" },
-		{ "(a)\\1",        "rule 2" },
+		{ "(unclosed",     "expression 2" },
+		{ "(a)\\1",        "expression 2" },
 	};
 	/* clang-format on */
 
