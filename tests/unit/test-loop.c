@@ -320,7 +320,7 @@ RF_TEST(many_timers_keep_their_order_whatever_becomes_of_the_others)
 	static struct rf_event *timers[MANY];
 	static uint64_t at_ns[MANY];
 	struct rf_loop *loop = make_loop();
-	uint64_t began = rf_loop_now() - 3600 * 1000 * MS;
+	const uint64_t began = 1; /* with the machine: long past, however young that is */
 	unsigned seed = 1;
 	int cancelled = 0;
 
