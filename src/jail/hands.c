@@ -274,6 +274,22 @@ static bool has_owners(const struct rf_plan *plan)
 	return false;
 }
 
+/*
+ * Sends them to the other processors before they have run.  Left to the scheduler they begin on ours, which is cached
+ * and busy: they would take it from the launcher as soon as that sleeps, and make it wait for all that they do.
+ */
+static void send_elsewhere(pid_t pid)
+{
+	uint64_t elsewhere[RF_LEN(hands.cpus)];
+	unsigned cpu;
+
+	memcpy(elsewhere, hands.cpus, sizeof(elsewhere));
+	if (syscall(SYS_getcpu, &cpu, NULL, NULL) < 0 || cpu / 64 >= RF_LEN(elsewhere))
+		return;
+	elsewhere[cpu / 64] &= ~(UINT64_C(1) << cpu % 64);
+	syscall(SYS_sched_setaffinity, pid, sizeof(elsewhere), elsewhere);
+}
+
 void rf_hands_start(struct rf_box *box)
 {
 	struct rf_kernel_clone_args args = {
@@ -311,6 +327,8 @@ void rf_hands_start(struct rf_box *box)
 		box->hands_pidfd = -1;
 	else
 		box->hands = (pid_t)pid;
+	if (pid > 0)
+		send_elsewhere((pid_t)pid);
 }
 
 pid_t rf_hands_holder(const struct rf_box *box)
