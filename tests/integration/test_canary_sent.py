@@ -30,8 +30,19 @@ class Origin(http.server.BaseHTTPRequestHandler):
     """Notes all that comes; /go answers once it may."""
     protocol_version = "HTTP/1.1"
 
+    def read_body(self):
+        """All of it, in chunks or not: who answers before has answered a request that was not judged yet."""
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = b""
+        while size := int(self.rfile.readline() or b"0", 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
     def do_GET(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.read_body()
         self.server.seen.append(f"{self.command} {self.path} {self.headers} {body.decode('latin-1')}")
         if self.path == "/go":
             self.server.asked.set()
