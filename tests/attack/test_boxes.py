@@ -142,7 +142,8 @@ def test_a_link_that_comes_and_goes_does_not_widen_a_run(scene):
         command = scene.box_command()
         command = [word for i, word in enumerate(command) if "--write" not in command[max(0, i - 1):i + 1]]
         words = []
-        for _ in range(40):
+        # At least 40 times, and until it has come out both ways: on a busy machine it may take more.
+        while len(words) < 40 or (len(words) < 600 and not ("mine" in words and {125, 126} & set(words))):
             said = scene.launch([*command, scene.program, "read", "/mnt/data/canary"])
             assert scene.secret not in said.out, "the host's side followed the link"
             words.append(said.loot or said.code)
