@@ -376,9 +376,10 @@ int rf_guest_new(struct ringfort *fort, const struct ringfort_run *run,
 		 struct ringfort_run *ret_run, struct ringfort_box **ret_box, struct rf_err *err)
 {
 	struct ringfort_box *box;
+	int code = rf_fort_take_struct(ret_run, sizeof(*ret_run), RUN_LEAST, run, err);
 
-	if (rf_fort_take_struct(ret_run, sizeof(*ret_run), RUN_LEAST, run, err) < 0)
-		return err->code;
+	if (code < 0)
+		return code;
 	box = calloc(1, sizeof(*box));
 	if (!box)
 		return rf_fail(err, -ENOMEM, "a box");
