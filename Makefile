@@ -13,7 +13,7 @@ LIBRARY := $(if $(filter musl-gcc,$(CC_OF_BUILD)),build-lib)
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-check build run check attack promises check-vm bombs calls bench faults reliability fuzz lint format docs install clean
+.PHONY: help deps deps-check deps-vm build run check attack promises check-vm bombs calls bench faults reliability fuzz lint format docs install clean
 
 # Each target's text stands beside it, after two number signs.
 help:
@@ -60,7 +60,10 @@ attack: build ## try every attack in every mode, and print the escape score (min
 promises: ## write docs/promises.md anew from what the suites found (build/results/)
 	@$(PYTHON) -B tests/promises.py
 
-check-vm: build ## run boxes on a second kernel, with cgroup v2 only, in QEMU (minutes)
+deps-vm: ## install the emulator for a second kernel, too
+	@scripts/deps --vm
+
+check-vm: deps-vm build ## run boxes on a second kernel, with cgroup v2 only, in QEMU (minutes)
 	@tests/vm/run
 
 calls: build ## measure which system calls real programs need, for docs/seccomp.md (minutes)
