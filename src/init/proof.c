@@ -86,15 +86,19 @@ static bool descriptors(const struct rf_orders *orders)
 	return is_good;
 }
 
-/* A working directory out of the root's reach reads "(unreachable)/...". */
+/*
+ * A working directory out of the root's reach reads "(unreachable)/...".  A step up from the root leads to what is mounted
+ * over it: an old root that was not left is found there.
+ */
 static bool directory(const struct rf_orders *orders)
 {
 	char path[4096];
-	struct stat st;
+	struct stat st, above;
 
 	return SYS2(__NR_getcwd, path, sizeof(path)) > 0 && path[0] == '/' &&
-	       stat_at("/", &st) == 0 &&
-	       (st.st_dev != orders->host_root_dev || st.st_ino != orders->host_root_ino);
+	       stat_at("/", &st) == 0 && stat_at("/..", &above) == 0 &&
+	       (st.st_dev != orders->host_root_dev || st.st_ino != orders->host_root_ino) &&
+	       st.st_dev == above.st_dev && st.st_ino == above.st_ino;
 }
 
 static bool identity(const struct rf_orders *orders)
