@@ -28,7 +28,6 @@
 
 #define MS 1000000ull /* nanoseconds */
 
-#define SAMPLE_EVERY  (10 * MS)
 #define SETTLED_AFTER (20 * MS) /* shorter runs do without a janitor; the next start cleans up */
 #define SETTLED_AGAIN (2000 * MS)
 
@@ -52,7 +51,10 @@ void rf_life_end(struct rf_life *life)
 	if (life->has_exited)
 		return;
 	if (!life->box.cgroup.has_cputime || !life->box.cgroup.has_memory) {
-		rf_sample_take(life->box.pid, !life->box.is_lesser, UINT64_MAX, &sample);
+		rf_sample_take(&(struct rf_sample_look){ .init = life->box.pid,
+							 .has_scratch = !life->box.is_lesser,
+							 .exact_above = UINT64_MAX },
+			       &sample);
 		note_peak(life, &sample);
 	}
 	rf_box_kill(&life->box);
@@ -175,18 +177,35 @@ static void on_time(void *data, int what)
 }
 
 /* When processor time can run out at the earliest: all processors busy from now on. */
-static uint64_t next_look(const struct rf_life *life, uint64_t used_ns)
+static uint64_t next_for_time(const struct rf_life *life, uint64_t used_ns, uint64_t processors)
 {
 	uint64_t limit = life->plan->limits[RF_LIMIT_CPU_TIME], left;
 
-	if (life->box.grades[RF_LIMIT_MEMORY] == RF_GRADE_SAMPLED)
-		return rf_loop_now() + SAMPLE_EVERY;
 	if (limit == RF_LIMIT_NONE)
-		return life->ration_ns;
-	left = limit * MS - used_ns;
-	left /= (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-	left = rf_loop_now() + (left < MS ? MS : left);
-	return left < life->ration_ns ? left : life->ration_ns;
+		return UINT64_MAX;
+	left = (limit * MS - used_ns) / processors;
+	return rf_loop_now() + (left < MS ? MS : left);
+}
+
+/* The same for memory, where nobody but us looks after it. */
+static uint64_t next_for_memory(const struct rf_life *life, uint64_t used, uint64_t processors)
+{
+	uint64_t limit = life->plan->limits[RF_LIMIT_MEMORY], now = rf_loop_now();
+
+	if (life->box.grades[RF_LIMIT_MEMORY] != RF_GRADE_SAMPLED)
+		return UINT64_MAX;
+	return now + rf_sample_pause(used < limit ? limit - used : 0, now - life->began_ns,
+				     (unsigned)processors);
+}
+
+static uint64_t next_look(const struct rf_life *life, uint64_t used_ns, uint64_t memory)
+{
+	uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t next = next_for_time(life, used_ns, processors);
+	uint64_t other = next_for_memory(life, memory, processors);
+
+	next = other < next ? other : next;
+	return life->ration_ns < next ? life->ration_ns : next;
 }
 
 static bool has_ration(const struct rf_life *life)
@@ -220,8 +239,12 @@ static void on_look(void *data, int what)
 	if (life->has_exited)
 		return;
 	if (is_sampled || used == UINT64_MAX || has_ration(life)) {
-		rf_sample_take(life->box.pid, !life->box.is_lesser, limits[RF_LIMIT_MEMORY] / 4 * 3,
-			       &sample);
+		rf_sample_take(
+			&(struct rf_sample_look){ .init = life->box.pid,
+						  .has_scratch = !life->box.is_lesser,
+						  .counts_written = has_ration(life),
+						  .exact_above = limits[RF_LIMIT_MEMORY] / 4 * 3 },
+			&sample);
 		sample.memory_bytes += rf_ration_memory(life->plan);
 		note_peak(life, &sample);
 		used = used == UINT64_MAX ? sample.cpu_ns : used;
@@ -232,7 +255,7 @@ static void on_look(void *data, int what)
 	if (limits[RF_LIMIT_CPU_TIME] != RF_LIMIT_NONE && used >= limits[RF_LIMIT_CPU_TIME] * MS)
 		rf_life_end_for(life, RF_LIMIT_CPU_TIME);
 	else
-		rf_event_again(life->look_timer, next_look(life, used));
+		rf_event_again(life->look_timer, next_look(life, used, sample.memory_bytes));
 }
 
 /* Whichever process the kernel chose: the limit is the box's, and the others go with it. */
@@ -297,9 +320,9 @@ static int start_timers(struct rf_life *life, struct rf_err *err)
 	if (life->until_ns &&
 	    rf_loop_timer(life->loop, life->until_ns, on_time, life, &life->time_timer, err) < 0)
 		return err->code;
-	life->ration_ns = has_ration(life) ? rf_loop_now() + SAMPLE_EVERY : UINT64_MAX;
-	if (rf_loop_timer(life->loop, next_look(life, 0), on_look, life, &life->look_timer, err) <
-	    0)
+	life->ration_ns = has_ration(life) ? rf_loop_now() + RF_SAMPLE_EVERY : UINT64_MAX;
+	if (rf_loop_timer(life->loop, next_look(life, 0, 0), on_look, life, &life->look_timer,
+			  err) < 0)
 		return err->code;
 	return rf_loop_timer(life->loop, life->began_ns + SETTLED_AFTER, on_settled, life,
 			     &life->settled_timer, err);

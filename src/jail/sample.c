@@ -16,6 +16,10 @@
 #include "base/fd.h"
 
 #define MAX_PROCESSES 4096
+#define STATUS_ROOM   2048
+
+/* Bytes a nanosecond that one processor can fill, at the most: it clears huge pages at some ten. */
+#define FASTEST 16u
 
 /* What the kernel needs for one, by measurement: an empty file in a tmpfs, an idle socket or eventfd. */
 #define INODE_BYTES      1024u
@@ -36,26 +40,34 @@ static int open_process(pid_t pid)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static bool has_memory(int task)
+/* A line of status in kilobytes, as bytes; 0 without it. */
+static uint64_t line_of(const char *status, const char *key)
 {
-	char text[64];
+	const char *at = strstr(status, key);
 
-	return rf_fd_read_text(task, "statm", text, sizeof(text)) > 0 && text[0] != '0';
+	return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+/* Reads what a thread says of itself.  False once it has no memory any more. */
+static bool read_status(int task, char *text, size_t size)
+{
+	return rf_fd_read_text(task, "status", text, size) > 0 && strstr(text, "\nVmRSS:");
 }
 
 /*
- * A thread of the process that still has its memory: the process's own files read empty once its
- * first thread has ended, while the others live on.  Gives the process itself if there is none.
+ * The same of a process, from a thread that still has its memory: the process's own files tell of none once its first
+ * thread has ended, while the others live on.  Gives that thread in `*ret_living`, or -1 if it is the first.
  */
-static int open_living(int process)
+static bool read_living(int process, char *text, size_t size, int *ret_living)
 {
 	RF_AUTO_FD int tasks = -1;
 	struct dirent *task;
 	int found = -1, copy;
 	DIR *dir;
 
-	if (has_memory(process))
-		return fcntl(process, F_DUPFD_CLOEXEC, 3);
+	*ret_living = -1;
+	if (read_status(process, text, size))
+		return true;
 	tasks = openat(process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	copy = tasks < 0 ? -1 : fcntl(tasks, F_DUPFD_CLOEXEC, 3);
 	dir = copy < 0 ? NULL : fdopendir(copy);
@@ -64,12 +76,13 @@ static int open_living(int process)
 	while (dir && found < 0 && (task = readdir(dir))) {
 		if (task->d_name[0] != '.')
 			found = openat(tasks, task->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (found >= 0 && !has_memory(found))
+		if (found >= 0 && !read_status(found, text, size))
 			rf_fd_done(&found);
 	}
 	if (dir)
 		closedir(dir);
-	return found >= 0 ? found : fcntl(process, F_DUPFD_CLOEXEC, 3);
+	*ret_living = found;
+	return found >= 0;
 }
 
 /* The children of one thread, however many: the list is longer than any room that it is read into. */
@@ -151,26 +164,15 @@ static uint64_t cpu_of(pid_t pid, int process)
 	return (own ? own : (part[0] + part[1]) * tick) + (part[2] + part[3]) * tick;
 }
 
-static uint64_t resident_of(int process)
-{
-	char text[128];
-	unsigned long long resident = 0, shared = 0;
-
-	if (rf_fd_read_text(process, "statm", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "%*u %llu %llu", &resident, &shared) != 2)
-		return 0;
-	return resident * (unsigned long)sysconf(_SC_PAGESIZE);
-}
-
 /* A process can forbid to be looked at so closely (PR_SET_DUMPABLE): all of it counts then. */
-static uint64_t exact_of(int process)
+static uint64_t exact_of(int process, uint64_t resident)
 {
 	static const char *const keys[] = { "\nPss_Anon:", "\nPss_Shmem:" };
 	char text[2048];
 	uint64_t bytes = 0;
 
 	if (rf_fd_read_text(process, "smaps_rollup", text, sizeof(text)) <= 0)
-		return resident_of(process);
+		return resident;
 	for (size_t i = 0; i < RF_LEN(keys); i++) {
 		const char *at = strstr(text, keys[i]);
 
@@ -178,18 +180,6 @@ static uint64_t exact_of(int process)
 			bytes += strtoull(at + strlen(keys[i]), NULL, 10) * 1024;
 	}
 	return bytes;
-}
-
-/* Page tables, in kilobytes behind "VmPTE:" of status. */
-static uint64_t tables_of(int process)
-{
-	char text[2048];
-	const char *at;
-
-	if (rf_fd_read_text(process, "status", text, sizeof(text)) <= 0)
-		return 0;
-	at = strstr(text, "\nVmPTE:");
-	return at ? strtoull(at + strlen("\nVmPTE:"), NULL, 10) * 1024 : 0;
 }
 
 /* What is in files, and what the kernel keeps of each: its inode and its name. */
@@ -230,8 +220,47 @@ static uint64_t descriptors_of(int process)
 	return fstatat(process, "fd", &st, 0) < 0 ? 0 : (uint64_t)st.st_size * DESCRIPTOR_BYTES;
 }
 
-void rf_sample_take(pid_t init, bool has_scratch, uint64_t exact_above,
-		    struct rf_sample *ret_sample)
+/* One process: what it says of itself, and who came of it. */
+static void look_at(struct walk *walk, pid_t pid, const struct rf_sample_look *look)
+{
+	RF_AUTO_FD int process = open_process(pid);
+	RF_AUTO_FD int living = -1;
+	struct rf_sample *sample = walk->sample;
+	char status[STATUS_ROOM];
+
+	if (process < 0)
+		return;
+	add_children(walk, process);
+	sample->cpu_ns += cpu_of(pid, process);
+	if (read_living(process, status, sizeof(status), &living)) {
+		walk->resident += line_of(status, "\nVmRSS:");
+		sample->memory_bytes += line_of(status, "\nVmPTE:");
+	}
+	sample->memory_bytes += descriptors_of(process);
+	if (look->counts_written)
+		sample->written_bytes += written_by(process);
+	if (pid == look->init && look->has_scratch)
+		sample->memory_bytes += scratch_of(process);
+}
+
+/* What the processes would give back: their own pages, and their share of those that they share. */
+static uint64_t sum_exactly(const struct walk *walk)
+{
+	uint64_t exact = 0;
+
+	for (size_t i = 0; i < walk->count; i++) {
+		RF_AUTO_FD int process = open_process(walk->pids[i]);
+		RF_AUTO_FD int living = -1;
+		char status[STATUS_ROOM];
+
+		if (process >= 0 && read_living(process, status, sizeof(status), &living))
+			exact += exact_of(living >= 0 ? living : process,
+					  line_of(status, "\nVmRSS:"));
+	}
+	return exact;
+}
+
+void rf_sample_take(const struct rf_sample_look *look, struct rf_sample *ret_sample)
 {
 	struct walk *walk = calloc(1, sizeof(*walk));
 	uint64_t exact = 0;
@@ -240,31 +269,23 @@ void rf_sample_take(pid_t init, bool has_scratch, uint64_t exact_above,
 	if (!walk)
 		return;
 	walk->sample = ret_sample;
-	walk->pids[walk->count++] = init;
-	for (; walk->next < walk->count; walk->next++) {
-		RF_AUTO_FD int process = open_process(walk->pids[walk->next]);
-		RF_AUTO_FD int living = process < 0 ? -1 : open_living(process);
-
-		if (living < 0)
-			continue;
-		add_children(walk, process);
-		ret_sample->cpu_ns += cpu_of(walk->pids[walk->next], process);
-		walk->resident += resident_of(living);
-		ret_sample->memory_bytes += tables_of(living) + descriptors_of(process);
-		ret_sample->written_bytes += written_by(process);
-		if (walk->next == 0 && has_scratch)
-			ret_sample->memory_bytes += scratch_of(process);
-	}
+	walk->pids[walk->count++] = look->init;
+	for (; walk->next < walk->count; walk->next++)
+		look_at(walk, walk->pids[walk->next], look);
 	if (ret_sample->pids > 0)
 		ret_sample->pids--;
-	for (size_t i = 0;
-	     walk->resident + ret_sample->memory_bytes > exact_above && i < walk->count; i++) {
-		RF_AUTO_FD int process = open_process(walk->pids[i]);
-		RF_AUTO_FD int living = process < 0 ? -1 : open_living(process);
-
-		if (living >= 0)
-			exact += exact_of(living);
-	}
+	if (walk->resident + ret_sample->memory_bytes > look->exact_above)
+		exact = sum_exactly(walk);
 	ret_sample->memory_bytes += exact ? exact : walk->resident;
 	free(walk);
+}
+
+uint64_t rf_sample_pause(uint64_t left_bytes, uint64_t age_ns, unsigned processors)
+{
+	uint64_t by_room = left_bytes / ((uint64_t)FASTEST * (processors ? processors : 1));
+	uint64_t pause = age_ns / 16 < by_room ? age_ns / 16 : by_room;
+
+	if (pause > RF_SAMPLE_SELDOM)
+		return RF_SAMPLE_SELDOM;
+	return pause > RF_SAMPLE_EVERY ? pause : RF_SAMPLE_EVERY;
 }

@@ -21,11 +21,24 @@ struct rf_sample {
 	uint64_t written_bytes; /* to disks, those who ended and were waited for included */
 };
 
+/* How a box is looked at. */
+struct rf_sample_look {
+	pid_t init;          /* its pid 1 */
+	bool has_scratch;    /* a file system in memory, at /tmp */
+	bool counts_written; /* wants written_bytes */
+	uint64_t
+		exact_above; /* exact memory costs more: up to so many bytes an upper bound will do */
+};
+
+void rf_sample_take(const struct rf_sample_look *look, struct rf_sample *ret_sample);
+
+#define RF_SAMPLE_EVERY  10000000ull  /* nanoseconds between two looks */
+#define RF_SAMPLE_SELDOM 100000000ull /* where nothing can happen sooner */
+
 /*
- * Looks at the box whose pid 1 is `init`.  Exact memory costs more, so below `exact_above` bytes
- * of resident memory an upper bound will do.
+ * How long a box that lives for `age_ns` and may have `left_bytes` more can go without a look: as long as all processors
+ * together need to fill that.  Pure.  A young one is looked at as often as ever: what it used is told afterwards.
  */
-void rf_sample_take(pid_t init, bool has_scratch, uint64_t exact_above,
-		    struct rf_sample *ret_sample);
+uint64_t rf_sample_pause(uint64_t left_bytes, uint64_t age_ns, unsigned processors);
 
 #endif

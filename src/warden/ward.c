@@ -492,7 +492,10 @@ void rf_ward_describe(const struct rf_ward *ward, struct rf_exec_box *ret_box)
 
 	rf_cgroup_usage(&life->box.cgroup, &counts);
 	if (!life->has_exited)
-		rf_sample_take(life->box.pid, true, UINT64_MAX, &sample);
+		rf_sample_take(&(struct rf_sample_look){ .init = life->box.pid,
+							 .has_scratch = true,
+							 .exact_above = UINT64_MAX },
+			       &sample);
 	*ret_box = (struct rf_exec_box){
 		.state = state_of(ward),
 		.pid = (uint32_t)life->box.pid,

@@ -1,0 +1,72 @@
+/* The sampler: what it sees of a process, and how long a box can go without a look. */
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "harness.h"
+#include "jail/sample.h"
+
+#define MS  1000000ull
+#define MIB ((uint64_t)1 << 20)
+
+RF_TEST(a_box_is_looked_at_before_it_can_have_filled_what_is_left)
+{
+	/* clang-format off */
+	static const struct { uint64_t left, age; unsigned processors; uint64_t pause; } cases[] = {
+		{ 0,           10000 * MS, 1,  10 * MS },  /* at the limit: as often as ever */
+		{ 64 * MIB,    10000 * MS, 2,  10 * MS },
+		{ 1024 * MIB,  10000 * MS, 1,  67108864 }, /* 16 bytes a nanosecond */
+		{ 1024 * MIB,  10000 * MS, 2,  33554432 },
+		{ 1024 * MIB,  10000 * MS, 64, 10 * MS },
+		{ 1024 * MIB,  10000 * MS, 0,  67108864 },
+		{ UINT64_MAX,  10000 * MS, 64, 100 * MS },
+		{ UINT64_MAX,  800 * MS,   1,  50 * MS },  /* young: what it used is told afterwards */
+		{ UINT64_MAX,  100 * MS,   1,  10 * MS },
+		{ UINT64_MAX,  0,          1,  10 * MS },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++)
+		RF_CHECK(rf_sample_pause(cases[i].left, cases[i].age, cases[i].processors) ==
+				 cases[i].pause,
+			 "case %zu", i);
+}
+
+/* A child that has touched so much and waits. */
+static pid_t start_with(uint64_t bytes)
+{
+	pid_t pid = fork();
+	void *memory;
+
+	if (pid != 0)
+		return pid;
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		_exit(1);
+	memset(memory, 1, bytes);
+	raise(SIGSTOP);
+	_exit(0);
+}
+
+RF_TEST(memory_is_an_upper_bound_or_exact)
+{
+	const uint64_t bytes = 32 * MIB;
+	pid_t pid = start_with(bytes);
+	struct rf_sample bound, exact;
+	int status;
+
+	RF_CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "it waits");
+	rf_sample_take(&(struct rf_sample_look){ .init = pid, .exact_above = UINT64_MAX }, &bound);
+	rf_sample_take(&(struct rf_sample_look){ .init = pid }, &exact);
+	RF_CHECK(exact.memory_bytes >= bytes && exact.memory_bytes < bytes + 8 * MIB, "exact: %llu",
+		 (unsigned long long)exact.memory_bytes);
+	RF_CHECK(bound.memory_bytes >= exact.memory_bytes, "bound: %llu",
+		 (unsigned long long)bound.memory_bytes);
+	kill(pid, SIGKILL);
+	RF_CHECK(waitpid(pid, &status, 0) == pid, "it is gone");
+	rf_sample_take(&(struct rf_sample_look){ .init = pid }, &exact);
+	RF_CHECK(exact.memory_bytes == 0 && exact.pids == 0, "nothing is left");
+}
