@@ -19,25 +19,60 @@
 #define EXIT_NONE   1
 #define EXIT_FAILED 125
 
+/* Which apply is the last: of the directory a point shows what it had before later ones. */
+static void name_last_apply(const struct rf_ledger *ledger, char ret_id[RF_LAYER_ID])
+{
+	const struct rf_apply_note *last = rf_ledger_last_apply(ledger);
+
+	snprintf(ret_id, RF_LAYER_ID, "%s", last ? last->inverse : "");
+}
+
+/* Refuses what was read while the directory was written to by this workspace: it would be of two moments. */
+static int refuse_mixture(const char *name, const char before[RF_LAYER_ID], struct rf_err *err)
+{
+	char after[RF_LAYER_ID];
+	struct rf_ledger ledger;
+	struct rf_err ignored;
+	bool is_same = true;
+
+	if (rf_workspace_peek(name, &ledger, &ignored) == 0) {
+		name_last_apply(&ledger, after);
+		is_same = strcmp(before, after) == 0;
+	}
+	rf_ledger_done(&ledger);
+	if (is_same)
+		return 0;
+	rf_fail_say(err, -EAGAIN, "workspace %s was applied, or an apply taken back, meanwhile",
+		    name);
+	return rf_fail_hint(err, "what was written is of no use: export it again");
+}
+
+/* What can be long is done without the workspace's lock: its layers are held, and never change. */
 static int export_it(const char *name, uint32_t point, struct rf_err *err)
 {
 	struct rf_workspace workspace;
 	struct rf_stack stack = { 0 };
+	char before[RF_LAYER_ID];
 	size_t left = 0;
 	int code;
 
 	if (rf_workspace_open(name, &workspace, err) < 0)
 		return err->code;
+	name_last_apply(&workspace.ledger, before);
 	code = rf_workspace_open_stack(
 		&workspace, point == UINT32_MAX ? workspace.ledger.head : point, &stack, err);
 	if (code == 0)
+		code = rf_stack_hold(&stack, err);
+	rf_workspace_close(&workspace);
+	if (code == 0)
 		code = rf_archive_export(&stack, STDOUT_FILENO, &left, err);
+	if (code == 0)
+		code = refuse_mixture(name, before, err);
 	if (code == 0 && left > 0)
 		fprintf(stderr,
 			"ringfort: %zu pipes, sockets and files that can't be read are left out\n",
 			left);
 	rf_stack_done(&stack);
-	rf_workspace_close(&workspace);
 	return code;
 }
 

@@ -32,32 +32,34 @@
 
 /* ------------------------------------------------------------- what is looked at */
 
-/* A workspace at one of its points. */
+/* A workspace at one of its points.  It is not locked: who reads may be slow, and the layers are held. */
 struct view {
-	struct rf_workspace workspace;
 	struct rf_stack stack;
 };
 
 static int open_view(const struct rf_worksite *site, struct view *view, struct rf_err *err)
 {
+	struct rf_workspace workspace;
 	uint32_t point;
-	int code = rf_worksite_open(site, &view->workspace, err);
+	int code = rf_worksite_open(site, &workspace, err);
 
 	view->stack = (struct rf_stack){ 0 };
 	if (code < 0)
 		return code;
-	point = view->workspace.ledger.head;
+	point = workspace.ledger.head;
 	if (site->at)
-		code = rf_worksite_point(&view->workspace.ledger, site->at, &point, err);
+		code = rf_worksite_point(&workspace.ledger, site->at, &point, err);
 	if (code == 0)
-		code = rf_workspace_open_stack(&view->workspace, point, &view->stack, err);
+		code = rf_workspace_open_stack(&workspace, point, &view->stack, err);
+	if (code == 0)
+		code = rf_stack_hold(&view->stack, err);
+	rf_workspace_close(&workspace);
 	return code;
 }
 
 static void view_done(struct view *view)
 {
 	rf_stack_done(&view->stack);
-	rf_workspace_close(&view->workspace);
 }
 
 static int fail_at(struct rf_err *err, int code, const char *path)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -33,6 +34,20 @@ int rf_stack_add_named(struct rf_stack *stack, int pool, const char *name, struc
 	if (layer < 0)
 		return rf_fail(err, layer, "open layer %s", name);
 	return rf_stack_add(stack, layer, strtoull(name, NULL, 16), err);
+}
+
+/* The lock is the descriptor's that reads the layer, so that 500 of them take no second one each. */
+int rf_stack_hold(const struct rf_stack *stack, struct rf_err *err)
+{
+	for (size_t i = 0; i < stack->count; i++)
+		if (stack->ids[i] != RF_STACK_BASE && flock(stack->layers[i], LOCK_SH) < 0)
+			return rf_fail(err, -errno, "hold the layers");
+	return 0;
+}
+
+bool rf_stack_is_held(int layer)
+{
+	return flock(layer, LOCK_EX | LOCK_NB) < 0;
 }
 
 void rf_stack_done(struct rf_stack *stack)

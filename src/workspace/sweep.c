@@ -117,6 +117,14 @@ static int look_at(void *data, const char *name)
 	return code; /* a ledger that can't be read may name any of them */
 }
 
+/* True if somebody reads the layer, who opened it while a ledger named it. */
+static bool is_read(int pool, const char *layer)
+{
+	RF_AUTO_FD int changes = rf_pool_open_layer(pool, layer);
+
+	return changes >= 0 && rf_stack_is_held(changes);
+}
+
 /* Holds what seems to be nobody's, as much as there are descriptors for; the next sweep has the rest. */
 static void hold_unused(struct sweep *s, int *held)
 {
@@ -128,8 +136,9 @@ static void hold_unused(struct sweep *s, int *held)
 			continue;
 		held[i] = openat(s->pool, s->layers[i]->d_name,
 				 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (held[i] >= 0 && flock(held[i], LOCK_EX | LOCK_NB) < 0)
-			rf_fd_done(&held[i]); /* a run's */
+		if (held[i] >= 0 && (flock(held[i], LOCK_EX | LOCK_NB) < 0 ||
+				     is_read(s->pool, s->layers[i]->d_name)))
+			rf_fd_done(&held[i]); /* a run's, or a reader's */
 		left -= held[i] >= 0;
 	}
 }

@@ -285,6 +285,31 @@ def test_an_earlier_point_can_be_exported(post, who):
     assert [bytes.fromhex(path) for path in inside(post, "two")] == [b"a"]
 
 
+def test_a_slow_reader_keeps_nobody_waiting_and_loses_nothing(post, who):
+    make(post, who, "one")
+    assert post.run("exec", "one", "--", "sh", "-c", "for n in 1 2 3 4 5 6 7 8; do head -c 300000 /dev/urandom > f$n; done").returncode == 0
+    before = inside(post, "one")
+    with subprocess.Popen([*post.before, str(post.ringfort), "export", "one"], env=post.env, cwd=post.top, stdout=subprocess.PIPE) as slow:
+        begun = slow.stdout.read(1)
+        assert post.run("undo", "-w", "one", timeout=4).returncode == 0 and post.run("gc", timeout=4).returncode == 0
+        assert points(post, "one") == [] and slow.poll() is None
+        whole = begun + slow.stdout.read()
+    assert slow.returncode == 0
+    make(post, who, "two")
+    assert command(post, "import", "two", stdin=whole).returncode == 0
+    assert inside(post, "two") == before
+
+
+def test_an_export_of_two_moments_is_refused(post, who):
+    make(post, who, "one")
+    assert post.run("exec", "one", "--", "sh", "-c", "for n in 1 2 3 4 5 6 7 8; do head -c 300000 /dev/urandom > f$n; done").returncode == 0
+    with subprocess.Popen([*post.before, str(post.ringfort), "export", "one"], env=post.env, cwd=post.top, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as slow:
+        slow.stdout.read(1)
+        assert post.run("apply", "-w", "one").returncode == 0
+        assert b"was applied" in slow.communicate()[1] and slow.returncode == 125
+
+
 @pytest.mark.parametrize("args, word", [(["export", "none"], "no workspace"), (["import", "none"], "no workspace"),
                                         (["import", "--max-bytes", "lots", "one"], "--max-bytes"),
                                         (["export", "--at", "nowhere", "one"], "has no point")])
