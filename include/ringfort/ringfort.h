@@ -329,6 +329,82 @@ typedef void ringfort_kept_fn(void *data, const struct ringfort_kept *kept);
 RINGFORT_API int ringfort_list(struct ringfort *fort, const char *id, ringfort_kept_fn *fn,
 			       void *data, struct ringfort_error *error);
 
+/* ------------------------------------------------------------- files of a workspace */
+
+/*
+ * The files of a workspace that `ringfort create` made, as a box in it sees them (docs/workspaces.md).  Neither a fort nor a
+ * box is needed.
+ *
+ * A path counts from the workspace's top.  One that is absolute, has `..` in it, leads through a link or to another
+ * file system is refused.  What is written or removed becomes a point, which `ringfort undo` takes back: the directory that
+ * the workspace lies over stays as it is.  Who reads keeps nobody waiting; of those who write, and of programs in the
+ * workspace, there is one at a time: another waits for five seconds and gets -EBUSY.
+ *
+ * `at` is a point: a checkpoint's name, or "@ID"; NULL: where the workspace is now.
+ */
+enum ringfort_file_type {
+	RINGFORT_FILE,
+	RINGFORT_FOLDER,
+	RINGFORT_LINK,
+	RINGFORT_OTHER
+};
+
+struct ringfort_file {
+	size_t size; /* of this struct: set by RINGFORT_FILE_INIT */
+	const char *
+		path; /* as it was asked for, a name in a list, from the top in a search; borrowed */
+	enum ringfort_file_type type;
+	unsigned mode; /* permissions */
+	uint64_t bytes;
+	int64_t modified_ns; /* since 1970 */
+	uint64_t line;       /* in a search for content: where it is, counted from 1; else 0 */
+	const char *text; /* that line, without a NUL behind it; NULL in a file that is no text */
+	size_t text_len;
+	char target[4096]; /* where a link leads, in a list and for ringfort_file_stat() */
+};
+
+/* clang-format off */
+#define RINGFORT_FILE_INIT { sizeof(struct ringfort_file), 0, RINGFORT_FILE, 0, 0, 0, 0, 0, 0, { 0 } }
+/* clang-format on */
+
+/* Called for each; what it is given is gone afterwards.  A result other than 0 ends the call, which returns it. */
+typedef int ringfort_file_fn(void *data, const struct ringfort_file *file);
+
+/* Opens a file for reading.  Returns a descriptor, the caller's, which shows what the file was then. */
+RINGFORT_API int ringfort_file_open(const char *workspace, const char *at, const char *path,
+				    struct ringfort_error *error);
+
+/* What a path is.  Links are told, and not followed. */
+RINGFORT_API int ringfort_file_stat(const char *workspace, const char *at, const char *path,
+				    struct ringfort_file *ret_file, struct ringfort_error *error);
+
+/* The names in a folder ("." is the top), sorted.  Returns how many. */
+RINGFORT_API int ringfort_file_list(const char *workspace, const char *at, const char *path,
+				    ringfort_file_fn *fn, void *data, struct ringfort_error *error);
+
+/*
+ * What is called `name` (a pattern as "*.c", or NULL) beneath a path, and has `content` in it (bytes as they are, or NULL): each
+ * line of a text, or a file that is no text once.  Returns how many.
+ */
+RINGFORT_API int ringfort_file_search(const char *workspace, const char *at, const char *path,
+				      const char *name, const char *content, ringfort_file_fn *fn,
+				      void *data, struct ringfort_error *error);
+
+/*
+ * Writes a file, and makes the folders on the way.  One that is there keeps its mode and owner; a new one gets `mode`, and the
+ * directory's owner.  All of it is there afterwards, or nothing.
+ */
+RINGFORT_API int ringfort_file_write(const char *workspace, const char *path, const void *bytes,
+				     size_t len, unsigned mode, struct ringfort_error *error);
+
+/* The same from a descriptor (borrows), up to its end.  More than `most` bytes (0: 256 MiB) are refused with -EDQUOT. */
+RINGFORT_API int ringfort_file_put(const char *workspace, const char *path, int source,
+				   uint64_t most, unsigned mode, struct ringfort_error *error);
+
+/* Removes a file, a link or an empty folder; `with_content`: any folder. */
+RINGFORT_API int ringfort_file_remove(const char *workspace, const char *path, int with_content,
+				      struct ringfort_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,7 @@
 #include "archive/archive.h"
 #include "audit/moves.h"
 #include "base/rune.h"
+#include "workspace/closed.h"
 #include "workspace/workspace.h"
 
 #define EXIT_NONE   1
@@ -123,6 +124,7 @@ int main(int argc, char **argv)
 	struct rf_err err = RF_ERR_INIT;
 	int code;
 
+	rf_closed_allow();
 	if (argc < 3) {
 		rf_fail_say(
 			&err, -EINVAL,

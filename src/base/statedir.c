@@ -14,7 +14,7 @@
 
 bool rf_statedir_path(char *path, size_t size)
 {
-	const char *xdg = getenv("XDG_STATE_HOME");
+	const char *xdg = secure_getenv("XDG_STATE_HOME");
 	char *home;
 	bool is_good;
 

@@ -44,7 +44,7 @@ static int export_it(const struct rf_worksite *site, struct rf_err *err)
 	if (site->at) {
 		code = rf_workspace_peek(name, &ledger, err);
 		if (code == 0)
-			code = rf_worksite_point(&ledger, site->at, &point, err);
+			code = rf_ledger_find_point(&ledger, site->at, &point, err);
 		rf_ledger_done(&ledger);
 		if (code < 0)
 			return code;

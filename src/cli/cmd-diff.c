@@ -43,9 +43,9 @@ static int find_changes(const struct rf_worksite *site, const struct rf_workspac
 	int code = 0;
 
 	if (site->count > 0)
-		code = rf_worksite_point(&workspace->ledger, site->words[0], &from, err);
+		code = rf_ledger_find_point(&workspace->ledger, site->words[0], &from, err);
 	if (code == 0 && site->count > 1)
-		code = rf_worksite_point(&workspace->ledger, site->words[1], &to, err);
+		code = rf_ledger_find_point(&workspace->ledger, site->words[1], &to, err);
 	if (code == 0)
 		code = rf_workspace_open_stack(workspace, from, &c->before, err);
 	if (code == 0)

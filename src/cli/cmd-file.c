@@ -48,7 +48,7 @@ static int open_view(const struct rf_worksite *site, struct view *view, struct r
 		return code;
 	point = workspace.ledger.head;
 	if (site->at)
-		code = rf_worksite_point(&workspace.ledger, site->at, &point, err);
+		code = rf_ledger_find_point(&workspace.ledger, site->at, &point, err);
 	if (code == 0)
 		code = rf_workspace_open_stack(&workspace, point, &view->stack, err);
 	if (code == 0)

@@ -73,7 +73,7 @@ static int checkpoint_resting(const struct rf_worksite *site, struct rf_err *err
 				   workspace.ledger.name);
 	else if (name && !rf_ledger_is_name(name))
 		code = rf_fail_say(err, -EINVAL, "`%.60s` can't be a name", name);
-	else if (name && rf_worksite_point(&workspace.ledger, name, &taken, err) == 0)
+	else if (name && rf_ledger_find_point(&workspace.ledger, name, &taken, err) == 0)
 		code = rf_fail_say(err, -EEXIST, "@%u is called `%s` already", taken, name);
 	if (code == 0) {
 		*err = RF_ERR_INIT;
@@ -136,7 +136,7 @@ static int move_head(const struct rf_worksite *site, struct rf_workspace *worksp
 
 	if (is_number(word))
 		id = ancestor(&workspace->ledger, before, strtoul(word, NULL, 10));
-	else if (rf_worksite_point(&workspace->ledger, word, &id, err) < 0)
+	else if (rf_ledger_find_point(&workspace->ledger, word, &id, err) < 0)
 		return err->code;
 	if (id == before)
 		return rf_fail_say(err, -ENOENT,

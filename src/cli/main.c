@@ -9,6 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/command.h"
 #include "cli/config.h"
+#include "workspace/closed.h"
 
 /* Descriptors 0 to 2 are there, whatever the caller closed; else a pipe could take their place. */
 static int hold_stdio(void)
@@ -33,5 +34,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	rf_style_ask(rf_config_colour);
+	rf_closed_allow();
 	return rf_command_run(argc, argv);
 }

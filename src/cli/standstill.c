@@ -169,7 +169,7 @@ static int check_name(const struct rf_ledger *ledger, const char *checkpoint, st
 		rf_fail_say(err, -EINVAL, "`%.60s` can't be a name", checkpoint);
 		return rf_fail_hint(err, "letters, digits, `-`, `_` and `.`");
 	}
-	if (rf_worksite_point(ledger, checkpoint, &taken, &ignored) < 0)
+	if (rf_ledger_find_point(ledger, checkpoint, &taken, &ignored) < 0)
 		return 0;
 	rf_fail_say(err, -EEXIST, "@%u is called `%s` already", taken, checkpoint);
 	return rf_fail_hint(err, "choose another name");

@@ -95,28 +95,6 @@ int rf_worksite_open(const struct rf_worksite *site, struct rf_workspace *worksp
 	return rf_workspace_open(site->workspace ? site->workspace : name, workspace, err);
 }
 
-int rf_worksite_point(const struct rf_ledger *ledger, const char *word, uint32_t *ret_id,
-		      struct rf_err *err)
-{
-	char *end;
-	unsigned long id;
-
-	for (size_t i = ledger->count; i-- > 0;)
-		if (strcmp(ledger->points[i].name, word) == 0) {
-			*ret_id = ledger->points[i].id;
-			return 0;
-		}
-	id = strtoul(word + 1, &end, 10);
-	if (word[0] == '@' && word[1] && !*end &&
-	    (id == 0 || rf_ledger_point(ledger, (uint32_t)id))) {
-		*ret_id = (uint32_t)id;
-		return 0;
-	}
-	rf_fail_say(err, -ENOENT, "workspace `%s` has no point `%.60s`", ledger->name, word);
-	return rf_fail_hint(err, "`ringfort log -w %s` lists them: a checkpoint's name, or @ID",
-			    ledger->name);
-}
-
 int rf_worksite_directory(const char *directory, char *path, struct rf_err *err)
 {
 	char *found = NULL, *whole = NULL, *cwd = getcwd(NULL, 0);

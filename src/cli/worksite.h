@@ -57,10 +57,6 @@ int rf_worksite_open(const struct rf_worksite *site, struct rf_workspace *worksp
 int rf_worksite_name(const struct rf_worksite *site, char ret_name[RF_LEDGER_NAME],
 		     struct rf_err *err);
 
-/* Finds a point by the name of a checkpoint or by `@ID`.  Point 0 is the directory itself. */
-int rf_worksite_point(const struct rf_ledger *ledger, const char *word, uint32_t *ret_id,
-		      struct rf_err *err);
-
 /* Tells the watcher, if one stands, what was done; says so where it can't be. */
 void rf_worksite_tell(const struct rf_move *moves, size_t count);
 

@@ -12,6 +12,12 @@
 #include <stdbool.h>
 
 /*
+ * Says that this process may do so: a program of ours that does one thing and ends.  Without, rf_closed_open() is openat(): in a
+ * library it would change who its caller is.
+ */
+void rf_closed_allow(void);
+
+/*
  * Opens as openat() does, with O_NOFOLLOW and O_CLOEXEC.  Where that is denied and `name` is a folder or file of our
  * own, the process widens its sight first, for good.  Returns a descriptor or a negative errno: -EACCES where it is
  * somebody else's, or the machine gives no user namespaces.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,12 +24,12 @@ static off_t next_data(int file, off_t at, off_t size)
 }
 
 /* Reads what is at `at`, as much as there is room for.  Returns how much, or a negative errno. */
-static ssize_t read_at(int file, char *piece, off_t at)
+static ssize_t read_at(int file, char *piece, size_t room, off_t at)
 {
 	size_t len = 0;
 
-	while (len < PIECE) {
-		ssize_t n = pread(file, piece + len, PIECE - len, at + (off_t)len);
+	while (len < room) {
+		ssize_t n = pread(file, piece + len, room - len, at + (off_t)len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -39,6 +40,12 @@ static ssize_t read_at(int file, char *piece, off_t at)
 		len += (size_t)n;
 	}
 	return (ssize_t)len;
+}
+
+/* How much of a file of this size is read at once: of most files all, and little memory. */
+static size_t room_for(off_t size)
+{
+	return size < (off_t)PIECE ? (size_t)(size + BLOCK - size % BLOCK) : PIECE;
 }
 
 static bool is_zero(const char *data, size_t len)
@@ -68,57 +75,84 @@ static void add_blocks(struct rf_sha256 *sha, const char *piece, size_t len, off
 	}
 }
 
-int rf_content_hash(int file, uint8_t hash[RF_SHA256_BYTES])
+/* Returns 0 or a negative errno. */
+static int hash_pieces(int file, off_t size, char *piece, size_t room, struct rf_sha256 *sha)
 {
-	static char piece[PIECE];
-	struct rf_sha256 sha;
-	struct stat st;
 	off_t at = 0;
 
-	if (fstat(file, &st) < 0)
-		return -errno;
-	rf_sha256_init(&sha);
-	while ((at = next_data(file, at, st.st_size)) < st.st_size) {
-		ssize_t n = read_at(file, piece, at);
+	while ((at = next_data(file, at, size)) < size) {
+		ssize_t n = read_at(file, piece, room, at);
 
 		if (n < 0)
 			return (int)n;
 		if (n == 0)
 			break; /* it shrank meanwhile */
-		add_blocks(&sha, piece, (size_t)n, at);
+		add_blocks(sha, piece, (size_t)n, at);
 		at += n;
 	}
+	return 0;
+}
+
+int rf_content_hash(int file, uint8_t hash[RF_SHA256_BYTES])
+{
+	struct rf_sha256 sha;
+	struct stat st;
+	char *piece;
+	int code;
+
+	if (fstat(file, &st) < 0)
+		return -errno;
+	piece = malloc(room_for(st.st_size));
+	if (!piece)
+		return -ENOMEM;
+	rf_sha256_init(&sha);
+	code = hash_pieces(file, st.st_size, piece, room_for(st.st_size), &sha);
+	free(piece);
+	if (code < 0)
+		return code;
 	add_number(&sha, (uint64_t)st.st_size);
 	rf_sha256_end(&sha, hash);
 	return 0;
 }
 
-int rf_content_is_same(int one, int two)
+/* Returns 1, 0 or a negative errno. */
+static int compare_pieces(int one, int two, off_t size, char *pieces, size_t room)
 {
-	static char a[PIECE], b[PIECE];
-	struct stat st, other;
 	off_t at = 0;
 
-	if (fstat(one, &st) < 0 || fstat(two, &other) < 0)
-		return -errno;
-	if (st.st_size != other.st_size)
-		return 0;
-	while (at < st.st_size) {
-		off_t left = next_data(one, at, st.st_size), right = next_data(two, at, st.st_size);
+	while (at < size) {
+		off_t left = next_data(one, at, size), right = next_data(two, at, size);
 		ssize_t n, m;
 
 		at = left < right ? left : right; /* what is a hole in both is the same in both */
-		if (at >= st.st_size)
+		if (at >= size)
 			break;
-		n = read_at(one, a, at);
-		m = read_at(two, b, at);
+		n = read_at(one, pieces, room, at);
+		m = read_at(two, pieces + room, room, at);
 		if (n < 0 || m < 0)
 			return (int)(n < 0 ? n : m);
-		if (n != m || memcmp(a, b, (size_t)n) != 0)
+		if (n != m || memcmp(pieces, pieces + room, (size_t)n) != 0)
 			return 0;
 		if (n == 0)
 			break;
 		at += n;
 	}
 	return 1;
+}
+
+int rf_content_is_same(int one, int two)
+{
+	struct stat st, other;
+	char *pieces;
+	int code;
+
+	if (fstat(one, &st) < 0 || fstat(two, &other) < 0)
+		return -errno;
+	if (st.st_size != other.st_size)
+		return 0;
+	pieces = malloc(2 * room_for(st.st_size));
+	code = pieces ? compare_pieces(one, two, st.st_size, pieces, room_for(st.st_size))
+		      : -ENOMEM;
+	free(pieces);
+	return code;
 }

@@ -47,12 +47,10 @@ mode_t rf_copy_mode(mode_t mode)
 	return mode & (S_ISDIR(mode) ? PERMITTED | HANDED_DOWN : PERMITTED);
 }
 
-static int copy_range(int from, int to, off_t at, off_t end)
+static int copy_range(int from, int to, off_t at, off_t end, char *piece, size_t room)
 {
-	static char piece[PIECE];
-
 	while (at < end) {
-		size_t wanted = (size_t)(end - at) < PIECE ? (size_t)(end - at) : PIECE;
+		size_t wanted = (size_t)(end - at) < room ? (size_t)(end - at) : room;
 		ssize_t n = pread(from, piece, wanted, at);
 
 		if (n < 0 && errno == EINTR)
@@ -71,15 +69,10 @@ static int copy_range(int from, int to, off_t at, off_t end)
 	return 0;
 }
 
-/* Data where there is data, and holes where there are holes; the very blocks where the file system can share them. */
-static int copy_content(int from, int to, off_t size)
+static int copy_data(int from, int to, off_t size, char *piece, size_t room)
 {
 	off_t at = 0;
 
-	if (size > 0 && ioctl(to, FICLONE, from) == 0)
-		return 0;
-	if (ftruncate(to, size) < 0)
-		return -errno;
 	while (at < size) {
 		off_t data = lseek(from, at, SEEK_DATA), end;
 		int code;
@@ -89,12 +82,31 @@ static int copy_content(int from, int to, off_t size)
 		if (data < 0)
 			data = at; /* a file system that does not tell */
 		end = lseek(from, data, SEEK_HOLE);
-		code = copy_range(from, to, data, end > data ? end : size);
+		code = copy_range(from, to, data, end > data ? end : size, piece, room);
 		if (code < 0)
 			return code;
 		at = end > data ? end : size;
 	}
 	return 0;
+}
+
+/* Data where there is data, and holes where there are holes; the very blocks where the file system can share them. */
+static int copy_content(int from, int to, off_t size)
+{
+	size_t room = size < (off_t)PIECE ? (size_t)size : PIECE;
+	char *piece;
+	int code;
+
+	if (size > 0 && ioctl(to, FICLONE, from) == 0)
+		return 0;
+	if (ftruncate(to, size) < 0)
+		return -errno;
+	if (size == 0)
+		return 0;
+	piece = malloc(room);
+	code = piece ? copy_data(from, to, size, piece, room) : -ENOMEM;
+	free(piece);
+	return code;
 }
 
 /* A pipe says nothing of its length: it is counted as it comes. */

@@ -77,6 +77,10 @@ int rf_ledger_set_agent(struct rf_point *point, const char *agent);
 /* The last apply, if it is the workspace's own to take back, or NULL. */
 struct rf_apply_note *rf_ledger_last_apply(const struct rf_ledger *ledger);
 
+/* Finds a point by the name of a checkpoint or by `@ID`.  Point 0 is the directory itself. */
+int rf_ledger_find_point(const struct rf_ledger *ledger, const char *word, uint32_t *ret_id,
+			 struct rf_err *err);
+
 /* Notes that the head is being applied.  Gives the note (borrowed), or NULL without memory or room. */
 struct rf_apply_note *rf_ledger_add_apply(struct rf_ledger *ledger, const char *inverse);
 
