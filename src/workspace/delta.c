@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protected.h"
+#include "workspace/alias.h"
 #include "workspace/attributes.h"
 #include "workspace/closed.h"
 #include "workspace/content.h"
@@ -599,5 +600,5 @@ int rf_delta_find(const struct rf_stack *before, const struct rf_stack *after,
 	}
 	if (code == 0 && ret_delta->count > 1)
 		qsort(ret_delta->changes, ret_delta->count, sizeof(*ret_delta->changes), by_path);
-	return code;
+	return code == 0 ? rf_alias_mark(before, after, ret_delta, err) : code;
 }

@@ -463,3 +463,28 @@ def test_what_everybody_could_write_to_is_not_applied_by_the_way(post, tree):
     rows = {row["path"]: row["protected"] for row in json.loads(post.run("diff", "--json", "-w", "fix").stdout)}
     assert rows == {"README": "writable by everybody", "open": "writable by everybody", "sticky": None}
     assert post.run("apply", "-w", "fix").returncode != 0 and not (tree / "open").exists()
+
+
+def test_what_acts_by_another_name_has_to_be_named(post, tree, who):
+    for folder in ("conf", "docs", "tools", "sub/settings", ".git/hooks", "one", "plain"):
+        (tree / folder).mkdir(parents=True)
+    for link, target in ((".claude", "conf"), ("CLAUDE.md", "docs/agents.md"), (".git/hooks/pre-commit", "../../tools/hook"),
+                         ("sub/.vscode", "settings"), (".cursor", f"{tree}/way/deep"), ("way", "one"), (".idea", "later"),
+                         ("ordinary", "plain"), (".codex", "/etc"), (".gemini", "../outside")):
+        os.symlink(target, tree / link)
+    for name in ("conf/settings.json", "docs/agents.md", "docs/other.md", "tools/hook", "plain/x"):
+        (tree / name).write_text("old\n")
+    if watchers.IS_ROOT and who == "user":
+        subprocess.run(["chown", "-hR", f"{watchers.USER_ID}:{watchers.USER_ID}", tree], check=True)
+    made(post, tree, "mkdir -p one/deep later two/deep new sub/other && for f in conf/settings.json docs/agents.md docs/other.md tools/hook "
+                     "sub/settings/tasks.json sub/settings/more.txt sub/other/tasks.json one/deep/rules two/deep/rules later/run.xml "
+                     "plain/x new/y; do echo new > $f; done; rm .idea way; ln -s two way; ln -s new .windsurf")
+    rows = {row["path"]: row["protected"] for row in json.loads(post.run("diff", "--json", "-w", "fix").stdout)}
+    assert {path for path, what in rows.items() if what} == {
+        "conf/settings.json", "docs/agents.md", "tools/hook", "sub/settings/tasks.json", "one/deep/rules", "two/deep/rules", "way",
+        "later/run.xml", ".windsurf", "new/y"}, rows
+    assert rows["conf/settings.json"] == "agent settings" and rows["tools/hook"] == "git hook"
+    assert post.run("apply", "-w", "fix", "--only", "conf", "--only", "docs").returncode != 0
+    assert (tree / "conf/settings.json").read_text() == "old\n" and (tree / "docs/agents.md").read_text() == "old\n"
+    assert post.run("apply", "-w", "fix", "--only", "conf/settings.json", "--only", "plain").returncode == 0
+    assert (tree / "conf/settings.json").read_text() == (tree / "plain/x").read_text() == "new\n"
