@@ -457,14 +457,14 @@ void rf_runs_write_sight(const struct rf_plan *plan, const char *box, bool is_le
 }
 
 int rf_runs_show(struct rf_teller *teller, const struct rf_plan *plan, const char *box, int pidfd,
-		 bool is_lesser, struct rf_err *err)
+		 int hand, bool is_lesser, struct rf_err *err)
 {
 	RF_AUTO_BUF struct rf_buf body;
 
 	rf_buf_init(&body, 1024);
 	rf_runs_write_sight(plan, box, is_lesser, &body);
 	return body.has_failed ? rf_fail(err, -ENOMEM, "show a box to the watcher")
-			       : rf_teller_show(teller, &body, pidfd, err);
+			       : rf_teller_show(teller, &body, pidfd, hand, err);
 }
 
 bool rf_runs_write_fate(const struct rf_result *result, const char *box, struct rf_buf *out)

@@ -43,13 +43,13 @@ int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 		    const struct rf_runs_facts *facts, struct rf_err *err);
 
 /*
- * Shows the box of a run that has been told of, by a pidfd of its pid 1 (borrowed).  Not waited for.  The first
- * writes what is said of it, for who sends it by himself.
+ * Shows the box of a run that has been told of, by a pidfd of its pid 1 and a hand on its network or -1 (both borrowed).  Not waited
+ * for.  The first writes what is said of it, for who sends it by himself.
  */
 void rf_runs_write_sight(const struct rf_plan *plan, const char *box, bool is_lesser,
 			 struct rf_buf *out);
 int rf_runs_show(struct rf_teller *teller, const struct rf_plan *plan, const char *box, int pidfd,
-		 bool is_lesser, struct rf_err *err);
+		 int hand, bool is_lesser, struct rf_err *err);
 
 /*
  * Completes the result of a run that was killed by who knows whom: if the watcher ended it, the status is

@@ -101,13 +101,13 @@ static int hear(struct rf_teller *teller, struct rf_wire_message *ret_answer, st
 
 /* What is wrong with the watcher ends the connection. */
 static int post(struct rf_teller *teller, enum rf_wire_type type, const void *body, size_t len,
-		const int *fd, struct rf_err *err)
+		const int *fds, size_t fd_count, struct rf_err *err)
 {
 	int code;
 
 	if (teller->fd < 0)
 		return rf_fail_say(err, -ENOTCONN, "no watcher stands");
-	code = rf_wire_send(teller->fd, type, ++teller->id, body, len, fd, fd ? 1 : 0, err);
+	code = rf_wire_send(teller->fd, type, ++teller->id, body, len, fds, fd_count, err);
 	if (code == -EPIPE || code == -ECONNRESET) /* rf_teller_wait() hears why */
 		return 0;
 	if (code < 0)
@@ -140,7 +140,7 @@ static int answer_of(struct rf_teller *teller, enum rf_wire_type expected,
 
 int rf_teller_post(struct rf_teller *teller, struct rf_err *err)
 {
-	int code = post(teller, RF_WIRE_TELL, teller->out.data, teller->out.len, NULL, err);
+	int code = post(teller, RF_WIRE_TELL, teller->out.data, teller->out.len, NULL, 0, err);
 
 	rf_buf_clear(&teller->out);
 	return code;
@@ -164,10 +164,12 @@ int rf_teller_send(struct rf_teller *teller, uint64_t *ret_seq, struct rf_err *e
 	return code < 0 ? code : rf_teller_wait(teller, ret_seq, err);
 }
 
-int rf_teller_show(struct rf_teller *teller, const struct rf_buf *sight, int pidfd,
+int rf_teller_show(struct rf_teller *teller, const struct rf_buf *sight, int pidfd, int hand,
 		   struct rf_err *err)
 {
-	return post(teller, RF_WIRE_LIVE, sight->data, sight->len, &pidfd, err);
+	const int fds[] = { pidfd, hand };
+
+	return post(teller, RF_WIRE_LIVE, sight->data, sight->len, fds, hand < 0 ? 1 : 2, err);
 }
 
 int rf_teller_ask(struct rf_teller *teller, const char *words, size_t len, struct rf_buf *out,
@@ -175,7 +177,7 @@ int rf_teller_ask(struct rf_teller *teller, const char *words, size_t len, struc
 {
 	struct rf_wire_message answer;
 
-	if (post(teller, RF_WIRE_ASK, words, len, NULL, err) < 0 ||
+	if (post(teller, RF_WIRE_ASK, words, len, NULL, 0, err) < 0 ||
 	    answer_of(teller, RF_WIRE_TOLD, &answer, err) < 0)
 		return err->code;
 	rf_buf_add(out, answer.body, answer.len);

@@ -58,8 +58,11 @@ int rf_teller_post(struct rf_teller *teller, struct rf_err *err);
 int rf_teller_wait(struct rf_teller *teller, uint64_t *ret_seq, struct rf_err *err);
 int rf_teller_send(struct rf_teller *teller, uint64_t *ret_seq, struct rf_err *err);
 
-/* Shows the watcher a box that lives: what is said of it (sight.h), and its pid 1 (both borrowed).  Not waited for. */
-int rf_teller_show(struct rf_teller *teller, const struct rf_buf *sight, int pidfd,
+/*
+ * Shows the watcher a box that lives: what is said of it (sight.h), its pid 1, and a hand on its network or -1 (all borrowed).  Not
+ * waited for.
+ */
+int rf_teller_show(struct rf_teller *teller, const struct rf_buf *sight, int pidfd, int hand,
 		   struct rf_err *err);
 
 /* Asks the watcher something (words, each ended by a NUL; `len` counts all); gives its answer in `out`. */

@@ -13,7 +13,7 @@ int rf_ask_watcher(const char *const *words, const char *without, struct rf_buf 
 	struct rf_teller teller;
 	int code;
 
-	rf_buf_init(&line, 4096);
+	rf_buf_init(&line, RF_ASK_MOST);
 	for (; *words; words++)
 		rf_buf_add(&line, *words, strlen(*words) + 1);
 	if (line.has_failed)

@@ -313,11 +313,12 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		rf_example_watch, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
 	},
 	[RF_CMD_NET] = {
-		"net", NULL, "tell what boxes asked of the network",
+		"net", NULL, "what boxes asked of the network, and what they may",
 		"COMMAND [OPTIONS]",
 		"Where a watcher stands (`ringfort watch`), the gateway's every connection and request is\n"
 		"in the audit log: when, which box, host, method, path without its query, status, bytes,\n"
-		"how long it took, the verdict and the rule that made it.  These commands read it.",
+		"how long it took, the verdict and the rule that made it.  `log` and `summary` read it; the\n"
+		"others look at the network of a box that lives, and change it.",
 		rf_example_net, NULL,
 	},
 	[RF_CMD_NET_LOG] = {
@@ -333,6 +334,36 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"Counts what boxes asked of the network: by host, method and status, with bytes; what was\n"
 		"refused most, each with the line that would allow it; and how often each credential was used.",
 		rf_example_net_summary, "0 printed, 125 Ringfort failed",
+	},
+	[RF_CMD_NET_SHOW] = {
+		"net show", rf_cmd_net_show, "print what a box that lives may reach now",
+		"BOX",
+		"Prints the policy of its network, as it holds at this moment: what it began with, or what\n"
+		"it was changed to.  BOX is an id, or as much of its begin as no other box has.",
+		rf_example_net_show, "0 printed, 1 no such box or no watcher, 125 Ringfort failed",
+	},
+	[RF_CMD_NET_SET] = {
+		"net set", rf_cmd_net_set, "give a box that lives other rules for its network",
+		"BOX [OPTIONS]",
+		"What an option names takes the place of what the box has; with --policy, all of it does, and\n"
+		"of the file only `network` counts.  New connections go by the new rules at once, and those\n"
+		"are cut that they do not allow.  Credentials, published ports, filters and certificates stay\n"
+		"as they are.  A box of `ringfort agent run`, one whose policy has final rules and one that a\n"
+		"warden's ceiling bounds never gets more than it began with.",
+		rf_example_net_set, "0 it holds, 1 no such box, no watcher, or it goes beyond what the box may have, 125 Ringfort failed",
+	},
+	[RF_CMD_NET_ALLOW] = {
+		"net allow", rf_cmd_net_allow, "let a box that lives reach more",
+		"BOX RULE ...",
+		"Adds rules, as --net has them, to what it may reach; one that was denied in the same words\n"
+		"is not denied any more.",
+		rf_example_net_allow, "0 they hold, 1 no such box, no watcher, or it goes beyond what the box may have, 125 Ringfort failed",
+	},
+	[RF_CMD_NET_DENY] = {
+		"net deny", rf_cmd_net_deny, "let a box that lives reach less",
+		"BOX RULE ...",
+		"Adds rules to what it may not reach, whatever allows it.  Connections that they name are cut.",
+		rf_example_net_deny, "0 they hold, 1 no such box or no watcher, 125 Ringfort failed",
 	},
 	[RF_CMD_AUDIT] = {
 		"audit", NULL, "show, prove and export what was recorded",

@@ -55,6 +55,10 @@ enum rf_cmd_id {
 	RF_CMD_NET,
 	RF_CMD_NET_LOG,
 	RF_CMD_NET_SUMMARY,
+	RF_CMD_NET_SHOW,
+	RF_CMD_NET_SET,
+	RF_CMD_NET_ALLOW,
+	RF_CMD_NET_DENY,
 	RF_CMD_WATCH,
 	RF_CMD_AUDIT,
 	RF_CMD_AUDIT_SHOW,
@@ -79,7 +83,10 @@ enum rf_cmd_id {
 	RF_CMD_COUNT
 };
 
-#define RF_CMD_BIT(id) ((uint64_t)1 << (id))
+/* A set of commands. */
+__extension__ typedef unsigned __int128 rf_cmd_set;
+
+#define RF_CMD_BIT(id) ((rf_cmd_set)1 << (id))
 
 struct rf_cmd_example {
 	const char *line;  /* as it would be typed; NULL ends the list */

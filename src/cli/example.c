@@ -357,6 +357,28 @@ const struct rf_cmd_example rf_example_net_summary[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_net_show[] = {
+	{ "ringfort net show 3fa9",                   "the begin of an id will do" },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_net_set[] = {
+	{ "ringfort net set 3fa9 --net api.example",  "and nothing else" },
+	{ "ringfort net set 3fa9 --net none --reason 'what is it doing?'", NULL },
+	{ "ringfort net set 3fa9 --policy wider.yaml", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_net_allow[] = {
+	{ "ringfort net allow 3fa9 'GET pypi.org/simple/**'", NULL },
+	{ NULL, NULL },
+};
+
+const struct rf_cmd_example rf_example_net_deny[] = {
+	{ "ringfort net deny 3fa9 '*.example' 10.0.0.0/8", NULL },
+	{ NULL, NULL },
+};
+
 const struct rf_cmd_example rf_example_audit_show[] = {
 	{ "ringfort audit show --since 1h --kind run", NULL },
 	{ "ringfort audit show --verdict timeout --last 20", NULL },

@@ -14,6 +14,10 @@
 	{                                                                                          \
 		name, letter, arg, RF_OPTION_KEY, key, help, POLICY                                \
 	}
+#define NET(name, letter, arg, key, help)                                                          \
+	{                                                                                          \
+		name, letter, arg, RF_OPTION_KEY, key, help, POLICY | ONLY(NET_SET)                \
+	}
 #define OWN(name, letter, arg, id, commands, help)                                                 \
 	{                                                                                          \
 		name, letter, arg, id, NULL, help, commands                                        \
@@ -42,7 +46,9 @@
 #define EVENTS  (ONLY(AUDIT_SHOW) | ONLY(AUDIT_EXPORT)) /* whoever prints events */
 #define TRAFFIC (ONLY(NET_LOG) | ONLY(NET_SUMMARY))     /* whoever tells of the network */
 #define PERIOD  (EVENTS | ONLY(AUDIT_REPORT) | TRAFFIC) /* whoever reads those of a time */
-#define ALL     (RF_CMD_BIT(RF_CMD_COUNT) - 1)
+#define CHANGES                                                                                    \
+	(ONLY(NET_SET) | ONLY(NET_ALLOW) | ONLY(NET_DENY)) /* whoever changes a box's network */
+#define ALL (RF_CMD_BIT(RF_CMD_COUNT) - 1)
 
 /* clang-format off */
 const struct rf_option rf_option_table[] = {
@@ -103,10 +109,10 @@ const struct rf_option rf_option_table[] = {
 	KEY("require",    0,   "any|hard",   "limits.require",    "hard: refuse where a limit can't be kept exactly"),
 
 	GROUP("what it may reach"),
-	KEY("net",        0,   "HOST[,HOST]|none|host", "network.allow", "hosts, as api.github.com or *.pkgs.example:443; none (the default); host: all of this machine's network; may be repeated"),
-	KEY("net-deny",   0,   "HOST[,HOST]", "network.deny",     "what of these it may not"),
-	KEY("net-mode",   0,   "enforce|report|open", "network.mode", "report: let all pass, and tell what would have been refused"),
-	KEY("host",       0,   "NAME=ADDRESS", "network.hosts",   "where a name leads, instead of what DNS says"),
+	NET("net",        0,   "HOST[,HOST]|none|host", "network.allow", "hosts, as api.github.com or *.pkgs.example:443; none (the default); host: all of this machine's network; may be repeated"),
+	NET("net-deny",   0,   "HOST[,HOST]", "network.deny",     "what of these it may not"),
+	NET("net-mode",   0,   "enforce|report|open", "network.mode", "report: let all pass, and tell what would have been refused"),
+	NET("host",       0,   "NAME=ADDRESS", "network.hosts",   "where a name leads, instead of what DNS says"),
 	KEY("publish",    0,   "[ADDRESS:]PORT[:PORT]", "network.publish", "a port of this machine's loopback that leads to one inside; may be repeated"),
 	KEY("credential", 0,   "NAME=env:VAR@HOST", "credentials", "added to requests outside the box; also from file:PATH, cmd:COMMAND, stdin:"),
 
@@ -123,7 +129,7 @@ const struct rf_option rf_option_table[] = {
 	KEY("weaker",     0,   "refuse|allow", "weaker",          "allow: run even where a wall is missing"),
 	KEY("audit",      0,   "auto|required|off", "audit",      "record it where a watcher stands; required: or do not run"),
 	OWN("profile",    'p', "NAME[,NAME]", RF_OPTION_PROFILE, POLICY, "python, git, agent ...: `policy show` lists them"),
-	OWN("policy",     0,   "FILE",       RF_OPTION_POLICY, POLICY, "read rules from a YAML or JSON file"),
+	OWN("policy",     0,   "FILE",       RF_OPTION_POLICY, POLICY | ONLY(NET_SET), "read rules from a YAML or JSON file"),
 	OWN("config",     0,   "FILE",       RF_OPTION_CONFIG, POLICY, "your settings, instead of ~/.config/ringfort/config.yaml"),
 	OWN("no-config",  0,   NULL,         RF_OPTION_NO_CONFIG, POLICY, "do without your settings"),
 
@@ -177,7 +183,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("status",     0,   NULL,         RF_OPTION_STATUS, ONLY(WARDEN) | ONLY(WATCH) | ONLY(GATEWAY), "whether one stands for you, and nothing else"),
 	OWN("for",        0,   "10m",        RF_OPTION_FOR, ONLY(BREAKER_TRIP), "how long it stays open; without it, until it is reset"),
 	OWN("reason",     0,   "TEXT",       RF_OPTION_REASON, ONLY(BREAKER_TRIP), "what whoever is refused is told"),
-	OWN("reason",     0,   "TEXT",       RF_OPTION_REASON, ONLY(FREEZE) | ONLY(THAW) | ONLY(KILL), "why: for the record, and for who started the box"),
+	OWN("reason",     0,   "TEXT",       RF_OPTION_REASON, ONLY(FREEZE) | ONLY(THAW) | ONLY(KILL) | CHANGES, "why: for the record, and for who started the box"),
 	OWN("names",      0,   "profiles",   RF_OPTION_NAMES, ONLY(HELP), "names for completions, one a line"),
 	OWN("help",       'h', NULL,         RF_OPTION_HELP, ALL, "this text"),
 	OWN("version",    0,   NULL,         RF_OPTION_VERSION, RUNS, "the version"),

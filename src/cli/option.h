@@ -70,7 +70,7 @@ struct rf_option {
 	enum rf_option_id id;
 	const char *key; /* of the policy */
 	const char *help;
-	uint64_t commands; /* RF_CMD_BIT of each that takes it */
+	rf_cmd_set commands; /* RF_CMD_BIT of each that takes it */
 };
 
 /* A row without a name is the heading of those that follow. */

@@ -11,9 +11,11 @@
 #include "audit/runs.h"
 #include "audit/traffic.h"
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/limits.h"
 #include "jail/outward.h"
 #include "jail/record.h"
+#include "policy/net-change.h"
 #include "policy/policy.h"
 #include "workspace/visit.h"
 
@@ -96,6 +98,12 @@ static int on_orders(void *data, struct rf_err *err)
 	return miss(recorder, &why, err);
 }
 
+/* An agent's policy is no caller's to widen, nor what a source of the policy made final. */
+static bool is_bounded(const struct rf_request *request)
+{
+	return request->agent || rf_net_change_is_final(request->policy);
+}
+
 /* What lives for longer is looked after, also by a watcher that comes after the one that was told of it. */
 static void on_settled(void *data, int pidfd, bool is_lesser)
 {
@@ -109,9 +117,15 @@ static void on_settled(void *data, int pidfd, bool is_lesser)
 		recorder->is_shown = false;
 		rf_teller_try(teller, &ignored); /* the box is served meanwhile */
 	}
-	if (rf_teller_is_open(teller) && !recorder->is_shown)
+	if (rf_teller_is_open(teller) && !recorder->is_shown) {
+		RF_AUTO_FD int hand = -1;
+
+		if (recorder->outward)
+			rf_outward_lend(recorder->outward, is_bounded(recorder->request), &hand,
+					&ignored);
 		recorder->is_shown = rf_runs_show(teller, recorder->request->plan, recorder->box,
-						  pidfd, is_lesser, &ignored) == 0;
+						  pidfd, hand, is_lesser, &ignored) == 0;
+	}
 }
 
 static uint64_t now_ms(void)
@@ -186,6 +200,7 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 	options->on_end = on_end;
 	options->data = recorder;
 	if (options->outward) {
+		recorder->outward = options->outward;
 		options->outward->on_event = on_traffic;
 		options->outward->data = recorder;
 	}

@@ -16,6 +16,7 @@
 struct rf_recorder {
 	struct rf_teller teller;
 	const struct rf_request *request; /* borrowed */
+	struct rf_outward *outward;       /* the run's way out, or NULL; borrowed */
 	struct rf_err why;                /* why there is no watcher */
 	char box[17];                     /* of the run that was told of; or "" */
 	bool is_shown;                    /* that watcher knows the box */

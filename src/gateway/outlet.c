@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/limits.h"
 #include "gateway/crossing.h"
 #include "gateway/dns-line.h"
+#include "gateway/hand.h"
 #include "gateway/listener.h"
 #include "gateway/publish.h"
 #include "gateway/upstream.h"
@@ -25,16 +27,28 @@
 
 /* ------------------------------------------------------------- the policy */
 
-static int read_policy(const char *text, size_t len, struct rf_net **ret_net, struct rf_err *err)
+static int read_policy(const char *text, size_t len, struct rf_policy **ret_policy,
+		       struct rf_net **ret_net, struct rf_err *err)
 {
 	struct rf_policy *policy = NULL;
-	int code;
 
 	if (rf_policy_parse(text, len, "/", "/", &policy, err) < 0)
 		return rf_fail_in(err, "the box's policy");
-	code = rf_net_make(policy, ret_net, err);
-	rf_policy_free(policy);
-	return code < 0 ? rf_fail_in(err, "the box's policy") : 0;
+	if (rf_net_make(policy, ret_net, err) < 0) {
+		rf_policy_free(policy);
+		return rf_fail_in(err, "the box's policy");
+	}
+	*ret_policy = policy;
+	return 0;
+}
+
+/* The first one is what the box may have at most, where somebody bounds it. */
+static int open_policy(struct rf_outlet *outlet, const char *text, struct rf_err *err)
+{
+	if (read_policy(text, strlen(text), &outlet->opened, &outlet->net, err) < 0)
+		return err->code;
+	rf_buf_puts(&outlet->policy, text);
+	return outlet->policy.has_failed ? rf_fail(err, -ENOMEM, "a box") : 0;
 }
 
 /* Where every request is to be seen, none goes through unread. */
@@ -169,9 +183,9 @@ int rf_outlet_new(struct rf_gateway *gateway, int fd, uint64_t id, const struct 
 	outlet->looks_everywhere = open->holds_writes || open->looks_everywhere;
 	snprintf(outlet->box, sizeof(outlet->box), "%s", open->box);
 	rf_buf_init(&outlet->pem, PEM_BYTES);
+	rf_buf_init(&outlet->policy, RF_MAX_POLICY_BYTES);
 	if (rf_note_new(gateway->deadlines, fd, id, &outlet->note, err) < 0 ||
-	    make_tables(outlet, err) < 0 ||
-	    read_policy(open->policy, strlen(open->policy), &outlet->net, err) < 0) {
+	    make_tables(outlet, err) < 0 || open_policy(outlet, open->policy, err) < 0) {
 		rf_outlet_free(outlet);
 		return err->code;
 	}
@@ -191,6 +205,8 @@ void rf_outlet_close(struct rf_outlet *outlet)
 	for (size_t i = 0; rf_outlet_parts[i].name; i++)
 		if (rf_outlet_parts[i].stop)
 			rf_outlet_parts[i].stop(outlet, outlet->parts[i]);
+	rf_hand_free(outlet->hand);
+	outlet->hand = NULL;
 	rf_listener_close(outlet);
 	rf_dns_line_close(outlet);
 	rf_publish_close(outlet);
@@ -212,7 +228,10 @@ void rf_outlet_free(struct rf_outlet *outlet)
 	for (size_t i = 0; rf_outlet_parts[i].name; i++)
 		if (rf_outlet_parts[i].close)
 			rf_outlet_parts[i].close(outlet, outlet->parts[i]);
+	rf_hand_free(outlet->hand);
 	rf_net_free(outlet->net);
+	rf_policy_free(outlet->opened);
+	rf_buf_done(&outlet->policy);
 	rf_names_free(outlet->names);
 	rf_breaker_free(outlet->breakers);
 	rf_note_free(outlet->note);
@@ -234,9 +253,16 @@ static int change_parts(struct rf_outlet *outlet, struct rf_err *err)
 int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err)
 {
 	struct rf_net *before = outlet->net, *net = NULL;
+	struct rf_policy *read = NULL;
+	RF_AUTO_BUF struct rf_buf text;
 
-	if (read_policy(policy, len, &net, err) < 0)
+	rf_buf_init(&text, RF_MAX_POLICY_BYTES);
+	rf_buf_add(&text, policy, len);
+	if (text.has_failed)
+		return rf_fail(err, -E2BIG, "the new policy");
+	if (read_policy(policy, len, &read, &net, err) < 0)
 		return err->code;
+	rf_policy_free(read);
 	look_everywhere(outlet, net);
 	if (net->needs_tls && !outlet->accept) {
 		rf_net_free(net);
@@ -252,10 +278,28 @@ int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, s
 		return err->code;
 	}
 	rf_net_free(before);
+	rf_buf_done(&outlet->policy);
+	outlet->policy = text;
+	rf_buf_init(&text, 0);
 	set_limits(outlet);
 	rf_upstream_trim(outlet, 0);
 	rf_crossing_review(outlet);
 	rf_forward_review(outlet);
+	return 0;
+}
+
+int rf_outlet_bound(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err)
+{
+	struct rf_policy *opened = NULL;
+
+	if (rf_policy_parse(policy, len, "/", "/", &opened, err) < 0)
+		return rf_fail_in(err, "the box's bounds");
+	if (rf_outlet_change(outlet, policy, len, err) < 0) {
+		rf_policy_free(opened);
+		return rf_fail_in(err, "the box's bounds");
+	}
+	rf_policy_free(outlet->opened);
+	outlet->opened = opened;
 	return 0;
 }
 

@@ -30,6 +30,7 @@ struct rf_forward_line;
 struct rf_dns_line;
 struct rf_publish;
 struct rf_ends;
+struct rf_hand;
 
 /*
  * Ends TLS for a connection of the box's (takes `*fd`, also on failure): `first` are bytes that were read from it already, the others of its
@@ -41,7 +42,10 @@ typedef int rf_outlet_accept(struct rf_outlet *outlet, int *fd, struct rf_span f
 struct rf_outlet {
 	struct rf_gateway *gateway;
 	struct rf_note *note;
-	struct rf_net *net; /* changes when the policy does: nobody keeps a pointer into it */
+	struct rf_net *net;       /* changes when the policy does: nobody keeps a pointer into it */
+	struct rf_policy *opened; /* what it began with */
+	struct rf_buf policy;     /* what holds now, as text */
+	struct rf_hand *hand;     /* that somebody else has on it, or NULL */
 	char box[64];
 	bool holds_writes;     /* a trial run: see hold.h */
 	bool looks_everywhere; /* no connection is relayed unread */
@@ -115,6 +119,9 @@ bool rf_outlet_is_quiet(const struct rf_outlet *outlet);
 
 /* Puts a policy in place of the one it has: new connections are judged by it, and those are closed that it does not allow. */
 int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err);
+
+/* The same for good: no hand on it leads beyond that. */
+int rf_outlet_bound(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err);
 
 /* Whether the box may have one more connection; and it has one more, or one less. */
 bool rf_outlet_has_room(const struct rf_outlet *outlet);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "gateway/hand.h"
 #include "gateway/listener.h"
 #include "gateway/outlet.h"
 #include "gateway/publish.h"
@@ -195,6 +196,28 @@ static int on_change(struct rf_tenant *tenant, struct rf_wire_message *message, 
 	return box ? rf_outlet_change(box->outlet, message->body, message->len, err) : -ENOENT;
 }
 
+/* A box that can't be bounded has no network at all. */
+static int on_bound(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct box *box = find(tenant, message->id);
+
+	if (!box)
+		return -ENOENT;
+	if (rf_outlet_bound(box->outlet, message->body, message->len, err) < 0) {
+		close_box(box);
+		return err->code;
+	}
+	return 0;
+}
+
+static int on_hand(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct box *box = find(tenant, message->id);
+
+	return box ? rf_hand_new(box->outlet, rf_wire_u32(message) != 0, &message->fds[0], err)
+		   : -ENOENT;
+}
+
 static int on_close(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
 {
 	struct box *box = find(tenant, message->id);
@@ -234,6 +257,8 @@ static const struct {
 	{ RF_WIRE_GATE_PUBLISH, on_port,   false },
 	{ RF_WIRE_GATE_STOCK,   on_stock,  false },
 	{ RF_WIRE_GATE_CHANGE,  on_change, true  },
+	{ RF_WIRE_GATE_BOUND,   on_bound,  true  },
+	{ RF_WIRE_GATE_HAND,    on_hand,   false },
 	{ RF_WIRE_GATE_CLOSE,   on_close,  false },
 	{ RF_WIRE_GATE_SPEAK,   on_speak,  false },
 };

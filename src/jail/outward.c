@@ -6,8 +6,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/fd.h"
+#include "base/limits.h"
+#include "policy/policy.h"
 
 #define READY_MS 10000 /* that a gateway has to start and to read a policy */
 #define END_MS   2000  /* and to tell the rest */
@@ -87,6 +90,35 @@ int rf_outward_give(struct rf_outward *outward, struct rf_capture *capture, stru
 	return code < 0 ? rf_fail_in(err, "the network") : 0;
 }
 
+int rf_outward_bound(const struct rf_outward *outward, const struct rf_policy *policy,
+		     struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf text;
+
+	rf_buf_init(&text, RF_MAX_POLICY_BYTES);
+	rf_policy_format_net(policy, &text);
+	if (text.has_failed)
+		return rf_fail(err, -ENOMEM, "a policy's text");
+	return rf_gate_bound(outward->fd, outward->box, text.data, err);
+}
+
+int rf_outward_lend(struct rf_outward *outward, bool is_bounded, int *ret_fd, struct rf_err *err)
+{
+	RF_AUTO_FD int ours = -1, theirs = -1;
+	int pair[2];
+
+	if (outward->fd < 0 || outward->is_over)
+		return rf_fail_say(err, -ENOTCONN, "the box has no gateway");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+		return rf_fail(err, -errno, "a socket");
+	ours = pair[0];
+	theirs = pair[1];
+	if (rf_gate_give_hand(outward->fd, outward->box, theirs, is_bounded, err) < 0)
+		return err->code;
+	*ret_fd = rf_fd_take(&ours);
+	return 0;
+}
+
 /* ------------------------------------------------------------- what happens */
 
 /* "api.example:443", or "POST api.example/v1/x" where it was a request. */
@@ -157,8 +189,10 @@ static bool hear(struct rf_outward *outward)
 		outward->is_over = true;
 		return false;
 	}
-	if (news.is_refused)
+	if (news.is_refused) {
+		outward->refused = news.why;
 		return true;
+	}
 	if (news.is_held) {
 		/* The box was told that it is kept: if it is not, nothing of the run may count. */
 		outward->is_lost = outward->is_lost || rf_held_add(&outward->held, &news.held) < 0;
@@ -271,7 +305,9 @@ static void pass_on(const struct rf_outward *outward, struct rf_result *result)
 		rf_result_warn(result,
 			       "the network refused more than %d things: %llu are not listed",
 			       RF_OUTWARD_DENIALS, (unsigned long long)outward->unlisted);
-	if (outward->is_lost)
+	if (outward->refused.code)
+		rf_result_warn(result, "the box had no network: %s", outward->refused.msg);
+	else if (outward->is_lost)
 		rf_result_warn(result, "the gateway ended before the box, which had no network "
 				       "from then on");
 	if (outward->counts.lost_events > 0)

@@ -46,6 +46,7 @@ struct rf_outward {
 	void (*on_parted)(void *data);
 	void *parted_data;
 	struct rf_event *patience;
+	struct rf_err refused;            /* why the gateway would not do what it was told; or 0 */
 	char canary[RF_GATE_PATH];        /* the path of one that was sent, and refused; or "" */
 	char canary_to[RF_GATE_HOST + 8]; /* and where to */
 	/* Told when one is; may be NULL. */
@@ -70,6 +71,20 @@ int rf_outward_await(struct rf_outward *outward, struct rf_err *err);
 
 /* Hands the box's sockets over (takes: they are closed here). */
 int rf_outward_give(struct rf_outward *outward, struct rf_capture *capture, struct rf_err *err);
+
+/*
+ * The box's network is to be no more than `policy` says (borrows), whatever was asked for; before its sockets are handed over.  If the gateway can't do
+ * that, the box has none, and the result says why.
+ */
+struct rf_policy;
+int rf_outward_bound(const struct rf_outward *outward, const struct rf_policy *policy,
+		     struct rf_err *err);
+
+/*
+ * Lends somebody else a hand on the box's policy: gives one end of a socket whose other end the gateway has.  `is_bounded`: the box's network is never to be
+ * more than it was at first.
+ */
+int rf_outward_lend(struct rf_outward *outward, bool is_bounded, int *ret_fd, struct rf_err *err);
 
 /* Listens to what happens. */
 int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf_err *err);

@@ -165,6 +165,11 @@ int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
 	return 0;
 }
 
+bool rf_lore_is_bounded(const struct rf_lore *lore, const struct rf_errand *errand)
+{
+	return lore->ceiling || errand->ceiling;
+}
+
 const char *rf_lore_told(struct rf_lore *lore, const struct rf_policy *policy)
 {
 	for (size_t i = 0; i < ROOM; i++) {

@@ -22,6 +22,9 @@ void rf_lore_free(struct rf_lore *lore);
 int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
 		 const struct rf_policy **ret_policy, struct rf_err *err);
 
+/* True if somebody else says how far it goes: a ceiling of the warden's, or of the errand's own. */
+bool rf_lore_is_bounded(const struct rf_lore *lore, const struct rf_errand *errand);
+
 /* Its text, as a watcher may be told of it (rf_policy_format_told()); borrowed until the next call.  NULL: no memory. */
 const char *rf_lore_told(struct rf_lore *lore, const struct rf_policy *policy);
 

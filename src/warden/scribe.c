@@ -22,7 +22,7 @@ struct rf_scribe_note {
 	uint64_t id, until_ns;
 	enum rf_wire_type type;
 	struct rf_buf body;
-	int fd;           /* that goes with it, or -1 */
+	int fds[2];       /* that go with it, or -1 */
 	rf_scribe_fn *fn; /* or NULL: nobody waits */
 	void *data;
 	int tries;
@@ -48,7 +48,8 @@ struct rf_scribe {
 static void free_note(struct rf_scribe_note *note)
 {
 	rf_buf_done(&note->body);
-	rf_fd_done(&note->fd);
+	rf_fd_done(&note->fds[0]);
+	rf_fd_done(&note->fds[1]);
 	free(note);
 }
 
@@ -179,7 +180,9 @@ static void push(struct rf_scribe *scribe)
 		}
 		note->id = ++scribe->id;
 		code = rf_wire_send(scribe->fd, note->type, note->id, note->body.data,
-				    note->body.len, &note->fd, note->fd >= 0, &ignored);
+				    note->body.len, note->fds,
+				    (size_t)(note->fds[0] >= 0) + (size_t)(note->fds[1] >= 0),
+				    &ignored);
 		note->is_sent = code == 0;
 		/* Another watcher has not heard of that box. */
 		note->is_void |= note->is_sent && note->type == RF_WIRE_LIVE;
@@ -287,18 +290,25 @@ static void on_time(void *data, int what)
 /* ------------------------------------------------------------- the whole */
 
 /* The same as rf_scribe_say(), with a descriptor (taken, whatever comes of it) or -1. */
-static int say(struct rf_scribe *scribe, enum rf_wire_type type, struct rf_buf *body, int fd,
+static int say(struct rf_scribe *scribe, enum rf_wire_type type, struct rf_buf *body, int fds[2],
 	       rf_scribe_fn *fn, void *data, struct rf_scribe_note **ret_note, struct rf_err *err)
 {
 	struct rf_scribe_note *note = scribe->count < NOTES_MOST ? calloc(1, sizeof(*note)) : NULL;
 
 	if (!note || body->has_failed) {
-		rf_fd_done(&fd);
+		if (fds)
+			rf_fd_done(&fds[0]);
+		if (fds)
+			rf_fd_done(&fds[1]);
 		free(note);
 		return rf_fail(err, -ENOMEM, "tell the watcher");
 	}
 	*note = (struct rf_scribe_note){
-		.type = type, .body = *body, .fd = fd, .fn = fn, .data = data
+		.type = type,
+		.body = *body,
+		.fds = { fds ? fds[0] : -1, fds ? fds[1] : -1 },
+		.fn = fn,
+		.data = data,
 	};
 	note->until_ns = rf_loop_now() + RF_SCRIBE_WAIT_MS * MS;
 	rf_buf_init(body, body->max);
@@ -317,16 +327,19 @@ int rf_scribe_say(struct rf_scribe *scribe, enum rf_wire_type type, struct rf_bu
 		  rf_scribe_fn *fn, void *data, struct rf_scribe_note **ret_note,
 		  struct rf_err *err)
 {
-	return say(scribe, type, body, -1, fn, data, ret_note, err);
+	return say(scribe, type, body, NULL, fn, data, ret_note, err);
 }
 
-int rf_scribe_show(struct rf_scribe *scribe, struct rf_buf *sight, int pidfd, struct rf_err *err)
+int rf_scribe_show(struct rf_scribe *scribe, struct rf_buf *sight, int pidfd, int hand,
+		   struct rf_err *err)
 {
-	int fd = rf_fd_copy(pidfd, 3);
+	int fds[2] = { rf_fd_copy(pidfd, 3), -1 };
 
-	if (fd < 0)
+	if (fds[0] < 0)
 		return rf_fail(err, -errno, "show a box to the watcher");
-	return say(scribe, RF_WIRE_LIVE, sight, fd, NULL, NULL, NULL, err);
+	if (hand >= 0)
+		fds[1] = rf_fd_copy(hand, 3); /* without it, it can be shown all the same */
+	return say(scribe, RF_WIRE_LIVE, sight, fds, NULL, NULL, NULL, err);
 }
 
 void rf_scribe_drop(struct rf_scribe_note *note)

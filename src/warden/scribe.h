@@ -46,8 +46,12 @@ int rf_scribe_say(struct rf_scribe *scribe, enum rf_wire_type type, struct rf_bu
 		  rf_scribe_fn *fn, void *data, struct rf_scribe_note **ret_note,
 		  struct rf_err *err);
 
-/* Shows a box that lives (audit/sight.h; takes what is in it), by a pidfd (borrowed).  Nobody waits for that. */
-int rf_scribe_show(struct rf_scribe *scribe, struct rf_buf *sight, int pidfd, struct rf_err *err);
+/*
+ * Shows a box that lives (audit/sight.h; takes what is in it), by a pidfd and a hand on its network or -1 (both borrowed).  Nobody
+ * waits for that.
+ */
+int rf_scribe_show(struct rf_scribe *scribe, struct rf_buf *sight, int pidfd, int hand,
+		   struct rf_err *err);
 
 /* Nobody waits for it any more: its `fn` is not called, and another watcher need not have it. */
 void rf_scribe_drop(struct rf_scribe_note *note);

@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "jail/lesser.h"
 #include "jail/record.h"
+#include "policy/net-change.h"
 #include "warden/gossip.h"
 #include "warden/keep.h"
 #include "warden/lore.h"
@@ -237,6 +238,7 @@ static void on_settled(void *data)
 	struct rf_work *work = client->work;
 	struct rf_err ignored = RF_ERR_INIT; /* it is recorded all the same */
 	RF_AUTO_BUF struct rf_buf sight;
+	RF_AUTO_FD int hand = -1;
 
 	rf_buf_init(&sight, RF_TELLER_MOST);
 	if (!work || !work->is_told || work->life.box.pidfd < 0 ||
@@ -244,7 +246,9 @@ static void on_settled(void *data)
 		return;
 	work->shown_to = rf_scribe_era(scribe);
 	rf_runs_write_sight(work->plan, work->life.box.id, work->life.box.is_lesser, &sight);
-	rf_scribe_show(scribe, &sight, work->life.box.pidfd, &ignored);
+	if (work->outward.fd >= 0)
+		rf_outward_lend(&work->outward, work->is_bounded, &hand, &ignored);
+	rf_scribe_show(scribe, &sight, work->life.box.pidfd, hand, &ignored);
 }
 
 /* Nobody waits for it: it is kept until a watcher has it. */
@@ -412,6 +416,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 
 	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0)
 		return err->code;
+	order.is_bounded = rf_lore_is_bounded(warden->lore, errand);
 	for (size_t i = 0; i < streams; i++)
 		order.streams[i] = rf_fd_take(&message->fds[i]);
 	order.gateway = message->fd_count > streams ? rf_fd_take(&message->fds[streams]) : -1;
@@ -419,6 +424,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 			  &client->work, err) < 0)
 		return err->code;
 	client->work->id = message->id;
+	client->work->is_bounded = order.is_bounded || rf_net_change_is_final(order.policy);
 	client->work->life.on_settled = on_settled;
 	rf_gossip_listen(&client->gossip, client->work, warden->scribe);
 	if (is_kept) {

@@ -115,6 +115,11 @@ static int prepare(struct rf_work *work, const struct rf_work_order *order,
 		rf_result_fail(&work->result, RF_STATUS_ERROR, 125, err);
 		return err->code;
 	}
+	if (order->is_bounded && work->outward.fd >= 0 &&
+	    rf_outward_bound(&work->outward, order->policy, err) < 0) {
+		rf_result_fail(&work->result, RF_STATUS_ERROR, 125, err);
+		return err->code;
+	}
 	rf_result_init(&work->result, work->plan);
 	work->options = (struct rf_life_options){
 		.init_path = order->init_path,

@@ -37,6 +37,7 @@ struct rf_work {
 	cpu_set_t cpus;
 	char *caller_path;
 	struct rf_outward outward; /* its box's way out: `fd` is -1 where it has none */
+	bool is_bounded;           /* its network is never to be more than it began with */
 	bool is_heard;
 	bool is_ready_made; /* its box came from the yard */
 	uint64_t shown_to;  /* the watcher that was shown it: see rf_scribe_era(); 0: none */
@@ -55,7 +56,8 @@ struct rf_work_order {
 	int streams[3];                 /* taken, whatever comes of it */
 	int gateway; /* on which its box's way out was asked for, where it has one; or -1; taken */
 	const char *init_path;
-	bool is_kept; /* it runs nothing but what it is told to; without streams */
+	bool is_bounded; /* somebody else says how far the policy goes */
+	bool is_kept;    /* it runs nothing but what it is told to; without streams */
 	/*
 	 * Called when the plan is known and nothing runs yet; if it fails, nothing will.  1: it waits for something,
 	 * and is started or refused later.

@@ -229,12 +229,12 @@ static void on_finish(void *data)
 }
 
 static int on_sight(void *data, struct rf_watcher *watcher, pid_t teller,
-		    const struct rf_sight *sight, int *pidfd, struct rf_err *err)
+		    const struct rf_sight *sight, int *pidfd, int *hand, struct rf_err *err)
 {
 	struct rf_keeper *keeper = data;
 
 	(void)watcher;
-	if (rf_live_show(keeper->live, teller, sight, pidfd, err) < 0)
+	if (rf_live_show(keeper->live, teller, sight, pidfd, hand, err) < 0)
 		return err->code;
 	look_soon(keeper);
 	return 0;

@@ -15,6 +15,7 @@
 #include "policy/near.h"
 #include "watch/gauge.h"
 #include "watch/herd.h"
+#include "watch/lever.h"
 #include "watch/muster.h"
 #include "watch/roster.h"
 #include "watch/table.h"
@@ -52,6 +53,7 @@ struct box {
 	enum state state;
 	struct rf_herd herd;
 	struct rf_gauge gauge;
+	struct rf_lever lever; /* on its network */
 	uint64_t limits[RF_LIMIT_COUNT];
 	struct rf_alarms alarms;
 	bool is_sounded[RF_ALARM_COUNT];
@@ -83,6 +85,7 @@ static void forget(struct rf_live *live, struct box *box)
 	rf_table_remove(&live->boxes, &box->node);
 	rf_gauge_done(&box->gauge);
 	rf_herd_done(&box->herd);
+	rf_lever_done(&box->lever);
 	free(box);
 }
 
@@ -102,6 +105,7 @@ static void add(struct rf_live *live, const struct rf_audit_event *event)
 		return;
 	}
 	rf_herd_init(&box->herd);
+	rf_lever_init(&box->lever);
 	rf_audit_event_copy(event, RF_AUDIT_AGENT, box->agent, sizeof(box->agent));
 	rf_audit_event_copy(event, RF_AUDIT_PROGRAM, box->program, sizeof(box->program));
 	if (rf_audit_event_has(event, RF_AUDIT_POLICY))
@@ -167,7 +171,7 @@ void rf_live_event(struct rf_live *live, const struct rf_audit_event *event)
 }
 
 int rf_live_show(struct rf_live *live, pid_t launcher, const struct rf_sight *sight, int *pidfd,
-		 struct rf_err *err)
+		 int *hand, struct rf_err *err)
 {
 	struct box *box = find(live, sight->box);
 
@@ -178,6 +182,7 @@ int rf_live_show(struct rf_live *live, pid_t launcher, const struct rf_sight *si
 		rf_herd_init(&box->herd);
 		return err->code;
 	}
+	rf_lever_take(&box->lever, hand);
 	box->launcher = launcher;
 	memcpy(box->limits, sight->limits, sizeof(box->limits));
 	box->alarms = sight->alarms;
@@ -548,6 +553,70 @@ static int answer_fate(struct rf_live *live, pid_t asker, const char *const *wor
 	return 1;
 }
 
+/* ------------------------------------------------------------- its network */
+
+static int answer_net_show(struct rf_live *live, pid_t asker, const char *const *words,
+			   struct rf_buf *out, struct rf_err *err)
+{
+	struct box *box = prepare(live, (const char *const[]){ words[0], "" }, err);
+	uint64_t number;
+
+	(void)asker;
+	if (!box || rf_lever_show(&box->lever, &number, err) < 0)
+		return err->code;
+	rf_buf_printf(out, "asked %" PRIu64 "\n", number);
+	return 1;
+}
+
+/* Recorded first, and once more if it is refused: see rf_lever_answer(). */
+static int answer_net_change(struct rf_live *live, pid_t asker, const char *const *words,
+			     struct rf_buf *out, struct rf_err *err)
+{
+	struct box *box = prepare(live, words, err);
+	struct rf_audit_event event;
+	uint64_t number;
+
+	(void)asker;
+	if (!box || rf_lever_change(&box->lever, words[3], &number, err) < 0)
+		return err->code;
+	rf_audit_event_init(&event, RF_AUDIT_CONFIG_CHANGE);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box->node.name);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, box->agent);
+	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
+	rf_audit_event_text(&event, RF_AUDIT_SETTING, "network");
+	rf_audit_event_text(&event, RF_AUDIT_TO, words[2]);
+	rf_audit_event_text(&event, RF_AUDIT_BY, "hand");
+	rf_audit_event_text(&event, RF_AUDIT_REASON, words[1]);
+	live->options.note(live->options.data, &event);
+	rf_buf_printf(out, "asked %" PRIu64 "\n", number);
+	return 1;
+}
+
+static int answer_net_answer(struct rf_live *live, pid_t asker, const char *const *words,
+			     struct rf_buf *out, struct rf_err *err)
+{
+	struct box *box = find_by(live, words[0], err);
+	struct rf_audit_event event;
+	bool is_change;
+	int code;
+
+	(void)asker;
+	if (!box)
+		return err->code;
+	code = rf_lever_answer(&box->lever, strtoull(words[1], NULL, 10), &is_change, out, err);
+	if (code < 0 && code != -EAGAIN && is_change) {
+		rf_audit_event_init(&event, RF_AUDIT_CONFIG_CHANGE);
+		rf_audit_event_text(&event, RF_AUDIT_BOX, box->node.name);
+		rf_audit_event_text(&event, RF_AUDIT_AGENT, box->agent);
+		rf_audit_event_text(&event, RF_AUDIT_SETTING, "network");
+		rf_audit_event_text(&event, RF_AUDIT_TO, "as it was: refused");
+		rf_audit_event_text(&event, RF_AUDIT_BY, "gateway");
+		rf_audit_event_text(&event, RF_AUDIT_REASON, err->msg);
+		live->options.note(live->options.data, &event);
+	}
+	return code < 0 ? code : 1;
+}
+
 /* clang-format off */
 static const struct {
 	const char *word;
@@ -560,6 +629,9 @@ static const struct {
 	{ "thaw",   2, answer_thaw },
 	{ "kill",   2, answer_kill },
 	{ "fate",   1, answer_fate },
+	{ "net-show",   1, answer_net_show },
+	{ "net-change", 4, answer_net_change },
+	{ "net-answer", 2, answer_net_answer },
 };
 /* clang-format on */
 

@@ -43,9 +43,9 @@ void rf_live_free(struct rf_live *live);
 /* Something was recorded. */
 void rf_live_event(struct rf_live *live, const struct rf_audit_event *event);
 
-/* `launcher` shows a box that it told of, by a pidfd of its pid 1 (taken on success). */
+/* `launcher` shows a box that it told of, by a pidfd of its pid 1, and a hand on its network or -1 (both taken on success). */
 int rf_live_show(struct rf_live *live, pid_t launcher, const struct rf_sight *sight, int *pidfd,
-		 struct rf_err *err);
+		 int *hand, struct rf_err *err);
 
 /*
  * Answers words, as rf_steward_ask() does:
@@ -53,6 +53,9 @@ int rf_live_show(struct rf_live *live, pid_t launcher, const struct rf_sight *si
  *   ps text|json                    all of them
  *   freeze|thaw|kill BOX REASON     acts; `user` with this process wanted it
  *   fate BOX                        "killed CPU_NS by ...", or "none"
+ *   net-show BOX                    asks its gateway for the policy of its network: "asked N"
+ *   net-change BOX REASON WHAT TEXT and to go by another; WHAT is it in a few words
+ *   net-answer BOX N                what the gateway says; -EAGAIN: nothing yet
  */
 int rf_live_ask(struct rf_live *live, pid_t asker, const char *const *words, size_t count,
 		struct rf_buf *out, struct rf_err *err);

@@ -377,7 +377,7 @@ static int serve_live(struct client *client, struct rf_wire_message *message, st
 		return rf_fail_say(err, -ENOENT, "LIVE: nobody here told of box %s", sight.box);
 	if (guest && guest->on_sight &&
 	    guest->on_sight(guest->data, watcher_of(client), client->visitor.pid, &sight,
-			    &message->fds[0], err) < 0)
+			    &message->fds[0], &message->fds[1], err) < 0)
 		return err->code;
 	if (rf_wire_send(client->visitor.fd, RF_WIRE_TOLD, message->id, NULL, 0, NULL, 0, err) < 0)
 		return -EPIPE;

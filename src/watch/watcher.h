@@ -47,9 +47,9 @@ struct rf_watcher_guest {
 	/* Answers words that it knows: 1 and an answer in `out`, 0 if it does not know them, or an error. */
 	int (*on_ask)(void *data, struct rf_watcher *watcher, pid_t asker, const char *const *words,
 		      size_t count, struct rf_buf *out, struct rf_err *err);
-	/* Who told of a box shows it, by a pidfd of its pid 1 (to be taken).  May be NULL. */
+	/* Who told of a box shows it, by a pidfd of its pid 1, and a hand on its network or -1 (to be taken).  May be NULL. */
 	int (*on_sight)(void *data, struct rf_watcher *watcher, pid_t teller,
-			const struct rf_sight *sight, int *pidfd, struct rf_err *err);
+			const struct rf_sight *sight, int *pidfd, int *hand, struct rf_err *err);
 	void *data;
 };
 

@@ -480,6 +480,18 @@ int rf_gate_give_stock(int fd, uint64_t box, const int stock[RF_GATE_STOCK], str
 	return rf_wire_send(fd, RF_WIRE_GATE_STOCK, box, NULL, 0, stock, RF_GATE_STOCK, err);
 }
 
+int rf_gate_give_hand(int fd, uint64_t box, int hand, bool is_bounded, struct rf_err *err)
+{
+	uint32_t bound = is_bounded;
+
+	return rf_wire_send(fd, RF_WIRE_GATE_HAND, box, &bound, sizeof(bound), &hand, 1, err);
+}
+
+int rf_gate_bound(int fd, uint64_t box, const char *policy, struct rf_err *err)
+{
+	return rf_wire_send(fd, RF_WIRE_GATE_BOUND, box, policy, strlen(policy), NULL, 0, err);
+}
+
 int rf_gate_change(int fd, uint64_t box, const char *policy, struct rf_err *err)
 {
 	return rf_wire_send(fd, RF_WIRE_GATE_CHANGE, box, policy, strlen(policy), NULL, 0, err);

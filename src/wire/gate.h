@@ -211,6 +211,16 @@ int rf_gate_give_port(int fd, uint64_t box, uint16_t port, int listener, struct 
 int rf_gate_publish(int fd, uint64_t box, uint16_t port, int listener, struct rf_err *err);
 int rf_gate_give_stock(int fd, uint64_t box, const int stock[RF_GATE_STOCK], struct rf_err *err);
 
+/*
+ * One end of a SEQPACKET pair (borrows): who has the other end can have the box's policy shown (GATE_SHOW) and changed (GATE_CHANGE), each answered
+ * by GATE_POLICY or REFUSED with the id of the question.  `is_bounded`: never to more than the box began with.  A box has one such hand;
+ * another takes its place.
+ */
+int rf_gate_give_hand(int fd, uint64_t box, int hand, bool is_bounded, struct rf_err *err);
+
+/* Before the box has its sockets: this policy, or none.  Whoever asked for the box may have asked for more. */
+int rf_gate_bound(int fd, uint64_t box, const char *policy, struct rf_err *err);
+
 int rf_gate_change(int fd, uint64_t box, const char *policy, struct rf_err *err);
 int rf_gate_close(int fd, uint64_t box, struct rf_err *err);
 

@@ -18,7 +18,7 @@
 #define RESULT_MAX   (4 * 1024 * 1024)
 #define HELLO_MAX    256
 #define ERROR_MAX    1024
-#define QUESTION_MAX 4096
+#define QUESTION_MAX (2 * 1024 * 1024) /* a policy, and what is to be done with it */
 #define SIGHT_MAX    1024
 #define PEM_MAX      (64 * 1024)
 #define EXEC_MAX     (128 * 1024)
@@ -54,7 +54,7 @@ static const struct shape {
 	[RF_WIRE_KEPT]    = { "KEPT",    FROM(WATCHER), 0, sizeof(uint64_t), sizeof(uint64_t) },
 	[RF_WIRE_TOLD]    = { "TOLD",    FROM(WATCHER), 0, 0, RESULT_MAX },
 	[RF_WIRE_LOST]    = { "LOST",    FROM(WATCHER), 0, 1, ERROR_MAX },
-	[RF_WIRE_LIVE]    = { "LIVE",    FROM(TELLER), 1, 1, SIGHT_MAX },
+	[RF_WIRE_LIVE]    = { "LIVE",    FROM(TELLER), 1, 1, SIGHT_MAX, 1 },
 	[RF_WIRE_PROVE]   = { "PROVE",   FROM(CLIENT) | FROM(TELLER), 1, 0, 0 },
 	[RF_WIRE_GATE_OPEN]    = { "OPEN",    FROM(TENANT), 0, 1, RESULT_MAX },
 	[RF_WIRE_GATE_LINES]   = { "LINES",   FROM(TENANT), 4, 0, 0 },
@@ -78,6 +78,10 @@ static const struct shape {
 	[RF_WIRE_LIST]     = { "LIST",     FROM(CLIENT), 0, REF, REF },
 	[RF_WIRE_TERMINAL] = { "TERMINAL", FROM(WARDEN), 1, 0, 0 },
 	[RF_WIRE_BOXES]    = { "BOXES",    FROM(WARDEN), 0, 0, RESULT_MAX },
+	[RF_WIRE_GATE_HAND]    = { "HAND",    FROM(TENANT), 1, sizeof(uint32_t), sizeof(uint32_t) },
+	[RF_WIRE_GATE_SHOW]    = { "SHOW",    FROM(TENANT), 0, 0, 0 },
+	[RF_WIRE_GATE_BOUND]   = { "BOUND",   FROM(TENANT), 0, 1, RESULT_MAX },
+	[RF_WIRE_GATE_POLICY]  = { "POLICY",  FROM(GATE), 0, 1, RESULT_MAX },
 };
 /* clang-format on */
 

@@ -84,6 +84,11 @@ enum rf_wire_type {
 	/* From the warden: */
 	RF_WIRE_TERMINAL, /* the master of the terminal that a program will have */
 	RF_WIRE_BOXES,    /* what there is of kept boxes (exec.h), one behind the other */
+	/* From a gateway's client: a socket whose other end may look at a box's policy and change it; then from that end: */
+	RF_WIRE_GATE_HAND,
+	RF_WIRE_GATE_SHOW,
+	RF_WIRE_GATE_POLICY, /* and the answer to that, and to a change */
+	RF_WIRE_GATE_BOUND, /* as CHANGE, of a box that has no sockets yet: if it can't be, the box is over */
 	RF_WIRE_COUNT
 };
 

@@ -1,0 +1,121 @@
+/* What of a box's network can change while it lives: src/policy/net-change.c. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "harness.h"
+#include "policy/net-change.h"
+
+static struct rf_policy *read(const char *text)
+{
+	struct rf_policy *policy = NULL;
+	struct rf_err err = RF_ERR_INIT;
+
+	RF_CHECK(rf_policy_parse(text, strlen(text), "/", "/", &policy, &err) == 0, "%s: %s", text,
+		 err.msg);
+	return policy;
+}
+
+static const char *written(const struct rf_policy *policy, struct rf_buf *buf)
+{
+	rf_buf_clear(buf);
+	rf_net_change_format(policy, buf);
+	return buf->data ? buf->data : "";
+}
+
+RF_TEST(a_box_gets_what_can_change_and_keeps_the_rest)
+{
+	/* clang-format off */
+	static const struct { const char *opened, *text; bool is_bounded; const char *has, *lacks; int code; } cases[] = {
+		{ "network: { allow: [a.example] }", "network: { allow: [b.example] }", false, "b.example", "a.example", 0 },
+		{ "network: { allow: [a.example] }", "network: { allow: [b.example, a.example] }", true, "a.example", "b.example", 0 },
+		{ "network: { allow: [a.example] }", "network: { mode: open, allow: [a.example] }", true, "a.example", "open", 0 },
+		{ "network: { allow: [a.example], deny: [b.a.example] }", "network: { allow: [a.example] }", true, "b.a.example", "zzz", 0 },
+		{ "network: { allow: [a.example], rate: 10/s }", "network: { allow: [a.example], rate: 20/s }", true, "10/s", "20/s", 0 },
+		{ "network: { allow: [a.example], publish: ['8080'] }", "network: { allow: [b.example] }", false, "8080", "a.example", 0 },
+		{ "network: { allow: [a.example], filter: on }", "network: { allow: [b.example] }", false, "filter", "a.example", 0 },
+		{ "network: { allow: [a.example] }", "{}", false, "gateway", "a.example", 0 },
+		{ "network: { allow: [a.example] }", "network: { publish: ['8080'] }", false, "", "", -EOPNOTSUPP },
+		{ "network: { allow: [a.example] }", "network: { filter: on }", false, "", "", -EOPNOTSUPP },
+		{ "network: { allow: [a.example] }", "network: host", false, "", "", -EOPNOTSUPP },
+		{ "network: { allow: [a.example] }", "limits: { memory: 1G }", false, "", "", -EOPNOTSUPP },
+		{ "network: { allow: [a.example] }", "credentials: { x: { from: 'env:X', hosts: [a.example] } }", false, "", "", -EOPNOTSUPP },
+		{ "network: { allow: [a.example] }", "network: { allow: ['0x7f.1'] }", false, "", "", -EINVAL },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_policy *opened = read(cases[i].opened), *policy = NULL;
+		struct rf_err err = RF_ERR_INIT;
+		struct rf_buf buf;
+		int code = rf_net_change_make(opened, cases[i].text, strlen(cases[i].text),
+					      cases[i].is_bounded, &policy, &err);
+
+		rf_buf_init(&buf, 65536);
+		RF_CHECK(code == cases[i].code, "%s: %d %s", cases[i].text, code, err.msg);
+		if (code == 0) {
+			rf_policy_format_net(policy, &buf);
+			RF_CHECK(strstr(buf.data, cases[i].has) &&
+					 !strstr(buf.data, cases[i].lacks),
+				 "%s: %s", cases[i].text, buf.data);
+		}
+		rf_buf_done(&buf);
+		rf_policy_free(policy);
+		rf_policy_free(opened);
+	}
+}
+
+RF_TEST(keys_are_replaced_or_joined)
+{
+	struct rf_policy *policy =
+		read("network: { allow: [a.example], deny: [b.example], rate: 5/s }");
+	struct rf_policy *set = read("network: { allow: [c.example] }");
+	struct rf_policy *add = read("network: { allow: [b.example, d.example] }");
+	struct rf_policy *none = read("network: none");
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_buf buf;
+	const char *text;
+
+	rf_buf_init(&buf, 65536);
+	RF_CHECK(rf_net_change_replace(policy, set, &err) == 0, "%s", err.msg);
+	text = written(policy, &buf);
+	RF_CHECK(strstr(text, "c.example") && !strstr(text, "a.example") &&
+			 strstr(text, "b.example") && strstr(text, "5/s"),
+		 "%s", text);
+	RF_CHECK(rf_net_change_missing(policy, add) != NULL, "both are missing");
+	RF_CHECK(rf_net_change_add(policy, add, &err) == 0, "%s", err.msg);
+	text = written(policy, &buf);
+	RF_CHECK(strstr(text, "d.example") && strstr(text, "c.example"), "%s", text);
+	text = strstr(text, "deny:");
+	RF_CHECK(!text || !strstr(text, "b.example"),
+		 "what is allowed in these words is not denied: %s", text);
+	RF_CHECK(rf_net_change_missing(policy, add) == NULL, "none is missing");
+	RF_CHECK(rf_net_change_replace(policy, none, &err) == 0, "%s", err.msg);
+	text = written(policy, &buf);
+	RF_CHECK(!strstr(text, "c.example"), "%s", text);
+	rf_buf_done(&buf);
+	rf_policy_free(policy);
+	rf_policy_free(set);
+	rf_policy_free(add);
+	rf_policy_free(none);
+}
+
+RF_TEST(what_is_final_bounds)
+{
+	/* clang-format off */
+	static const struct { const char *text; bool is_final; } cases[] = {
+		{ "network: { allow: [a.example] }\nfinal: [network.allow]", true },
+		{ "network: { mode: enforce }\nfinal: [network.mode]", true },
+		{ "network: { allow: [a.example] }\nlimits: { memory: 1G }\nfinal: [limits.memory]", false },
+		{ "network: { allow: [a.example] }", false },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_policy *policy = read(cases[i].text);
+
+		RF_CHECK(rf_net_change_is_final(policy) == cases[i].is_final, "%s", cases[i].text);
+		rf_policy_free(policy);
+	}
+}
