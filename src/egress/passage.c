@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "base/own-file.h"
 #include "wire/gate.h"
 
 #define BACKLOG 64 /* connections that wait to be taken in, for each published port */
@@ -81,12 +82,37 @@ static int list_canaries(const struct rf_plan *plan, struct rf_gate_canary *cana
 	return 0;
 }
 
+/* The policy's own roots, one file behind the other.  Who could change such a file could pose as every server, so it is the caller's own. */
+static int read_roots(const struct rf_policy *policy, struct rf_buf *roots, struct rf_err *err)
+{
+	const char *path;
+
+	for (size_t i = 0; (path = rf_policy_root(policy, i)); i++) {
+		RF_AUTO_BUF struct rf_buf text = { 0 };
+		int code = rf_own_file_read(path, RF_GATE_ROOTS - 1, &text, err);
+
+		if (code == -ENOENT)
+			return rf_fail_say(err, code, "network.roots: there is no file %s", path);
+		if (code < 0)
+			return rf_fail_in(err, "network.roots");
+		if (!text.data || !strstr(text.data, "-----BEGIN CERTIFICATE-----"))
+			return rf_fail_say(err, -EINVAL,
+					   "network.roots: no certificate in PEM in %s", path);
+		rf_buf_add(roots, text.data, text.len);
+		rf_buf_puts(roots, "\n");
+	}
+	if (roots->has_failed)
+		return rf_fail_say(err, -EFBIG, "network.roots: more than %d bytes together",
+				   RF_GATE_ROOTS - 1);
+	return 0;
+}
+
 int rf_passage_ask(int fd, const struct rf_passage_wish *wish, struct rf_err *err)
 {
 	struct rf_gate_credential credentials[RF_MAX_CREDENTIALS];
 	struct rf_gate_canary canaries[RF_GATE_CANARIES];
 	char values[RF_GATE_CANARIES][RF_CANARY_VALUE];
-	RF_AUTO_BUF struct rf_buf policy;
+	RF_AUTO_BUF struct rf_buf policy, roots;
 	struct rf_gate_open open = {
 		.box = wish->id,
 		.agent = wish->agent ? wish->agent : "",
@@ -98,6 +124,10 @@ int rf_passage_ask(int fd, const struct rf_passage_wish *wish, struct rf_err *er
 	};
 
 	rf_buf_init(&policy, RF_MAX_POLICY_BYTES);
+	rf_buf_init(&roots, RF_GATE_ROOTS - 1);
+	if (read_roots(wish->policy, &roots, err) < 0)
+		return err->code;
+	open.roots = roots.data;
 	rf_policy_format_net(wish->policy, &policy);
 	if (policy.has_failed)
 		return rf_fail(err, -ENOMEM, "a policy's text");

@@ -287,7 +287,7 @@ static int read_value(const struct rf_net_credential *credential, struct rf_buf 
 }
 
 /* One line feed at the end is how files and commands end, and no part of the value. */
-static int check_value(struct rf_buf *text, struct rf_err *err)
+static int check_value(struct rf_buf *text, bool has_lines, struct rf_err *err)
 {
 	if (text->has_failed)
 		return rf_fail_say(err, -EFBIG, "its value is longer than %d bytes", LONGEST);
@@ -300,14 +300,16 @@ static int check_value(struct rf_buf *text, struct rf_err *err)
 	if (text->len > LONGEST)
 		return rf_fail_say(err, -EFBIG, "its value is longer than %d bytes", LONGEST);
 	for (size_t i = 0; i < text->len; i++)
-		if ((unsigned char)text->data[i] < ' ' || text->data[i] == 0x7f)
+		if (((unsigned char)text->data[i] < ' ' &&
+		     !(has_lines && strchr("\r\n", text->data[i]))) ||
+		    text->data[i] == 0x7f)
 			return rf_fail_say(err, -EINVAL,
 					   "its value has line feeds or other control characters");
 	return 0;
 }
 
-static int keep(struct rf_purse *purse, const char *name, const struct rf_buf *text,
-		struct rf_err *err)
+static int keep(struct rf_purse *purse, const struct rf_net_credential *credential,
+		const struct rf_buf *text, struct rf_err *err)
 {
 	char *value = take(purse, text->len + 1);
 	char *placeholder = take(purse, RF_PURSE_ROOM(text->len));
@@ -315,9 +317,12 @@ static int keep(struct rf_purse *purse, const char *name, const struct rf_buf *t
 	if (!value || !placeholder)
 		return rf_fail_say(err, -E2BIG, "the credentials are too long together");
 	memcpy(value, text->data, text->len + 1);
-	if (rf_purse_placeholder(value, placeholder, err) < 0)
+	placeholder[0] = '\0'; /* a certificate is no text of the program's */
+	if (credential->how != RF_NET_CERTIFICATE &&
+	    rf_purse_placeholder(value, placeholder, err) < 0)
 		return err->code;
-	purse->items[purse->count++] = (struct rf_purse_item){ name, value, placeholder };
+	purse->items[purse->count++] =
+		(struct rf_purse_item){ credential->name, value, placeholder };
 	return 0;
 }
 
@@ -330,9 +335,9 @@ static int fill_one(struct rf_purse *purse, const struct rf_net_credential *cred
 	rf_buf_init(&text, LONGEST + 2);
 	code = read_value(credential, &text, err);
 	if (code >= 0)
-		code = check_value(&text, err);
+		code = check_value(&text, credential->how == RF_NET_CERTIFICATE, err);
 	if (code >= 0)
-		code = keep(purse, credential->name, &text, err);
+		code = keep(purse, credential, &text, err);
 	if (text.data)
 		explicit_bzero(text.data, text.len);
 	rf_buf_done(&text);

@@ -236,7 +236,7 @@ static bool is_overruled(const struct credentials *all, const struct use *use, u
 		bool is_found = found >> i & 1, am_found = found >> number & 1;
 
 		if (i == number || !(use->bound >> i & 1) || rule->how == RF_NET_BODY ||
-		    other->how == RF_NET_BODY ||
+		    other->how == RF_NET_BODY || other->how == RF_NET_CERTIFICATE ||
 		    (rule->how == RF_NET_QUERY) != (other->how == RF_NET_QUERY))
 			continue;
 		if (rule->how == RF_NET_HEADER && other->how == RF_NET_HEADER &&
@@ -324,7 +324,8 @@ static enum rf_forward_wish on_request(void *data, void **own, struct rf_forward
 	for (size_t i = 0; i < all->count; i++) {
 		enum rf_forward_wish one;
 
-		if (!(use->bound >> i & 1) || is_overruled(all, use, found, i))
+		if (!(use->bound >> i & 1) || rule_of(all, i)->how == RF_NET_CERTIFICATE ||
+		    is_overruled(all, use, found, i))
 			continue;
 		/* What goes into a body goes where its placeholder is; a body that is not here yet may have it. */
 		if (rule_of(all, i)->how == RF_NET_BODY &&

@@ -40,7 +40,12 @@ struct rf_ends {
 	struct rf_outlet *outlet;
 	struct rf_ca *ca;
 	struct rf_tls_server *server;
-	struct rf_tls_client *client;
+	struct rf_tls_client *client; /* who shows nothing of itself */
+	struct own {
+		char name[RF_GATE_NAME]; /* of a credential that is a certificate */
+		struct rf_tls_client *client;
+	} * owns; /* and who does */
+	size_t own_count;
 	struct rf_http2_host http2;
 	struct link *links;
 };
@@ -242,23 +247,128 @@ void rf_ends_close(struct rf_outlet *outlet, void *own)
 	outlet->secure = NULL;
 	rf_tls_server_free(ends->server);
 	rf_tls_client_free(ends->client);
+	for (size_t i = 0; i < ends->own_count; i++)
+		rf_tls_client_free(ends->owns[i].client);
+	free(ends->owns);
 	rf_ca_free(ends->ca);
 	free(ends);
+}
+
+/* --- certificates that are shown to servers --- */
+
+static const struct rf_net_credential *rule_of(const struct rf_net *net, const char *name)
+{
+	for (size_t i = 0; i < net->credential_count; i++)
+		if (net->credentials[i].how == RF_NET_CERTIFICATE &&
+		    strcmp(net->credentials[i].name, name) == 0)
+			return &net->credentials[i];
+	return NULL;
+}
+
+/* As any credential: where it is bound to, and a rule of the policy lets the box go. */
+static bool is_shown(const struct rf_net *net, const struct rf_net_credential *credential,
+		     const struct rf_forward_place *place)
+{
+	struct rf_net_verdict verdict = rf_net_judge_host(net, &place->host, place->port);
+
+	if (net->mode == RF_NET_OPEN || !verdict.is_allowed || verdict.is_reported)
+		return false;
+	for (size_t i = 0; i < credential->rule_count; i++)
+		if (rf_net_rule_has_host(&credential->rules[i], &place->host) &&
+		    rf_net_rule_has_port(&credential->rules[i], place->port))
+			return true;
+	return false;
+}
+
+static void tell_shown(struct rf_outlet *outlet, const char *name,
+		       const struct rf_forward_place *place)
+{
+	struct rf_gate_event event = {
+		.kind = RF_GATE_CREDENTIAL,
+		.verdict = RF_GATE_ALLOWED,
+		.host = place->host.text,
+		.address = "",
+		.port = place->port,
+		.method = "",
+		.path = "",
+		.credential = name,
+		.rule = "credentials",
+		.reason = "",
+		.remedy = "",
+	};
+
+	rf_note_tell(outlet->note, &event);
+}
+
+static const struct rf_transport_maker *secure(struct rf_outlet *outlet,
+					       const struct rf_forward_place *place)
+{
+	const struct rf_ends *ends = outlet->ends;
+
+	for (size_t i = 0; i < ends->own_count; i++) {
+		const struct rf_net_credential *rule = rule_of(outlet->net, ends->owns[i].name);
+
+		if (!rule || !is_shown(outlet->net, rule, place))
+			continue;
+		tell_shown(outlet, ends->owns[i].name, place);
+		return rf_tls_client_maker(ends->owns[i].client);
+	}
+	return rf_tls_client_maker(ends->client);
+}
+
+static int open_clients(struct rf_ends *ends, const struct rf_gate_open *open,
+			const struct rf_tls_client_how *usual, struct rf_err *err)
+{
+	if (rf_tls_client_new(usual, &ends->client, err) < 0)
+		return err->code;
+	ends->owns = calloc(open->credential_count + 1, sizeof(*ends->owns));
+	if (!ends->owns)
+		return rf_fail(err, -ENOMEM, "TLS");
+	for (size_t i = 0; i < open->credential_count; i++) {
+		const struct rf_gate_credential *one = &open->credentials[i];
+		struct rf_tls_client_how how = *usual;
+		struct own *own = &ends->owns[ends->own_count];
+
+		if (!rule_of(ends->outlet->net, one->name))
+			continue;
+		how.certificate_pem = how.key_pem = one->value;
+		if (rf_tls_client_new(&how, &own->client, err) < 0) {
+			rf_fail_in(err, "credential %s", one->name);
+			return rf_fail_hint(err,
+					    "its value is PEM: the certificate, those between "
+					    "it and its root, and the key, without a password");
+		}
+		snprintf(own->name, sizeof(own->name), "%s", one->name);
+		ends->own_count++;
+	}
+	return 0;
+}
+
+/* All roots besides the system's as one text; NULL if there are none. */
+static const char *join_roots(const char *of_policy, struct rf_buf *text)
+{
+	if (own_roots)
+		rf_buf_puts(text, own_roots);
+	if (own_roots && *of_policy)
+		rf_buf_puts(text, "\n");
+	rf_buf_puts(text, of_policy);
+	return text->len > 0 ? text->data : NULL;
 }
 
 int rf_ends_open(struct rf_outlet *outlet, const struct rf_gate_open *open, void **own,
 		 struct rf_err *err)
 {
-	const struct rf_tls_client_how client = {
-		.has_system_roots = true,
-		.roots_pem = own_roots,
-		.most_sessions = SESSIONS,
-	};
+	struct rf_tls_client_how client = { .has_system_roots = true, .most_sessions = SESSIONS };
+	RF_AUTO_BUF struct rf_buf roots;
 	struct rf_tls_server_how server = { .identify = identify, .speaks_http2 = true };
 	struct rf_ends *ends;
 
+	rf_buf_init(&roots, ROOTS_MAX + RF_GATE_ROOTS);
 	if (!outlet->net->needs_tls)
 		return 0;
+	client.roots_pem = join_roots(open->roots, &roots);
+	if (roots.has_failed)
+		return rf_fail(err, -ENOMEM, "roots");
 	*own = ends = calloc(1, sizeof(*ends));
 	if (!ends)
 		return rf_fail(err, -ENOMEM, "TLS");
@@ -273,11 +383,11 @@ int rf_ends_open(struct rf_outlet *outlet, const struct rf_gate_open *open, void
 	};
 	if (rf_ca_new(open->box, LEAVES, &ends->ca, err) < 0 ||
 	    rf_tls_server_new(&server, &ends->server, err) < 0 ||
-	    rf_tls_client_new(&client, &ends->client, err) < 0 ||
+	    open_clients(ends, open, &client, err) < 0 ||
 	    rf_ca_pem(ends->ca, &outlet->pem, err) < 0)
 		return err->code;
 	outlet->ends = ends;
 	outlet->accept = accept_tls;
-	outlet->secure = rf_tls_client_maker(ends->client);
+	outlet->secure = secure;
 	return 0;
 }

@@ -259,6 +259,7 @@ int rf_inject_head(const struct rf_net_credential *credential, struct rf_span va
 	case RF_NET_SIGV4:
 		return put_signature(credential, value, request, now, wiped, err);
 	case RF_NET_BODY:
+	case RF_NET_CERTIFICATE: /* the connection has shown it */
 		break;
 	}
 	return 0;

@@ -78,7 +78,9 @@ struct rf_outlet {
 	/* For parts to fill in when the outlet is opened: */
 	rf_outlet_accept *accept;                /* NULL: TLS is not ended */
 	struct rf_ends *ends;                    /* that does */
-	const struct rf_transport_maker *secure; /* TLS to servers, or NULL */
+	/* Makes TLS to a server; or NULL: there is none. */
+	const struct rf_transport_maker *(*secure)(struct rf_outlet *outlet,
+						   const struct rf_forward_place *place);
 	struct rf_buf pem;                       /* what the box is to trust */
 	const struct rf_forward_filter *filters[RF_FORWARD_FILTERS];
 	void *filter_data[RF_FORWARD_FILTERS];

@@ -13,7 +13,8 @@
 
 #include "gateway/redaction.h"
 
-#define PARTS 3 /* of one value */
+#define PARTS      3  /* of one value */
+#define LINE_LEAST 32 /* bytes of a line that can be taken for nothing else */
 
 static const struct rf_net_credential *credential_of(const struct rf_net *net, const char *name)
 {
@@ -21,6 +22,24 @@ static const struct rf_net_credential *credential_of(const struct rf_net *net, c
 		if (!strcmp(net->credentials[i].name, name))
 			return &net->credentials[i];
 	return NULL;
+}
+
+/* The first lines of a key in PEM: whoever has the key has these, however lines are ended there. */
+static unsigned list_lines(const char *pem, struct rf_sieve_secret *list)
+{
+	const char *at = strstr(pem, "PRIVATE KEY-----");
+	unsigned count = 0;
+
+	at = at ? strchr(at, '\n') : NULL;
+	while (at && count < PARTS) {
+		size_t len = strcspn(++at, "\r\n");
+
+		if (len < LINE_LEAST || memchr(at, '-', len))
+			break;
+		list[count++] = (struct rf_sieve_secret){ at, len };
+		at = strchr(at, '\n');
+	}
+	return count;
 }
 
 /* Lists what is to be looked for of one value (borrows). */
@@ -31,6 +50,8 @@ static unsigned list_parts(const struct rf_net *net, const struct rf_gate_creden
 	const char *at = given->value;
 	unsigned count = 0;
 
+	if (credential && credential->how == RF_NET_CERTIFICATE)
+		return list_lines(at, list);
 	if (!credential || credential->how != RF_NET_SIGV4) {
 		list[0] = (struct rf_sieve_secret){ at, strlen(at) };
 		return 1;

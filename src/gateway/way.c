@@ -422,7 +422,8 @@ int rf_way_transport(struct rf_way *way, struct rf_transport *ret_transport, str
 		.done = way_done,
 		.explain = way_explain,
 	};
-	const struct rf_transport_maker *secure = way->outlet->secure;
+	const struct rf_transport_maker *secure =
+		way->outlet->secure ? way->outlet->secure(way->outlet, &way->place) : NULL;
 	int code = 0;
 
 	if (!way->place.is_tls)

@@ -8,7 +8,7 @@
 
 static const char *const hows[] = {
 	[RF_NET_HEADER] = "header", [RF_NET_BASIC] = "basic", [RF_NET_QUERY] = "query",
-	[RF_NET_BODY] = "body",     [RF_NET_SIGV4] = "sigv4",
+	[RF_NET_BODY] = "body",     [RF_NET_SIGV4] = "sigv4", [RF_NET_CERTIFICATE] = "certificate",
 };
 
 static const char *const froms[] = {
@@ -66,6 +66,8 @@ static void text_gateway(const struct rf_net *net, struct rf_buf *out)
 		rf_buf_printf(out, "  %-14s  %8s  %s\n", rf_net_limit_table[i].key, text,
 			      rf_net_limit_table[i].help);
 	}
+	for (size_t i = 0; i < net->root_count; i++)
+		rf_buf_printf(out, "  servers may have certificates from: %s\n", net->roots[i]);
 	for (size_t i = 0; i < net->mask_count; i++)
 		rf_buf_printf(out, "  masked in answers: %s\n", net->masks[i]);
 	if (net->mask_count > 0 && !net->filters_answers)
@@ -154,6 +156,10 @@ static void json_gateway(struct rf_json *json, const struct rf_net *net)
 	json_credentials(json, net);
 	rf_json_bool(json, "ends_tls", net->needs_tls);
 	rf_json_bool(json, "filter", net->filters_answers);
+	rf_json_open_array(json, "roots");
+	for (size_t i = 0; i < net->root_count; i++)
+		rf_json_string(json, NULL, net->roots[i]);
+	rf_json_close_array(json);
 	rf_json_open_array(json, "mask");
 	for (size_t i = 0; i < net->mask_count; i++)
 		rf_json_string(json, NULL, net->masks[i]);

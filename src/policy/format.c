@@ -186,6 +186,7 @@ static void put_value(struct rf_buf *out, const struct rf_policy *policy, enum r
 	case RF_KEY_TYPE_HOSTS:
 	case RF_KEY_TYPE_PORTS:
 	case RF_KEY_TYPE_MASKS:
+	case RF_KEY_TYPE_ROOTS:
 	case RF_KEY_TYPE_GRANTS:
 		put_list(out, key, &value->list, indent);
 		break;

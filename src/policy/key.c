@@ -142,6 +142,8 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 		"whether tokens, keys and passwords are masked in answers, by their form"),
 	[RF_KEY_NET_MASK] = LISTS("network.mask", MASKS,
 		"regular expressions of one's own: what matches is masked in answers"),
+	[RF_KEY_NET_ROOTS] = LISTS("network.roots", ROOTS,
+		"files of certificates that servers may have theirs from, besides the system's"),
 	[RF_KEY_NET_LIMIT + RF_NET_CONNECTIONS]    = QUOTA("network.connections", LESS),
 	[RF_KEY_NET_LIMIT + RF_NET_PENDING]        = QUOTA("network.pending", LESS),
 	[RF_KEY_NET_LIMIT + RF_NET_RATE]           = QUOTA("network.rate", LESS),

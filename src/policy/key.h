@@ -49,6 +49,7 @@ enum rf_key {
 	RF_KEY_NET_PUBLISH,
 	RF_KEY_NET_FILTER,
 	RF_KEY_NET_MASK,
+	RF_KEY_NET_ROOTS,
 	RF_KEY_NET_LIMIT, /* the first of RF_NET_LIMIT_COUNT keys, in the order of enum rf_net_limit */
 	RF_KEY_GRANTS = RF_KEY_NET_LIMIT + RF_NET_LIMIT_COUNT, /* `credentials` */
 	RF_KEY_COMMANDS,
@@ -88,6 +89,7 @@ enum rf_key_type {
 	RF_KEY_TYPE_PORTS,   /* list: ports to publish */
 	RF_KEY_TYPE_MASKS,   /* list: regular expressions, each of which only takes away */
 	RF_KEY_TYPE_GRANTS, /* list: names of credentials and their fields, as net-credential.h has them */
+	RF_KEY_TYPE_ROOTS,   /* list: files of the host with certificates to trust */
 	RF_KEY_TYPE_FILTERS, /* list: files of the host, each of which only takes away; as above */
 };
 

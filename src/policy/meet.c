@@ -279,6 +279,19 @@ static int meet_filters(struct rf_policy *out, const struct rf_policy *a, const 
 	return r >= 0 && list->count > RF_MAX_FILTERS ? -E2BIG : r;
 }
 
+/* Whom one side trusts more than the system does, the other must, too. */
+static int meet_roots(struct rf_policy *out, const struct rf_policy *a, const struct rf_policy *b)
+{
+	const struct rf_list *list = list_of(a, RF_KEY_NET_ROOTS);
+	int r = 0;
+
+	for (size_t i = 0; i < list->count && r >= 0; i++)
+		if (rf_list_find(list_of(b, RF_KEY_NET_ROOTS), list->items[i].name))
+			r = rf_list_unite(&out->values[RF_KEY_NET_ROOTS].list, list->items[i].name,
+					  NULL);
+	return r;
+}
+
 /* Both sides' elements of a list of which one more is stricter: canaries are planted, expressions masked. */
 static int meet_both(struct rf_policy *out, const struct rf_policy *a, const struct rf_policy *b,
 		     enum rf_key key)
@@ -341,6 +354,8 @@ static int meet_all(struct rf_policy *out, const struct rf_policy *ceiling,
 		r = meet_both(out, ceiling, request, RF_KEY_CANARIES);
 	if (r >= 0)
 		r = meet_both(out, ceiling, request, RF_KEY_NET_MASK);
+	if (r >= 0)
+		r = meet_roots(out, ceiling, request);
 	if (r >= 0)
 		r = meet_commands(out, ceiling, request);
 	if (r >= 0)

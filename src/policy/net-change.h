@@ -2,7 +2,7 @@
  * What of a box's network can change while the box lives, and how far.
  *
  * Rules, where names lead, the mode and the figures can.  What was made when the box began stays: credentials, ports that are published,
- * filters, roots and certificates, and whether there is a gateway at all.
+ * filters, roots, and whether there is a gateway at all.
  */
 #ifndef RF_POLICY_NET_CHANGE_H
 #define RF_POLICY_NET_CHANGE_H

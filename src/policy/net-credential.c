@@ -21,6 +21,7 @@ enum field {
 	BASIC,
 	QUERY,
 	BODY,
+	CERTIFICATE,
 	SIGV4, /* the last of them */
 	ENV,
 	BUDGET,
@@ -28,9 +29,11 @@ enum field {
 };
 
 static const char *const names[FIELD_COUNT] = {
-	[FROM] = "from",   [HOSTS] = "hosts", [HEADER] = "header",
-	[BASIC] = "basic", [QUERY] = "query", [BODY] = "body",
-	[SIGV4] = "sigv4", [ENV] = "env",     [BUDGET] = "budget",
+	[FROM] = "from",     [HOSTS] = "hosts",
+	[HEADER] = "header", [BASIC] = "basic",
+	[QUERY] = "query",   [BODY] = "body",
+	[SIGV4] = "sigv4",   [ENV] = "env",
+	[BUDGET] = "budget", [CERTIFICATE] = "certificate",
 };
 
 static const struct {
@@ -257,9 +260,10 @@ static int check(enum field field, const char *text, const struct rf_files_base 
 		r = check_sigv4(text, err);
 		break;
 	case BODY:
+	case CERTIFICATE:
 		if (strcmp(text, "on") != 0 && strcmp(text, "true") != 0) {
 			rf_fail_say(err, -EINVAL, "\"%.40s\" is not one of the choices", text);
-			r = rf_fail_hint(err, "write `body: on`, or leave it out");
+			r = rf_fail_hint(err, "write `%s: on`, or leave it out", names[field]);
 		}
 		text = "on";
 		break;
@@ -312,7 +316,7 @@ int rf_net_credential_add(struct rf_net_credential_draft *draft, const char *fie
 			return rf_fail_hint(err, "did you mean \"%s\"?", best.name);
 		return rf_fail_hint(err,
 				    "a credential has from, hosts, header, basic, query, body, "
-				    "sigv4, env and budget");
+				    "certificate, sigv4, env and budget");
 	}
 	if (index == HOSTS)
 		return add_host(draft, text, err) < 0 ? rf_fail_in(err, "hosts") : 0;
@@ -334,6 +338,35 @@ static const char *field_of(const struct rf_net_credential_draft *draft, enum fi
 	return item ? item->value : NULL;
 }
 
+/* It is shown when a connection begins, before there is a request, and it is no text that programs have. */
+static int check_certificate(const struct rf_net_credential_draft *draft, struct rf_err *err)
+{
+	static const enum field without[] = { ENV, BUDGET };
+
+	for (size_t i = 0; i < RF_LEN(without); i++)
+		if (field_of(draft, without[i]))
+			return rf_fail_say(err, -EINVAL, "%s: a certificate has none",
+					   names[without[i]]);
+	if (strcmp(field_of(draft, FROM) ? field_of(draft, FROM) : "", "stdin:") == 0)
+		return rf_fail_say(err, -EINVAL, "from: a certificate has more than one line");
+	for (size_t i = 0; i < draft->hosts.count; i++) {
+		struct rf_net_rule_room room;
+		struct rf_net_rule rule;
+
+		if (rf_net_rule_parse(draft->hosts.items[i].name, false, &room, &rule, err) < 0)
+			return err->code;
+		if (rule.methods || rule.path) {
+			rf_fail_say(err, -EINVAL,
+				    "hosts: \"%.60s\": a certificate is shown "
+				    "before there is a request",
+				    rule.text);
+			return rf_fail_hint(err, "bind it to a name, with ports or without, and "
+						 "leave methods and paths to network.allow");
+		}
+	}
+	return 0;
+}
+
 static int check_whole(const struct rf_net_credential_draft *draft, struct rf_err *err)
 {
 	int ways = 0;
@@ -348,9 +381,12 @@ static int check_whole(const struct rf_net_credential_draft *draft, struct rf_er
 		rf_fail_say(err, -EINVAL, "hosts: missing, so it would be sent nowhere");
 		return rf_fail_hint(err, "write hosts: [api.example.org]");
 	}
+	if (field_of(draft, CERTIFICATE) && check_certificate(draft, err) < 0)
+		return err->code;
 	if (ways > 1) {
 		rf_fail_say(err, -EINVAL, "more than one way to send it");
-		return rf_fail_hint(err, "write one of header, basic, query, body and sigv4");
+		return rf_fail_hint(err, "write one of header, basic, query, body, certificate "
+					 "and sigv4");
 	}
 	return 0;
 }
@@ -371,7 +407,8 @@ int rf_net_credential_end(const struct rf_net_credential_draft *draft, char **re
 
 		if (i == HEADER && !has_way)
 			value = BEARER;
-		if (i == ENV && !value && strncmp(from, "env:", 4) == 0)
+		if (i == ENV && !value && strncmp(from, "env:", 4) == 0 &&
+		    !field_of(draft, CERTIFICATE))
 			value = from + 4;
 		if (i == BUDGET && value && strcmp(value, "none") == 0)
 			value = NULL;
@@ -496,6 +533,9 @@ static void make_field(struct rf_net_credential *credential, enum field field, c
 		break;
 	case BODY:
 		credential->how = RF_NET_BODY;
+		break;
+	case CERTIFICATE:
+		credential->how = RF_NET_CERTIFICATE;
 		break;
 	case SIGV4:
 		credential->how = RF_NET_SIGV4;

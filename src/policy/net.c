@@ -181,20 +181,21 @@ static int make_credentials(struct maker *m)
 	return 0;
 }
 
-static int make_masks(struct maker *m)
+static int copy_names(struct maker *m, enum rf_key key, const char *const **ret_names,
+		      size_t *ret_count)
 {
-	const struct rf_list *list = &m->policy->values[RF_KEY_NET_MASK].list;
-	const char **masks = rf_arena_alloc(m->arena, (list->count + 1) * sizeof(*masks));
+	const struct rf_list *list = &m->policy->values[key].list;
+	const char **names = rf_arena_alloc(m->arena, (list->count + 1) * sizeof(*names));
 
-	if (!masks)
+	if (!names)
 		return fail_memory(m);
 	for (size_t i = 0; i < list->count; i++) {
-		masks[i] = rf_arena_copy(m->arena, list->items[i].name);
-		if (!masks[i])
+		names[i] = rf_arena_copy(m->arena, list->items[i].name);
+		if (!names[i])
 			return fail_memory(m);
 	}
-	m->net->masks = masks;
-	m->net->mask_count = list->count;
+	*ret_names = names;
+	*ret_count = list->count;
 	return 0;
 }
 
@@ -219,7 +220,9 @@ static int make(struct maker *m)
 	m->net->mode = (enum rf_net_mode)m->policy->values[RF_KEY_NET_MODE].number;
 	make_limits(m);
 	if (make_rules(m) < 0 || make_aliases(m) < 0 || make_publish(m) < 0 ||
-	    make_credentials(m) < 0 || make_masks(m) < 0)
+	    make_credentials(m) < 0 ||
+	    copy_names(m, RF_KEY_NET_MASK, &m->net->masks, &m->net->mask_count) < 0 ||
+	    copy_names(m, RF_KEY_NET_ROOTS, &m->net->roots, &m->net->root_count) < 0)
 		return m->err->code;
 	m->net->index = rf_net_index_make(m->arena, m->net);
 	if (!m->net->index)

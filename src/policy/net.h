@@ -74,10 +74,11 @@ enum rf_net_from {
 
 /* How it is added to a request. */
 enum rf_net_how {
-	RF_NET_HEADER, /* `field` is the header's name, `format` its value with {} in it */
-	RF_NET_BASIC,  /* `format` is what is coded: user:{}, or {}: */
-	RF_NET_QUERY,  /* `field` is the parameter's name; one that is there is replaced */
-	RF_NET_BODY,   /* where the placeholder stands in a request's body */
+	RF_NET_HEADER,      /* `field` is the header's name, `format` its value with {} in it */
+	RF_NET_BASIC,       /* `format` is what is coded: user:{}, or {}: */
+	RF_NET_QUERY,       /* `field` is the parameter's name; one that is there is replaced */
+	RF_NET_BODY,        /* where the placeholder stands in a request's body */
+	RF_NET_CERTIFICATE, /* shown to the server: the value is its PEM, the key's and those between */
 	RF_NET_SIGV4, /* AWS; `field` is the region, `format` the service; the value is ID:SECRET[:TOKEN] */
 };
 
@@ -144,6 +145,8 @@ struct rf_net {
 	const char *const
 		*masks; /* what matches these is masked as well, and every host looked into */
 	size_t mask_count;
+	const char *const *roots; /* files of certificates that are trusted besides the system's */
+	size_t root_count;
 	bool looks_everywhere; /* whoever has it wants to see every request; set by that one */
 	const struct rf_net_index *index;
 	void *memory; /* owns all of the above */

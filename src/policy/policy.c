@@ -145,6 +145,7 @@ static bool keeps_final(const struct rf_policy *base, const struct rf_policy *ov
 	case RF_KEY_TYPE_PORTS:
 	case RF_KEY_TYPE_GRANTS:
 	case RF_KEY_TYPE_SOURCES:
+	case RF_KEY_TYPE_ROOTS:
 		for (size_t i = 0; i < b->list.count; i++)
 			if (!rf_list_has(&a->list, b->list.items[i].name, b->list.items[i].value))
 				return false;
@@ -184,6 +185,13 @@ int rf_policy_merge(struct rf_policy *base, const struct rf_policy *over, struct
 	}
 	rf_value_settle(base);
 	return 0;
+}
+
+const char *rf_policy_root(const struct rf_policy *policy, size_t i)
+{
+	const struct rf_list *list = &policy->values[RF_KEY_NET_ROOTS].list;
+
+	return i < list->count ? list->items[i].name : NULL;
 }
 
 const char *rf_policy_filter(const struct rf_policy *policy, size_t i)

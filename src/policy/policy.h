@@ -74,6 +74,9 @@ int rf_policy_meet(const struct rf_policy *ceiling, const struct rf_policy *requ
 /* The path of the `i`th system call profile that the policy names, or NULL. */
 const char *rf_policy_filter(const struct rf_policy *policy, size_t i);
 
+/* The same of files with roots (`network.roots`). */
+const char *rf_policy_root(const struct rf_policy *policy, size_t i);
+
 /*
  * Where a policy sets `key`, or puts the element `name` with `value` (or NULL) on that list: a line of
  * its text, 0 if it did not come from a text, or -1 if it does neither.

@@ -112,6 +112,8 @@ static void put_grants(struct rf_json *json)
 		{ "header", "^[^: ]+: .*\\{\\}", "a header, with {} for the value" },
 		{ "basic", NULL, "the user, or {}: where the value is the user" },
 		{ "query", "^[A-Za-z0-9._~-]+$", "the name of a parameter" },
+		{ "certificate", "^(on|true)$",
+		  "on: it is shown to servers when a connection begins" },
 		{ "sigv4", "^[a-z0-9-]+/[a-z0-9-]+$", "AWS: a region and a service" },
 		{ "env", NAME_PATTERN, "the variable inside that holds the placeholder" },
 		{ "budget", "^[0-9]+/(s|min|h|day)$|^none$", "requests that may use it" },
@@ -304,6 +306,7 @@ static void put_value(struct rf_json *json, enum rf_key key)
 		put_sources(json);
 		break;
 	case RF_KEY_TYPE_FILTERS:
+	case RF_KEY_TYPE_ROOTS:
 		put_filters(json);
 		break;
 	default: /* whatever else there is, is a text or a list of texts */

@@ -233,6 +233,7 @@ static int read_value(struct reader *r, enum rf_key key)
 		return read_list(r, key);
 	case RF_KEY_TYPE_SOURCES:
 	case RF_KEY_TYPE_FILTERS:
+	case RF_KEY_TYPE_ROOTS:
 		return rf_markup_is(&r->yaml, YAML_SCALAR_EVENT) ? read_element(r, key)
 								 : read_list(r, key);
 	case RF_KEY_TYPE_MAP:

@@ -476,6 +476,7 @@ int rf_value_set(struct rf_policy *policy, enum rf_key key, const char *text,
 		r = set_source(value, text, err);
 		break;
 	case RF_KEY_TYPE_FILTERS:
+	case RF_KEY_TYPE_ROOTS:
 		r = set_filter(value, text, base, err);
 		break;
 	case RF_KEY_TYPE_RULES:

@@ -82,6 +82,7 @@ void rf_gate_pack_open(const struct rf_gate_open *open, struct rf_buf *out)
 	rf_pack_string(out, open->policy);
 	rf_pack_bool(out, open->holds_writes);
 	rf_pack_bool(out, open->looks_everywhere);
+	rf_pack_string(out, open->roots ? open->roots : "");
 	rf_pack_u32(out, (uint32_t)open->credential_count);
 	for (size_t i = 0; i < open->credential_count; i++) {
 		rf_pack_string(out, open->credentials[i].name);
@@ -146,6 +147,7 @@ int rf_gate_read_open(const void *data, size_t len, struct rf_gate_open *ret_ope
 	open.policy = rf_pack_read_string(&in, RF_MAX_POLICY_BYTES + 1);
 	open.holds_writes = rf_pack_read_bool(&in);
 	open.looks_everywhere = rf_pack_read_bool(&in);
+	open.roots = rf_pack_read_string(&in, RF_GATE_ROOTS);
 	read_credentials(&in, &open);
 	read_canaries(&in, &open);
 	if (!rf_pack_is_whole(&in)) {

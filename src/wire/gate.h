@@ -33,6 +33,7 @@
 #define RF_GATE_PATH        2048
 #define RF_GATE_WORDS       512 /* of a rule, a reason, a remedy */
 #define RF_GATE_PEM         (48 * 1024)
+#define RF_GATE_ROOTS       (1024 * 1024)
 #define RF_GATE_STOCK       8 /* sockets in a GATE_STOCK */
 #define RF_GATE_METHOD      32
 #define RF_GATE_HELD_BODY   (1024 * 1024)                    /* bytes of a body that can be held */
@@ -65,6 +66,8 @@ struct rf_gate_open {
 	const char *agent; /* or "" */
 	const char *
 		policy; /* the text of its keys `network` and `credentials`, as rf_policy_format() writes them */
+	const char *
+		roots; /* what servers may prove themselves with besides the system's: PEM, or "" */
 	const struct rf_gate_credential *credentials;
 	size_t credential_count;
 	const struct rf_gate_canary *canaries;

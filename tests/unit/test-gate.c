@@ -34,6 +34,7 @@ static const struct rf_gate_open whole = {
 	.credential_count = RF_LEN(credentials),
 	.canaries = canaries,
 	.canary_count = RF_LEN(canaries),
+	.roots = "-----BEGIN CERTIFICATE-----",
 	.holds_writes = true,
 };
 
@@ -79,7 +80,8 @@ RF_TEST(what_a_box_asks_for_arrives_whole)
 	RF_CHECK(message.type == RF_WIRE_GATE_OPEN && message.id == BOX, "another message");
 	RF_REQUIRE(rf_gate_read_open(message.body, message.len, &got, &err) == 0, "%s", err.msg);
 	RF_CHECK(strcmp(got.box, whole.box) == 0 && strcmp(got.agent, "tidy") == 0 &&
-			 strcmp(got.policy, whole.policy) == 0 && got.holds_writes,
+			 strcmp(got.policy, whole.policy) == 0 &&
+			 strcmp(got.roots, whole.roots) == 0 && got.holds_writes,
 		 "the box");
 	RF_CHECK(got.credential_count == 2 &&
 			 strcmp(got.credentials[0].value, "ghp_0123456789") == 0 &&

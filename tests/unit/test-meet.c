@@ -395,6 +395,37 @@ RF_TEST(what_either_side_masks_is_masked)
 	}
 }
 
+RF_TEST(only_roots_of_both_sides_are_trusted)
+{
+	/* clang-format off */
+	static const struct { const char *a, *b; bool has; } cases[] = {
+		{ "{network: {roots: [/a.pem, /b.pem]}}", "{network: {roots: /a.pem}}", true },
+		{ "{network: {roots: /a.pem}}", "{network: {roots: [/b.pem]}}", false },
+		{ "{network: {roots: /a.pem}}", "{}", false },
+		{ "{}", "{network: {roots: /a.pem}}", false },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_policy *a = NULL, *b = NULL, *met = NULL;
+		struct rf_err err = RF_ERR_INIT;
+		const char *root;
+
+		RF_CHECK(rf_policy_parse(cases[i].a, strlen(cases[i].a), "/", "/", &a, &err) == 0 &&
+				 rf_policy_parse(cases[i].b, strlen(cases[i].b), "/", "/", &b,
+						 &err) == 0 &&
+				 rf_policy_meet(a, b, &met, &err) == 0,
+			 "%s", err.msg);
+		root = rf_policy_root(met, 0);
+		RF_CHECK(cases[i].has ? root && !strcmp(root, "/a.pem") && !rf_policy_root(met, 1)
+				      : !root,
+			 "%s and %s: %s", cases[i].a, cases[i].b, root);
+		rf_policy_free(a);
+		rf_policy_free(b);
+		rf_policy_free(met);
+	}
+}
+
 RF_TEST(a_mask_is_one_line_of_bounded_length)
 {
 	char longest[RF_MAX_MASK_TEXT + 1] = "";

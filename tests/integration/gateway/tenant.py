@@ -98,7 +98,8 @@ class Tenant:
     def open(self, policy, box, holds_writes=False, credentials=(), canaries=()):
         """`credentials` are (name, value, placeholder), `canaries` (name, value)."""
         text = policy if isinstance(policy, str) else json.dumps(policy)
-        self.send(OPEN, string(f"box-{box}") + string("") + string(text) + struct.pack("=III", holds_writes, False, len(credentials)) +
+        self.send(OPEN, string(f"box-{box}") + string("") + string(text) + struct.pack("=II", holds_writes, False) + string("") +
+                  struct.pack("=I", len(credentials)) +
                   b"".join(string(text) for credential in credentials for text in credential) +
                   struct.pack("=I", len(canaries)) + b"".join(string(text) for canary in canaries for text in canary), box=box)
         kind, _, body = self.receive()
