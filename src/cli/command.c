@@ -497,22 +497,25 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"breaker ls", rf_cmd_breaker_ls, "list the breakers, those that are open first",
 		"[--json]",
 		"Lists every breaker that the watcher knows: its state, how the runs of its owner\n"
-		"ended, and, if it is not closed, why, and when the next run may start.",
+		"ended, and, if it is not closed, why, and when the next run may start.  Hosts that one\n"
+		"box leaves alone, and credentials that are spent there, are listed with that box.",
 		rf_example_breaker_ls, "0 printed, 1 no watcher stands, 125 Ringfort failed",
 	},
 	[RF_CMD_BREAKER_RESET] = {
 		"breaker reset", rf_cmd_breaker_reset, "close a breaker, and forget what its owner spent",
 		"[KIND] NAME",
 		"Closes a breaker with a clean slate, and gives its owner a fresh budget.  KIND is\n"
-		"agent, host, tool or credential; without it, agent.",
+		"agent, host, tool or credential; without it, agent.  A host or a credential is reset in\n"
+		"every box, within two seconds.",
 		rf_example_breaker_reset, "0 closed, 1 nothing is known of it or no watcher stands, 125 Ringfort failed",
 	},
 	[RF_CMD_BREAKER_TRIP] = {
 		"breaker trip", rf_cmd_breaker_trip, "open a breaker",
 		"[--for TIME] [--reason TEXT] [KIND] NAME",
 		"Opens a breaker, so that its owner's next run is refused: for a while, or until\n"
-		"somebody resets it.  What runs already is not touched.  KIND is agent, host, tool or\n"
-		"credential; without it, agent.",
+		"somebody resets it.  What runs already is not touched; but a host or a credential is\n"
+		"refused to every box, within two seconds.  KIND is agent, host, tool or credential;\n"
+		"without it, agent.",
 		rf_example_breaker_trip, "0 opened, 1 no watcher stands, 125 Ringfort failed",
 	},
 	[RF_CMD_METRICS] = {

@@ -61,6 +61,47 @@ static int miss(struct rf_recorder *recorder, const struct rf_err *why, struct r
 								       : 0;
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Sends what was gathered of the network. */
+static void tell_traffic(struct rf_recorder *recorder)
+{
+	struct rf_err why = RF_ERR_INIT;
+
+	recorder->told_ms = now_ms();
+	if (rf_teller_is_open(&recorder->teller) && recorder->teller.out.len > 0 &&
+	    rf_teller_send(&recorder->teller, NULL, &why) < 0)
+		recorder->why = why;
+}
+
+/* Asks the watcher what the box's gateway is to know, and passes it on.  All that was told of its network is with the watcher by then. */
+static void keep_books(struct rf_recorder *recorder)
+{
+	struct rf_outward *outward = recorder->outward;
+	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf line, answer, books;
+
+	rf_buf_init(&line, 4096);
+	rf_buf_init(&answer, RF_BOOKS_TEXT);
+	rf_buf_init(&books, RF_BOOKS_TEXT);
+	if (!recorder->account.net || !outward || outward->fd < 0 || recorder->is_late ||
+	    !rf_teller_is_open(&recorder->teller))
+		return;
+	rf_account_ask(&recorder->account, &line);
+	if (rf_teller_ask(&recorder->teller, line.data, line.len, &answer, &err) == 0 &&
+	    rf_account_answer(&recorder->account, answer.data, &books, &err) == 0)
+		recorder->has_books =
+			rf_gate_tell_books(outward->fd, outward->box, &books, &err) == 0;
+	/* The box is served by the same loop: it does not wait twice for one that hangs. */
+	recorder->is_late = err.code == -ETIMEDOUT;
+}
+
 /* Tells it, and does not wait: the box is built meanwhile. */
 static int on_start(void *data, const char *id, struct rf_err *err)
 {
@@ -84,6 +125,13 @@ static int on_start(void *data, const char *id, struct rf_err *err)
 	    rf_runs_started(&recorder->teller, plan, &facts, &why) < 0)
 		return miss(recorder, &why, err);
 	snprintf(recorder->box, sizeof(recorder->box), "%s", id);
+	if (!recorder->account.net)
+		return 0;
+	/* What its gateway takes some milliseconds for is not started before it is known. */
+	if (rf_teller_wait(&recorder->teller, NULL, &why) < 0)
+		return miss(recorder, &why, err);
+	recorder->is_kept = true;
+	keep_books(recorder);
 	return 0;
 }
 
@@ -93,7 +141,8 @@ static int on_orders(void *data, struct rf_err *err)
 	struct rf_recorder *recorder = data;
 	struct rf_err why = RF_ERR_INIT;
 
-	if (!recorder->box[0] || rf_teller_wait(&recorder->teller, NULL, &why) == 0)
+	if (!recorder->box[0] || recorder->is_kept ||
+	    rf_teller_wait(&recorder->teller, NULL, &why) == 0)
 		return 0;
 	return miss(recorder, &why, err);
 }
@@ -126,25 +175,10 @@ static void on_settled(void *data, int pidfd, bool is_lesser)
 		recorder->is_shown = rf_runs_show(teller, recorder->request->plan, recorder->box,
 						  pidfd, hand, is_lesser, &ignored) == 0;
 	}
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* Sends what was gathered of the network. */
-static void tell_traffic(struct rf_recorder *recorder)
-{
-	struct rf_err why = RF_ERR_INIT;
-
-	recorder->told_ms = now_ms();
-	if (rf_teller_is_open(&recorder->teller) && recorder->teller.out.len > 0 &&
-	    rf_teller_send(&recorder->teller, NULL, &why) < 0)
-		recorder->why = why;
+	if (recorder->account.net && !recorder->is_late) {
+		tell_traffic(recorder);
+		keep_books(recorder);
+	}
 }
 
 /* One after the other while they are few; many are told together, a few times a second. */
@@ -156,6 +190,7 @@ static void on_traffic(void *data, const struct rf_gate_event *event)
 	if (!recorder->box[0] || !rf_traffic_is_told(event) ||
 	    !rf_teller_is_open(&recorder->teller))
 		return;
+	rf_account_hear(&recorder->account, event);
 	if (recorder->teller.out.len + RF_AUDIT_EVENT_MAX > RF_TELLER_MOST)
 		tell_traffic(recorder);
 	rf_traffic_write(&recorder->teller.out, recorder->request->plan->agent, recorder->box,
@@ -185,6 +220,9 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 			struct rf_run_options *options)
 {
 	recorder->request = request;
+	recorder->outward = options->outward;
+	recorder->is_far = options->warden >= 0;
+	rf_account_init(&recorder->account, request->plan);
 	if (recorder->why.code == -ETIMEDOUT && request->plan->recorded != RF_RECORDED_NOT) {
 		recorder->why =
 			RF_ERR_INIT; /* whoever is to be recorded waits for a watcher that is busy */
@@ -200,7 +238,6 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 	options->on_end = on_end;
 	options->data = recorder;
 	if (options->outward) {
-		recorder->outward = options->outward;
 		options->outward->on_event = on_traffic;
 		options->outward->data = recorder;
 	}
@@ -233,6 +270,9 @@ static void end_record(struct rf_recorder *recorder, struct rf_result *result)
 			       "weaker: no watcher keeps the breaker, the budgets and the "
 			       "alarms%s%s",
 			       plan->agent ? " of " : "", plan->agent ? plan->agent : "");
+	if (rf_account_is_needed(&recorder->account) && !recorder->is_far && !recorder->has_books)
+		rf_result_warn(result, "no watcher keeps the books: the budgets of credentials "
+				       "held for this run alone");
 	if (!recorder->box[0] || rf_teller_wait(&recorder->teller, NULL, &err) == 0)
 		return;
 	/* Another watcher may have taken over meanwhile. */

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "audit/account.h"
 #include "audit/teller.h"
 #include "cli/request.h"
 #include "jail/run.h"
@@ -22,6 +23,11 @@ struct rf_recorder {
 	bool is_shown;                    /* that watcher knows the box */
 	uint64_t told_ms;                 /* when it was last told of the network */
 	bool is_unwatched;                /* nobody keeps what its policy says of breakers */
+	struct rf_account account; /* what the watcher and its gateway are to know of each other */
+	bool is_kept;              /* its start is known to be in the log */
+	bool is_late;              /* the watcher did not answer in time */
+	bool has_books;            /* the gateway goes by the watcher's */
+	bool is_far;               /* a warden records it */
 };
 
 void rf_recorder_init(struct rf_recorder *recorder);

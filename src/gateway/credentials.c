@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "filter/exact.h"
+#include "gateway/edict.h"
 #include "gateway/inject.h"
 #include "gateway/spend.h"
 #include "gateway/vault.h"
@@ -24,7 +25,9 @@ static_assert(RF_GATE_CREDENTIALS <= 64, "a bit for each");
 
 struct secret {
 	struct rf_span name, value, placeholder;
-	struct rf_spend spent;
+	struct rf_spend spent, paid; /* in this box, where nobody keeps books on all */
+	uint64_t uses;               /* of it, since the box began */
+	bool is_spent;               /* and told so */
 };
 
 struct credentials {
@@ -50,7 +53,7 @@ struct use {
 
 static void tell(const struct credentials *all, const struct secret *secret,
 		 const struct rf_forward_message *request, enum rf_gate_verdict verdict,
-		 const char *reason)
+		 const char *reason, uint64_t cost)
 {
 	char method[32], path[RF_GATE_PATH];
 	struct rf_gate_event event = {
@@ -65,6 +68,7 @@ static void tell(const struct credentials *all, const struct secret *secret,
 		.rule = "credentials",
 		.reason = reason,
 		.remedy = "",
+		.cost = cost,
 	};
 
 	snprintf(method, sizeof(method), "%.*s", RF_SPAN_ARG(request->method));
@@ -76,7 +80,7 @@ static enum rf_forward_wish refuse(const struct credentials *all, const struct s
 				   const struct rf_forward_message *request, const char *code,
 				   const char *reason, struct rf_refusal *ret_refusal)
 {
-	tell(all, secret, request, RF_GATE_DENIED, reason);
+	tell(all, secret, request, RF_GATE_DENIED, reason, 0);
 	*ret_refusal = (struct rf_refusal){ .status = 403, .code = code };
 	snprintf(ret_refusal->rule, sizeof(ret_refusal->rule), "credentials.%.200s",
 		 secret->name.at);
@@ -277,6 +281,69 @@ static enum rf_forward_wish use_in_body(struct credentials *all, struct use *use
 	return RF_FORWARD_SAME;
 }
 
+/* --- budgets --- */
+
+#define SLICES 32 /* of a period, in which the watcher counts */
+
+/* In how many milliseconds it may be used again, by the watcher's books or, where there are none, by our own; 0: now. */
+static uint64_t wait_for(const struct credentials *all, struct secret *secret,
+			 const struct rf_net_credential *rule)
+{
+	const struct rf_edict *edict = all->outlet->edict;
+	uint64_t now_ms = rf_loop_now() / MS, uses, money, wait;
+
+	if (rule->money != RF_LIMIT_NONE && rule->cost > 0) {
+		if (!rf_edict_spent(edict, secret->name.at, rule->money_ms, secret->uses,
+				    rule->cost, &uses, &money))
+			wait = rf_spend_take(&secret->paid, rule->money / rule->cost,
+					     rule->money_ms, now_ms);
+		else
+			wait = money > rule->money || rule->cost > rule->money - money
+				       ? rule->money_ms / SLICES
+				       : 0;
+		if (wait > 0)
+			return wait;
+	}
+	if (rule->budget == RF_LIMIT_NONE ||
+	    !rf_edict_spent(edict, secret->name.at, rule->budget_ms, secret->uses, 0, &uses,
+			    &money))
+		return rf_spend_take(&secret->spent, rule->budget, rule->budget_ms, now_ms);
+	return uses >= rule->budget ? rule->budget_ms / SLICES : 0;
+}
+
+/* That it is spent, and that it is not any more, is told once. */
+static void tell_spent(const struct credentials *all, struct secret *secret, uint64_t wait)
+{
+	struct rf_gate_event event = {
+		.kind = RF_GATE_BREAKER,
+		.verdict = RF_GATE_ALLOWED,
+		.credential = secret->name.at,
+		.method = wait > 0 ? "closed" : "open",
+		.rule = wait > 0 ? "open" : "closed",
+		.reason = wait > 0 ? "its budget is spent" : "",
+		.duration_us = wait * 1000,
+	};
+
+	if (secret->is_spent != (wait > 0))
+		rf_note_tell(all->outlet->note, &event);
+	secret->is_spent = wait > 0;
+}
+
+static enum rf_forward_wish refuse_spent(const struct credentials *all, const struct secret *secret,
+					 const struct rf_forward_message *request, uint64_t wait,
+					 const char *barred, struct rf_refusal *ret_refusal)
+{
+	char reason[RF_BOOKS_REASON + 32];
+
+	snprintf(reason, sizeof(reason), "its breaker is open: %s", barred ? barred : "");
+	refuse(all, secret, request, barred ? "credential_breaker_open" : "credential_budget",
+	       barred ? reason : "its budget is spent", ret_refusal);
+	ret_refusal->status = barred ? 503 : 429;
+	if (wait < UINT32_MAX)
+		ret_refusal->retry_s = (unsigned)(wait / 1000 + 1);
+	return RF_FORWARD_REFUSE;
+}
+
 static enum rf_forward_wish apply(struct credentials *all, struct use *use, size_t number,
 				  struct rf_forward_message *request,
 				  struct rf_refusal *ret_refusal)
@@ -284,25 +351,26 @@ static enum rf_forward_wish apply(struct credentials *all, struct use *use, size
 	const struct rf_net_credential *rule = rule_of(all, number);
 	struct secret *secret = &all->secrets[number];
 	struct rf_err err = RF_ERR_INIT;
-	uint64_t wait =
-		rf_spend_take(&secret->spent, rule->budget, rule->budget_ms, rf_loop_now() / MS);
+	uint64_t wait;
+	const char *barred = rf_edict_bars(all->outlet->edict, true, secret->name.at, NULL,
+					   rf_loop_now() / MS, &wait);
 
-	if (wait > 0) {
-		refuse(all, secret, request, "credential_budget", "its budget is spent",
-		       ret_refusal);
-		ret_refusal->status = 429;
-		ret_refusal->retry_s = (unsigned)(wait / 1000 + 1);
-		return RF_FORWARD_REFUSE;
-	}
+	if (barred)
+		return refuse_spent(all, secret, request, wait, barred, ret_refusal);
+	wait = wait_for(all, secret, rule);
+	tell_spent(all, secret, wait);
+	if (wait > 0)
+		return refuse_spent(all, secret, request, wait, NULL, ret_refusal);
+	secret->uses++;
 	if (rule->how == RF_NET_BODY) {
 		enum rf_forward_wish wish = use_in_body(all, use, number, request);
 
-		tell(all, secret, request, RF_GATE_ALLOWED, "");
+		tell(all, secret, request, RF_GATE_ALLOWED, "", rule->cost);
 		return wish;
 	}
 	if (rf_inject_head(rule, secret->value, request, time(NULL), &use->wiped, &err) < 0)
 		return refuse(all, secret, request, "credential_failed", err.msg, ret_refusal);
-	tell(all, secret, request, RF_GATE_ALLOWED, "");
+	tell(all, secret, request, RF_GATE_ALLOWED, "", rule->cost);
 	return RF_FORWARD_LEAVE;
 }
 

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "gateway/crossing.h"
 #include "gateway/dns-line.h"
+#include "gateway/edict.h"
 #include "gateway/hand.h"
 #include "gateway/listener.h"
 #include "gateway/publish.h"
@@ -141,16 +143,17 @@ static int open_parts(struct rf_outlet *outlet, const struct rf_gate_open *open,
 static void on_breaker(void *arg, const struct rf_breaker_view *view, enum rf_breaker_state before)
 {
 	struct rf_outlet *outlet = arg;
-	char reason[RF_BREAKER_REASON + 32];
+	bool is_open = view->state == RF_BREAKER_OPEN && view->retry_ms != RF_CLOCK_NEVER;
 	struct rf_gate_event event = {
 		.kind = RF_GATE_BREAKER,
 		.verdict = RF_GATE_ALLOWED,
 		.host = view->name,
-		.reason = reason,
+		.method = rf_breaker_state_name(before),
+		.rule = rf_breaker_state_name(view->state),
+		.duration_us = is_open ? view->retry_ms * 1000 : 0,
+		.reason = view->reason,
 	};
 
-	snprintf(reason, sizeof(reason), "%s%s%s", rf_breaker_state_name(view->state),
-		 view->reason[0] ? ": " : "", view->reason);
 	rf_note_tell(outlet->note, &event);
 }
 
@@ -234,6 +237,7 @@ void rf_outlet_free(struct rf_outlet *outlet)
 	rf_buf_done(&outlet->policy);
 	rf_names_free(outlet->names);
 	rf_breaker_free(outlet->breakers);
+	rf_edict_free(outlet->edict);
 	rf_note_free(outlet->note);
 	rf_buf_done(&outlet->pem);
 	free(outlet);
@@ -300,6 +304,58 @@ int rf_outlet_bound(struct rf_outlet *outlet, const char *policy, size_t len, st
 	}
 	rf_policy_free(outlet->opened);
 	outlet->opened = opened;
+	return 0;
+}
+
+/* ------------------------------------------------------------- what others decide */
+
+struct search {
+	const char *name;
+	size_t len;
+	char found[RF_TABLE_NAME];
+};
+
+/* One that is not as it was made, by its name or by that of its host. */
+static void find_breaker(void *arg, const struct rf_breaker_view *view)
+{
+	struct search *search = arg;
+
+	if ((view->state != RF_BREAKER_CLOSED || view->streak > 0) &&
+	    strncmp(view->name, search->name, search->len) == 0 &&
+	    (!view->name[search->len] || view->name[search->len] == ':'))
+		snprintf(search->found, sizeof(search->found), "%s", view->name);
+}
+
+static void reset_host(struct rf_outlet *outlet, const char *name)
+{
+	uint64_t now_ms = rf_loop_now() / 1000000;
+	struct search search = { .name = name, .len = strlen(name) };
+
+	for (int i = 0; i < BREAKERS; i++) {
+		search.found[0] = '\0';
+		rf_breaker_each(outlet->breakers, now_ms, find_breaker, &search);
+		if (!search.found[0])
+			return;
+		rf_breaker_reset(outlet->breakers, RF_TABLE_HOST, search.found, now_ms);
+	}
+}
+
+int rf_outlet_take_books(struct rf_outlet *outlet, const char *text, size_t len, struct rf_err *err)
+{
+	const struct rf_books *books;
+
+	if (rf_edict_take(&outlet->edict, text, len, rf_loop_now() / 1000000, err) < 0)
+		return err->code;
+	books = rf_edict_books(outlet->edict);
+	for (size_t i = 0; i < books->order_count; i++) {
+		const struct rf_books_order *order = &books->orders[i];
+
+		if (order->is_reset && !order->is_credential)
+			reset_host(outlet, order->name);
+		else if (!order->is_reset && !order->is_credential)
+			rf_upstream_trim(outlet,
+					 0); /* a connection that waits is asked by nobody */
+	}
 	return 0;
 }
 

@@ -31,6 +31,7 @@ struct rf_dns_line;
 struct rf_publish;
 struct rf_ends;
 struct rf_hand;
+struct rf_edict;
 
 /*
  * Ends TLS for a connection of the box's (takes `*fd`, also on failure): `first` are bytes that were read from it already, the others of its
@@ -54,6 +55,7 @@ struct rf_outlet {
 
 	struct rf_names *names;
 	struct rf_breaker_set *breakers;
+	struct rf_edict *edict; /* what is counted and decided outside; or NULL: nothing is */
 	struct rf_pace_rate rate;
 	struct rf_pace_bytes up, down;
 	struct rf_exchange_limits exchange_limits; /* towards the box */
@@ -76,12 +78,12 @@ struct rf_outlet {
 	size_t idle_count;
 
 	/* For parts to fill in when the outlet is opened: */
-	rf_outlet_accept *accept;                /* NULL: TLS is not ended */
-	struct rf_ends *ends;                    /* that does */
+	rf_outlet_accept *accept; /* NULL: TLS is not ended */
+	struct rf_ends *ends;     /* that does */
 	/* Makes TLS to a server; or NULL: there is none. */
 	const struct rf_transport_maker *(*secure)(struct rf_outlet *outlet,
 						   const struct rf_forward_place *place);
-	struct rf_buf pem;                       /* what the box is to trust */
+	struct rf_buf pem; /* what the box is to trust */
 	const struct rf_forward_filter *filters[RF_FORWARD_FILTERS];
 	void *filter_data[RF_FORWARD_FILTERS];
 	size_t filter_count;
@@ -124,6 +126,9 @@ int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, s
 
 /* The same for good: no hand on it leads beyond that. */
 int rf_outlet_bound(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err);
+/* Goes by what the watcher's books say from now on (wire/books.h). */
+int rf_outlet_take_books(struct rf_outlet *outlet, const char *text, size_t len,
+			 struct rf_err *err);
 
 /* Whether the box may have one more connection; and it has one more, or one less. */
 bool rf_outlet_has_room(const struct rf_outlet *outlet);

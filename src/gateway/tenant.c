@@ -227,6 +227,13 @@ static int on_close(struct rf_tenant *tenant, struct rf_wire_message *message, s
 	return 0;
 }
 
+static int on_books(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct box *box = find(tenant, message->id);
+
+	return box ? rf_outlet_take_books(box->outlet, message->body, message->len, err) : -ENOENT;
+}
+
 /* Who has the box speaks in its place. */
 static int on_speak(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
 {
@@ -261,6 +268,7 @@ static const struct {
 	{ RF_WIRE_GATE_HAND,    on_hand,   false },
 	{ RF_WIRE_GATE_CLOSE,   on_close,  false },
 	{ RF_WIRE_GATE_SPEAK,   on_speak,  false },
+	{ RF_WIRE_GATE_BOOKS,   on_books,  false },
 };
 /* clang-format on */
 

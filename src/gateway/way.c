@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "gateway/dial.h"
+#include "gateway/edict.h"
 #include "gateway/judge.h"
 #include "gateway/upstream.h"
 
@@ -72,24 +73,39 @@ static void name_breaker(struct rf_way *way)
 		 place + len - 100);
 }
 
+/* Somebody has opened it by hand, for this port or for all. */
+static bool is_barred(struct rf_way *way, struct rf_breaker_answer *ret_answer)
+{
+	char host[RF_HOST_TEXT + 16];
+	const char *reason;
+
+	rf_judge_place(&way->place.host, 0, host, sizeof(host));
+	reason = rf_edict_bars(way->outlet->edict, false, way->breaker, host, rf_loop_now() / MS,
+			       &ret_answer->retry_ms);
+	if (reason)
+		snprintf(ret_answer->reason, sizeof(ret_answer->reason), "%s", reason);
+	return reason;
+}
+
 static bool is_broken(struct rf_way *way)
 {
-	struct rf_breaker_answer answer;
+	struct rf_breaker_answer answer = { 0 };
 
 	name_breaker(way);
-	rf_breaker_admit(way->outlet->breakers, RF_TABLE_HOST, way->breaker, rf_loop_now() / MS,
-			 &answer);
+	if (!is_barred(way, &answer))
+		rf_breaker_admit(way->outlet->breakers, RF_TABLE_HOST, way->breaker,
+				 rf_loop_now() / MS, &answer);
 	way->has_ticket = answer.is_admitted;
 	way->ticket = answer.ticket;
 	if (answer.is_admitted)
 		return false;
 	way->refusal = (struct rf_refusal){ .status = 503, .code = "host_breaker_open" };
-	way->refusal.retry_s = (unsigned)(answer.retry_ms / 1000 + 1);
+	if (answer.retry_ms < UINT32_MAX)
+		way->refusal.retry_s = (unsigned)(answer.retry_ms / 1000 + 1);
 	rf_judge_place(&way->place.host, way->place.port, way->refusal.host,
 		       sizeof(way->refusal.host));
 	snprintf(way->refusal.message, sizeof(way->refusal.message),
-		 "%.120s failed too often and is left alone for a while: %.100s.",
-		 way->refusal.host, answer.reason);
+		 "%.120s is left alone for a while: %.100s.", way->refusal.host, answer.reason);
 	return true;
 }
 

@@ -182,6 +182,8 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_QUOTA + RF_QUOTA_REQUESTS_DAY]  = QUOTA("budgets.requests_per_day", LESS),
 	[RF_KEY_QUOTA + RF_QUOTA_BYTES_HOUR]    = QUOTA("budgets.bytes_per_hour", LESS),
 	[RF_KEY_QUOTA + RF_QUOTA_BYTES_DAY]     = QUOTA("budgets.bytes_per_day", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_MONEY_HOUR]    = QUOTA("budgets.money_per_hour", LESS),
+	[RF_KEY_QUOTA + RF_QUOTA_MONEY_DAY]     = QUOTA("budgets.money_per_day", LESS),
 
 	[RF_KEY_ALARM + RF_ALARM_FORKS]     = QUOTA("alarms.forks", LESS),
 	[RF_KEY_ALARM + RF_ALARM_WRITES]    = QUOTA("alarms.writes", LESS),

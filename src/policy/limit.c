@@ -21,6 +21,8 @@
 #define HOUR (3600 * SEC)
 #define YEAR (365 * 24 * HOUR)
 
+#define MILLION 1000000ULL
+
 /* The two defaults are those of `run` and `shell`. */
 /* clang-format off */
 const struct rf_limit_info rf_limit_table[RF_LIMIT_COUNT] = {
@@ -82,6 +84,7 @@ static const struct {
 	[RF_UNIT_PERCENT] = { "a share",   "50%",   "^[0-9]+%$" },
 	[RF_UNIT_COUNT]   = { "a number",  "64",    "^[0-9]+$" },
 	[RF_UNIT_RATE]    = { "a rate",    "100/min", "^[0-9]+/(s|min|h|day)( burst [0-9]+)?$" },
+	[RF_UNIT_MONEY]   = { "an amount of money", "2.50", "^" DECIMAL "$" },
 };
 
 /* A suffix and what it multiplies by; in the order in which a value is taken apart again. */
@@ -202,6 +205,14 @@ static bool parse_whole(const char *text, const char *suffix, uint64_t *value)
 	       add_scaled(value, &n, 1);
 }
 
+/* "2.50": to the millionth. */
+static bool parse_money(const char *text, uint64_t *value)
+{
+	struct number n;
+
+	return take_number(&text, &n) && !*text && add_scaled(value, &n, MILLION);
+}
+
 /* "100/min", or "100/min burst 20".  What is too much becomes more than any row allows. */
 static bool parse_rate(const char *text, uint64_t *value)
 {
@@ -243,6 +254,8 @@ static bool parse_unit(enum rf_unit unit, const char *text, uint64_t *value)
 		return parse_whole(text, "", value);
 	case RF_UNIT_RATE:
 		return parse_rate(text, value);
+	case RF_UNIT_MONEY:
+		return parse_money(text, value);
 	}
 	return false;
 }
@@ -336,6 +349,19 @@ static void format_rate(uint64_t value, char *text, size_t size)
 		 spans[i].suffix, (unsigned long long)burst);
 }
 
+static void format_money(uint64_t value, char *text, size_t size)
+{
+	int len = snprintf(text, size, "%llu.%06llu", (unsigned long long)(value / MILLION),
+			   (unsigned long long)(value % MILLION));
+
+	if (len < 0 || (size_t)len >= size)
+		return;
+	while (text[len - 1] == '0')
+		text[--len] = '\0';
+	if (text[len - 1] == '.')
+		text[--len] = '\0';
+}
+
 void rf_limit_format(enum rf_limit limit, uint64_t value, char *text, size_t size)
 {
 	rf_limit_write(&rf_limit_table[limit], value, text, size);
@@ -368,6 +394,9 @@ void rf_limit_write(const struct rf_limit_info *info, uint64_t value, char *text
 		break;
 	case RF_UNIT_RATE:
 		format_rate(value, text, size);
+		break;
+	case RF_UNIT_MONEY:
+		format_money(value, text, size);
 		break;
 	}
 }

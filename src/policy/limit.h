@@ -34,7 +34,8 @@ enum rf_unit {
 	RF_UNIT_MS,
 	RF_UNIT_PERCENT,
 	RF_UNIT_COUNT,
-	RF_UNIT_RATE, /* so many in a time, and so many at once: rf_limit_rate() */
+	RF_UNIT_RATE,  /* so many in a time, and so many at once: rf_limit_rate() */
+	RF_UNIT_MONEY, /* millionths of whatever it is counted in */
 };
 
 /*

@@ -11,6 +11,7 @@
 #include "http/octet.h"
 #include "policy/near.h"
 #include "policy/net-place.h"
+#include "policy/quota.h"
 
 #define BEARER "Authorization: Bearer {}"
 
@@ -25,15 +26,15 @@ enum field {
 	SIGV4, /* the last of them */
 	ENV,
 	BUDGET,
+	COST,
+	MONEY,
 	FIELD_COUNT
 };
 
 static const char *const names[FIELD_COUNT] = {
-	[FROM] = "from",     [HOSTS] = "hosts",
-	[HEADER] = "header", [BASIC] = "basic",
-	[QUERY] = "query",   [BODY] = "body",
-	[SIGV4] = "sigv4",   [ENV] = "env",
-	[BUDGET] = "budget", [CERTIFICATE] = "certificate",
+	[FROM] = "from",     [HOSTS] = "hosts", [HEADER] = "header", [BASIC] = "basic",
+	[QUERY] = "query",   [BODY] = "body",   [SIGV4] = "sigv4",   [ENV] = "env",
+	[BUDGET] = "budget", [COST] = "cost",   [MONEY] = "money",   [CERTIFICATE] = "certificate",
 };
 
 static const struct {
@@ -237,10 +238,47 @@ static int check_budget(const char *text, char **ret_text, struct rf_err *err)
 	return *ret_text ? 0 : rf_fail(err, -ENOMEM, "keep a budget");
 }
 
+static const struct rf_limit_info costs = {
+	.key = "cost", .unit = RF_UNIT_MONEY, .min = 1, .max = RF_QUOTA_MONEY_MOST
+};
+
+/* "5/day", "0.50/h".  False if it is none. */
+static bool read_money(const char *text, uint64_t *ret_money, uint64_t *ret_ms)
+{
+	static const struct {
+		const char *name;
+		uint64_t ms;
+	} times[] = { { "h", 3600000 }, { "day", 86400000 } };
+	size_t len = strcspn(text, "/");
+	struct rf_err err;
+	char amount[32];
+
+	if (len >= sizeof(amount) || !text[len])
+		return false;
+	snprintf(amount, sizeof(amount), "%.*s", (int)len, text);
+	for (size_t i = 0; i < RF_LEN(times); i++)
+		if (strcmp(text + len + 1, times[i].name) == 0) {
+			*ret_ms = times[i].ms;
+			return rf_limit_read(&costs, amount, ret_money, &err) >= 0;
+		}
+	return false;
+}
+
+static int check_money(const char *text, struct rf_err *err)
+{
+	uint64_t money, ms;
+
+	if (read_money(text, &money, &ms))
+		return 0;
+	rf_fail_say(err, -EINVAL, "\"%.40s\" is not an amount of money in a time", text);
+	return rf_fail_hint(err, "write 5/day or 0.50/h, in whatever `cost` is counted in");
+}
+
 /* Checks a field and gives the text that is kept. */
 static int check(enum field field, const char *text, const struct rf_files_base *base,
 		 char **ret_text, struct rf_err *err)
 {
+	uint64_t cost;
 	int r = 0;
 
 	switch (field) {
@@ -272,6 +310,12 @@ static int check(enum field field, const char *text, const struct rf_files_base 
 			rf_fail_say(err, -EINVAL, "\"%.40s\" is not the name of a variable", text);
 			r = rf_fail_hint(err, "use letters, digits and _, and no digit first");
 		}
+		break;
+	case COST:
+		r = rf_limit_read(&costs, text, &cost, err);
+		break;
+	case MONEY:
+		r = check_money(text, err);
 		break;
 	case HOSTS:
 	case FIELD_COUNT:
@@ -316,7 +360,7 @@ int rf_net_credential_add(struct rf_net_credential_draft *draft, const char *fie
 			return rf_fail_hint(err, "did you mean \"%s\"?", best.name);
 		return rf_fail_hint(err,
 				    "a credential has from, hosts, header, basic, query, body, "
-				    "certificate, sigv4, env and budget");
+				    "certificate, sigv4, env, budget, cost and money");
 	}
 	if (index == HOSTS)
 		return add_host(draft, text, err) < 0 ? rf_fail_in(err, "hosts") : 0;
@@ -383,6 +427,10 @@ static int check_whole(const struct rf_net_credential_draft *draft, struct rf_er
 	}
 	if (field_of(draft, CERTIFICATE) && check_certificate(draft, err) < 0)
 		return err->code;
+	if (field_of(draft, MONEY) && !field_of(draft, COST)) {
+		rf_fail_say(err, -EINVAL, "money: nothing says what a request costs");
+		return rf_fail_hint(err, "write cost: 0.01, what one request with it comes to");
+	}
 	if (ways > 1) {
 		rf_fail_say(err, -EINVAL, "more than one way to send it");
 		return rf_fail_hint(err, "write one of header, basic, query, body, certificate "
@@ -551,6 +599,12 @@ static void make_field(struct rf_net_credential *credential, enum field field, c
 						rf_limit_rate_per_day(budget);
 		}
 		break;
+	case COST:
+		rf_limit_read(&costs, value, &credential->cost, &err);
+		break;
+	case MONEY:
+		read_money(value, &credential->money, &credential->money_ms);
+		break;
 	case HOSTS:
 	case FIELD_COUNT:
 		break;
@@ -560,7 +614,7 @@ static void make_field(struct rf_net_credential *credential, enum field field, c
 int rf_net_credential_make(struct rf_arena *arena, const char *name, const char *text,
 			   struct rf_net_credential *ret_credential, struct rf_err *err)
 {
-	struct rf_net_credential credential = { .budget = RF_LIMIT_NONE };
+	struct rf_net_credential credential = { .budget = RF_LIMIT_NONE, .money = RF_LIMIT_NONE };
 	struct rf_net_rule *rules;
 	struct rf_span field, value;
 	const char *at = text;
@@ -672,11 +726,50 @@ static void lesser_budget(struct rf_span a, struct rf_span b, char text[64])
 		 (int)(time.len - rf_span_find(time, '/')), time.at + rf_span_find(time, '/'));
 }
 
+/* The lesser amount, in the longer time. */
+static void lesser_money(struct rf_span a, struct rf_span b, char text[64])
+{
+	uint64_t money[2] = { RF_LIMIT_NONE, RF_LIMIT_NONE }, ms[2] = { 0, 0 };
+	const struct rf_span sides[2] = { a, b };
+	char texts[2][64];
+	bool is_second;
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "%.*s", RF_SPAN_ARG(sides[i]));
+		if (!read_money(texts[i], &money[i], &ms[i]))
+			money[i] = RF_LIMIT_NONE;
+	}
+	is_second = money[1] < money[0];
+	snprintf(text, 64, "%.*s%s", (int)strcspn(texts[is_second], "/"), texts[is_second],
+		 !ms[is_second]                       ? ""
+		 : ms[0] > 3600000 || ms[1] > 3600000 ? "/day"
+						      : "/h");
+}
+
+/* What either side says that it costs, it costs. */
+static void greater_cost(struct rf_span a, struct rf_span b, char text[64])
+{
+	const struct rf_span sides[2] = { a, b };
+	uint64_t most = 0, cost;
+	struct rf_err err;
+	char copy[64];
+
+	text[0] = '\0';
+	for (int i = 0; i < 2; i++) {
+		snprintf(copy, sizeof(copy), "%.*s", RF_SPAN_ARG(sides[i]));
+		if (sides[i].len == 0 || rf_limit_read(&costs, copy, &cost, &err) < 0 ||
+		    cost <= most)
+			continue;
+		most = cost;
+		memcpy(text, copy, sizeof(copy));
+	}
+}
+
 int rf_net_credential_meet(const char *a, const char *b, char **ret_text)
 {
 	RF_AUTO_BUF struct rf_buf out = { 0 };
 	struct rf_list hosts = { 0 };
-	char budget[64];
+	char figures[FIELD_COUNT - BUDGET][64];
 	int r;
 
 	*ret_text = NULL;
@@ -684,12 +777,14 @@ int rf_net_credential_meet(const char *a, const char *b, char **ret_text)
 		if (i != HOSTS &&
 		    !rf_span_is(value_of(a, (enum field)i), value_of(b, (enum field)i)))
 			return 0;
-	lesser_budget(value_of(a, BUDGET), value_of(b, BUDGET), budget);
+	lesser_budget(value_of(a, BUDGET), value_of(b, BUDGET), figures[0]);
+	greater_cost(value_of(a, COST), value_of(b, COST), figures[COST - BUDGET]);
+	lesser_money(value_of(a, MONEY), value_of(b, MONEY), figures[MONEY - BUDGET]);
 	r = meet_hosts(a, b, &hosts);
 	rf_buf_init(&out, RF_MAX_POLICY_BYTES);
 	for (int i = 0; i < FIELD_COUNT && r >= 0; i++) {
 		struct rf_span value =
-			i == BUDGET ? rf_span_of(budget) : value_of(a, (enum field)i);
+			i >= BUDGET ? rf_span_of(figures[i - BUDGET]) : value_of(a, (enum field)i);
 
 		for (size_t j = 0; i == HOSTS && j < hosts.count; j++)
 			rf_buf_printf(&out, "%s %s\n", names[HOSTS], hosts.items[j].name);

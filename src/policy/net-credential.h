@@ -45,7 +45,7 @@ bool rf_net_credential_next(const char **at, struct rf_span *ret_field, struct r
 int rf_net_credential_make(struct rf_arena *arena, const char *name, const char *text,
 			   struct rf_net_credential *ret_credential, struct rf_err *err);
 
-/* What two sides allow of one: nothing if they differ in more than in hosts and budget.  Gives, or gives NULL. */
+/* What two sides allow of one: nothing if they differ in more than in hosts, budgets and cost.  Gives, or gives NULL. */
 int rf_net_credential_meet(const char *a, const char *b, char **ret_text);
 
 #endif

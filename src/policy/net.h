@@ -93,6 +93,9 @@ struct rf_net_credential {
 	size_t rule_count;
 	uint64_t budget;    /* requests that may use it, or RF_LIMIT_NONE */
 	uint64_t budget_ms; /* in this time */
+	uint64_t cost;      /* of each of them, in millionths; or 0 */
+	uint64_t money;     /* that they may come to, or RF_LIMIT_NONE */
+	uint64_t money_ms;  /* in this time: an hour or a day */
 };
 
 /* A name that leads to an address of the operator's choice, as curl's --resolve has it. */

@@ -54,6 +54,12 @@ const struct rf_limit_info rf_quota_table[RF_QUOTA_COUNT] = {
 	[RF_QUOTA_BYTES_DAY] =
 		{ "bytes_per_day", "denied", RF_UNIT_BYTES, true, 1, 1ULL << 50, NONE, NONE,
 		  "the same in a day" },
+	[RF_QUOTA_MONEY_HOUR] =
+		{ "money_per_hour", "denied", RF_UNIT_MONEY, true, 1, RF_QUOTA_MONEY_MOST, NONE, NONE,
+		  "what requests with credentials that have a cost may come to in an hour" },
+	[RF_QUOTA_MONEY_DAY] =
+		{ "money_per_day", "denied", RF_UNIT_MONEY, true, 1, RF_QUOTA_MONEY_MOST, NONE, NONE,
+		  "the same in a day" },
 };
 /* clang-format on */
 

@@ -33,8 +33,13 @@ enum rf_quota {
 	RF_QUOTA_REQUESTS_DAY,
 	RF_QUOTA_BYTES_HOUR,
 	RF_QUOTA_BYTES_DAY,
+	RF_QUOTA_MONEY_HOUR,
+	RF_QUOTA_MONEY_DAY,
 	RF_QUOTA_COUNT
 };
+
+/* In millionths: a thousand million of whatever is counted. */
+#define RF_QUOTA_MONEY_MOST UINT64_C(1000000000000000)
 
 /* What one run's policy says of all of them. */
 struct rf_quotas {
@@ -42,7 +47,7 @@ struct rf_quotas {
 	bool counts_failures;             /* any run that did not end well, not only at a limit */
 };
 
-#define RF_QUOTA_TEXT 448 /* bytes of them as one word, with its NUL */
+#define RF_QUOTA_TEXT 512 /* bytes of them as one word, with its NUL */
 
 /*
  * As one word, for the way from a launcher to a watcher: the figures in their order, then what is

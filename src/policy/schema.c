@@ -117,6 +117,8 @@ static void put_grants(struct rf_json *json)
 		{ "sigv4", "^[a-z0-9-]+/[a-z0-9-]+$", "AWS: a region and a service" },
 		{ "env", NAME_PATTERN, "the variable inside that holds the placeholder" },
 		{ "budget", "^[0-9]+/(s|min|h|day)$|^none$", "requests that may use it" },
+		{ "cost", "^[0-9]+(\\.[0-9]{1,6})?$", "what each of these comes to" },
+		{ "money", "^[0-9]+(\\.[0-9]{1,6})?/(h|day)$", "what all of them may come to" },
 	};
 
 	put_type(json, "object");

@@ -44,8 +44,20 @@ static uint64_t round_number(uint64_t number)
 	return round >= 4 && round / 4 * 3 >= number ? round / 4 * 3 : round;
 }
 
+/* Two digits, as prices have them. */
+static uint64_t round_money(uint64_t value)
+{
+	uint64_t step = 1;
+
+	while (value / step >= 100)
+		step *= 10;
+	return (value + step - 1) / step * step;
+}
+
 static uint64_t round_up(enum rf_unit unit, uint64_t value)
 {
+	if (unit == RF_UNIT_MONEY)
+		return round_money(value);
 	return unit == RF_UNIT_MS ? round_time(value) : round_number(value);
 }
 
@@ -77,6 +89,7 @@ static const uint64_t least_of_quota[RF_QUOTA_COUNT] = {
 	[RF_QUOTA_TIMEOUTS_HOUR] = 5,       [RF_QUOTA_TIMEOUTS_DAY] = 5,
 	[RF_QUOTA_REQUESTS_HOUR] = 100,     [RF_QUOTA_REQUESTS_DAY] = 100,
 	[RF_QUOTA_BYTES_HOUR]   = 1 * MIB,  [RF_QUOTA_BYTES_DAY]    = 1 * MIB,
+	[RF_QUOTA_MONEY_HOUR]   = 1,        [RF_QUOTA_MONEY_DAY]    = 1,
 };
 /* clang-format on */
 
@@ -164,6 +177,9 @@ void rf_trim_amount(enum rf_unit unit, uint64_t value, char *text, size_t size)
 		break;
 	case RF_UNIT_PERCENT:
 		snprintf(text, size, "%" PRIu64 "%%", value);
+		break;
+	case RF_UNIT_MONEY:
+		rf_limit_write(&rf_quota_table[RF_QUOTA_MONEY_DAY], value, text, size);
 		break;
 	case RF_UNIT_RATE: /* nothing that is used has this unit */
 	case RF_UNIT_COUNT:

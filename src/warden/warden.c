@@ -151,6 +151,18 @@ static void resume(struct client *client, int code, const struct rf_err *why)
 	on_over(client);
 }
 
+/* What its gateway is to know is known, or nobody says. */
+static void on_books(void *data, const char *answer, const struct rf_err *why)
+{
+	struct client *client = data;
+	struct rf_err none = RF_ERR_INIT;
+
+	(void)why;
+	client->note = NULL;
+	rf_gossip_pass_books(&client->gossip, answer);
+	resume(client, 0, &none);
+}
+
 /* It is written, or is not.  A watcher that is late may yet do it: then it is to hear of the end, too. */
 static void on_told(void *data, const char *answer, const struct rf_err *why)
 {
@@ -160,6 +172,8 @@ static void on_told(void *data, const char *answer, const struct rf_err *why)
 	client->note = NULL;
 	client->work->is_late = !answer && why->code == -ETIMEDOUT;
 	client->work->is_told = answer || client->work->is_late;
+	if (answer && rf_gossip_ask_books(&client->gossip, on_books, client, &client->note))
+		return;
 	resume(client, answer ? 0 : go_unrecorded(client->work, why, &err), &err);
 }
 
@@ -233,7 +247,7 @@ static int on_ready(void *data, struct rf_work *work, const struct rf_work_order
 /* What lives for longer is looked after by the watcher, also by one that comes after who was told of it. */
 static void on_settled(void *data)
 {
-	const struct client *client = data;
+	struct client *client = data;
 	struct rf_scribe *scribe = warden_of(client)->scribe;
 	struct rf_work *work = client->work;
 	struct rf_err ignored = RF_ERR_INIT; /* it is recorded all the same */
@@ -242,7 +256,10 @@ static void on_settled(void *data)
 
 	rf_buf_init(&sight, RF_TELLER_MOST);
 	if (!work || !work->is_told || work->life.box.pidfd < 0 ||
-	    rf_scribe_reach(scribe, &ignored) < 0 || work->shown_to == rf_scribe_era(scribe))
+	    rf_scribe_reach(scribe, &ignored) < 0)
+		return;
+	rf_gossip_renew_books(&client->gossip);
+	if (work->shown_to == rf_scribe_era(scribe))
 		return;
 	work->shown_to = rf_scribe_era(scribe);
 	rf_runs_write_sight(work->plan, work->life.box.id, work->life.box.is_lesser, &sight);
@@ -298,6 +315,7 @@ static void finish(struct client *client)
 	if (!client->is_gone)
 		rf_keep_send_ended(client, &work->result, work->id);
 	record_end(warden, work);
+	rf_gossip_done(&client->gossip);
 	rf_ward_free(client->ward);
 	client->ward = NULL;
 	rf_keep_tell_closers(client);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/quota.h"
+
 #define FORMAT 1
 #define SLICES 32           /* of a period */
 #define HELD   (SLICES + 1) /* those that may hold something younger than the period */
@@ -226,14 +228,21 @@ void rf_budget_free(struct rf_budget_set *set)
 	free(set);
 }
 
-/* "612 s of processor time in an hour, of 600" */
+/* "612 of 600 s of processor time in an hour", "2.6 of 2.5 of money in a day" */
 static void explain(struct rf_budget_answer *answer)
 {
+	static const enum rf_quota money = RF_QUOTA_MONEY_DAY;
 	uint64_t per = budgets[answer->what].per;
+	char used[32], limit[32];
 
-	snprintf(answer->reason, sizeof(answer->reason),
-		 "the budget is spent: %" PRIu64 " of %" PRIu64 "%s in %s", answer->used / per,
-		 answer->limit / per, budgets[answer->what].unit,
+	snprintf(used, sizeof(used), "%" PRIu64, answer->used / per);
+	snprintf(limit, sizeof(limit), "%" PRIu64, answer->limit / per);
+	if (answer->what == RF_BUDGET_MONEY) {
+		rf_limit_write(&rf_quota_table[money], answer->used, used, sizeof(used));
+		rf_limit_write(&rf_quota_table[money], answer->limit, limit, sizeof(limit));
+	}
+	snprintf(answer->reason, sizeof(answer->reason), "the budget is spent: %s of %s%s in %s",
+		 used, limit, budgets[answer->what].unit,
 		 answer->period == RF_BUDGET_HOUR ? "an hour" : "a day");
 }
 

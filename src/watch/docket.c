@@ -7,11 +7,24 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "wire/books.h"
+
+#define RESETS 32 /* that are remembered: a gateway asks every few seconds */
+
+/* Something of a gateway's that somebody reset. */
+struct reset {
+	uint64_t serial;
+	bool is_credential;
+	char name[RF_TABLE_NAME];
+};
 
 struct rf_docket {
 	struct rf_breaker_set *breakers;
 	struct rf_budget_set *budgets;
 	struct rf_metrics *metrics;
+	struct reset resets[RESETS];
+	uint64_t
+		serial; /* of the last; goes on from one watcher to the next, because it follows the clock */
 };
 
 struct rf_docket *rf_docket_new(struct rf_breaker_set *breakers, struct rf_budget_set *budgets,
@@ -20,7 +33,9 @@ struct rf_docket *rf_docket_new(struct rf_breaker_set *breakers, struct rf_budge
 	struct rf_docket *docket = calloc(1, sizeof(*docket));
 
 	if (docket)
-		*docket = (struct rf_docket){ breakers, budgets, metrics };
+		*docket = (struct rf_docket){
+			.breakers = breakers, .budgets = budgets, .metrics = metrics, .serial = 1
+		};
 	return docket;
 }
 
@@ -52,8 +67,8 @@ _Static_assert(RF_LIMIT_NONE == RF_CLOCK_NEVER && RF_LIMIT_NONE == RF_BUDGET_NON
 
 /* In the order of the quotas, each by the hour and by the day. */
 static const enum rf_budget budgeted[] = {
-	RF_BUDGET_RUNS,     RF_BUDGET_CPU_MS,   RF_BUDGET_DENIALS,
-	RF_BUDGET_TIMEOUTS, RF_BUDGET_REQUESTS, RF_BUDGET_BYTES,
+	RF_BUDGET_RUNS,     RF_BUDGET_CPU_MS, RF_BUDGET_DENIALS, RF_BUDGET_TIMEOUTS,
+	RF_BUDGET_REQUESTS, RF_BUDGET_BYTES,  RF_BUDGET_MONEY,
 };
 _Static_assert(RF_LEN(budgeted) * RF_BUDGET_PERIODS == RF_QUOTA_COUNT - RF_QUOTA_BUDGETS,
 	       "a budget for every two quotas");
@@ -152,13 +167,131 @@ void rf_docket_traffic(struct rf_docket *docket, const char *agent, uint64_t req
 				mono_ms);
 }
 
-int rf_docket_reset(struct rf_docket *docket, enum rf_table_kind kind, const char *name,
-		    uint64_t mono_ms)
+void rf_docket_use(struct rf_docket *docket, const char *credential, const char *agent,
+		   uint64_t cost, uint64_t mono_ms)
 {
-	int breaker = rf_breaker_reset(docket->breakers, kind, name, mono_ms);
+	if (rf_table_takes(credential)) {
+		rf_budget_spend(docket->budgets, RF_TABLE_CREDENTIAL, credential,
+				RF_BUDGET_REQUESTS, 1, mono_ms);
+		if (cost > 0)
+			rf_budget_spend(docket->budgets, RF_TABLE_CREDENTIAL, credential,
+					RF_BUDGET_MONEY, cost, mono_ms);
+	}
+	if (cost > 0 && rf_table_takes(agent))
+		rf_budget_spend(docket->budgets, RF_TABLE_AGENT, agent, RF_BUDGET_MONEY, cost,
+				mono_ms);
+}
+
+/* ------------------------------------------------------------- what gateways are told */
+
+static void remember_reset(struct rf_docket *docket, enum rf_table_kind kind, const char *name,
+			   uint64_t wall_ms)
+{
+	struct reset *reset;
+
+	docket->serial = docket->serial < wall_ms ? wall_ms : docket->serial + 1;
+	memmove(docket->resets + 1, docket->resets, (RESETS - 1) * sizeof(*reset));
+	reset = &docket->resets[0];
+	*reset = (struct reset){ .serial = docket->serial,
+				 .is_credential = kind == RF_TABLE_CREDENTIAL };
+	snprintf(reset->name, sizeof(reset->name), "%s", name);
+}
+
+int rf_docket_reset(struct rf_docket *docket, enum rf_table_kind kind, const char *name,
+		    bool is_known, const struct rf_docket_now *now)
+{
+	int breaker = rf_breaker_reset(docket->breakers, kind, name, now->mono_ms);
 	int budget = rf_budget_reset(docket->budgets, kind, name);
 
-	return breaker == 0 || budget == 0 ? 0 : -ENOENT;
+	if (breaker < 0 && budget < 0 && !is_known)
+		return -ENOENT;
+	if (kind == RF_TABLE_HOST || kind == RF_TABLE_CREDENTIAL)
+		remember_reset(docket, kind, name, now->wall_ms);
+	return 0;
+}
+
+/* Only what somebody opened by hand is there: of what fails by itself each box has its own. */
+static void list_open(void *arg, const struct rf_breaker_view *view)
+{
+	struct rf_books *books = arg;
+	struct rf_books_order *order = &books->orders[books->order_count];
+
+	if ((view->kind != RF_TABLE_HOST && view->kind != RF_TABLE_CREDENTIAL) ||
+	    view->state != RF_BREAKER_OPEN || view->retry_ms == 0 ||
+	    books->order_count == RF_BOOKS_ORDERS - RESETS)
+		return;
+	order->is_credential = view->kind == RF_TABLE_CREDENTIAL;
+	order->ms = view->retry_ms == RF_CLOCK_NEVER ? RF_BOOKS_NEVER : view->retry_ms;
+	snprintf(order->name, sizeof(order->name), "%s", view->name);
+	snprintf(order->reason, sizeof(order->reason), "%s",
+		 view->reason[0] ? view->reason : "by hand");
+	books->order_count++;
+}
+
+static void list_resets(const struct rf_docket *docket, uint64_t serial, struct rf_books *books)
+{
+	for (size_t i = RESETS; i-- > 0 && serial > 0;) { /* the oldest first */
+		const struct reset *reset = &docket->resets[i];
+		struct rf_books_order *order = &books->orders[books->order_count];
+
+		if (reset->serial <= serial)
+			continue;
+		order->is_reset = true;
+		order->is_credential = reset->is_credential;
+		snprintf(order->name, sizeof(order->name), "%s", reset->name);
+		books->order_count++;
+	}
+}
+
+static int list_sums(struct rf_docket *docket, const char *names, uint64_t mono_ms,
+		     struct rf_books *books)
+{
+	static const enum rf_budget_period periods[RF_BOOKS_PERIODS] = {
+		[RF_BOOKS_HOUR] = RF_BUDGET_HOUR, [RF_BOOKS_DAY] = RF_BUDGET_DAY
+	};
+
+	while (*names) {
+		size_t len = strcspn(names, ",");
+		struct rf_books_sum *sum = &books->sums[books->sum_count];
+
+		if (books->sum_count == RF_BOOKS_SUMS || len >= sizeof(sum->name))
+			return -EINVAL;
+		memcpy(sum->name, names, len);
+		if (!rf_table_takes(sum->name))
+			return -EINVAL;
+		for (int i = 0; i < RF_BOOKS_PERIODS; i++) {
+			sum->uses[i] =
+				rf_budget_used(docket->budgets, RF_TABLE_CREDENTIAL, sum->name,
+					       RF_BUDGET_REQUESTS, periods[i], mono_ms);
+			sum->money[i] =
+				rf_budget_used(docket->budgets, RF_TABLE_CREDENTIAL, sum->name,
+					       RF_BUDGET_MONEY, periods[i], mono_ms);
+		}
+		books->sum_count++;
+		names += len + (names[len] == ',');
+	}
+	return 0;
+}
+
+int rf_docket_books(struct rf_docket *docket, uint64_t serial, const char *credentials,
+		    uint64_t mono_ms, struct rf_buf *out, struct rf_err *err)
+{
+	struct rf_books *books = calloc(1, sizeof(*books));
+	int code = 0;
+
+	if (!books)
+		return rf_fail(err, -ENOMEM, "the books");
+	books->serial = docket->serial;
+	if (list_sums(docket, credentials, mono_ms, books) < 0) {
+		code = rf_fail_say(err, -EINVAL, "\"%.60s\" are no names of credentials",
+				   credentials);
+	} else {
+		rf_breaker_each(docket->breakers, mono_ms, list_open, books);
+		list_resets(docket, serial, books);
+		rf_books_write(books, out);
+	}
+	free(books);
+	return code;
 }
 
 enum rf_docket_end rf_docket_end_of(const char *verdict)

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "policy/quota.h"
 #include "watch/breaker.h"
 #include "watch/budget.h"
@@ -31,6 +33,11 @@ enum rf_docket_end {
 struct rf_docket_outcome {
 	enum rf_docket_end end;
 	uint64_t cpu_ms, denials;
+};
+
+/* Time that passed, and time since 1970. */
+struct rf_docket_now {
+	uint64_t mono_ms, wall_ms;
 };
 
 struct rf_docket;
@@ -56,9 +63,23 @@ void rf_docket_tell(struct rf_docket *docket, const char *agent, const struct rf
 void rf_docket_traffic(struct rf_docket *docket, const char *agent, uint64_t requests,
 		       uint64_t bytes, uint64_t mono_ms);
 
-/* Closes a breaker, and forgets what its owner has spent.  Returns 0, or -ENOENT. */
+/* Says that a credential was put into a request of an agent's (or "": nobody's), and what that cost, in millionths. */
+void rf_docket_use(struct rf_docket *docket, const char *credential, const char *agent,
+		   uint64_t cost, uint64_t mono_ms);
+
+/*
+ * Closes a breaker, and forgets what its owner has spent; gateways are told so with the next books.  Returns 0, or -ENOENT; where
+ * `is_known`, somebody else has such a breaker.
+ */
 int rf_docket_reset(struct rf_docket *docket, enum rf_table_kind kind, const char *name,
-		    uint64_t mono_ms);
+		    bool is_known, const struct rf_docket_now *now);
+
+/*
+ * What the gateway of a box is to know: what these credentials (names, with commas between) have come to, what is opened by
+ * hand, and what was reset since `serial` (0: nothing).
+ */
+int rf_docket_books(struct rf_docket *docket, uint64_t serial, const char *credentials,
+		    uint64_t mono_ms, struct rf_buf *out, struct rf_err *err);
 
 /* What the verdict of a result ("ok", "timeout" ...) means here. */
 enum rf_docket_end rf_docket_end_of(const char *verdict);

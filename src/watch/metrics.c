@@ -8,7 +8,8 @@
 
 #include "base/fd.h"
 
-#define NS 1000000000ull
+#define NS      1000000000ull
+#define MILLION 1000000ull
 
 enum type {
 	COUNTER, /* only grows */
@@ -58,6 +59,10 @@ static const struct info {
 		"Bytes that boxes sent and got through the gateway." },
 	[RF_METRIC_NET_SECONDS] =    { "ringfort_network_request_seconds", HISTOGRAM, { NULL }, NS,
 		"Time from a request to the end of its answer." },
+	[RF_METRIC_CREDENTIAL_USES] = { "ringfort_credential_uses_total", COUNTER, { "credential", "decision" }, 1,
+		"Requests that a credential was put into, or held back from." },
+	[RF_METRIC_MONEY] =          { "ringfort_money_total", COUNTER, { "credential" }, MILLION,
+		"What requests with a credential came to, by the cost that policies give it." },
 	[RF_METRIC_ALARMS] =         { "ringfort_alarms_total", COUNTER, { "alarm" }, 1,
 		"Alarms that the watcher raised." },
 	[RF_METRIC_EVENTS] =         { "ringfort_audit_events_total", COUNTER, { "kind" }, 1,
@@ -87,9 +92,9 @@ struct family {
 
 struct rf_metrics {
 	struct family families[RF_METRICS_COUNT];
-	struct {
+	struct histogram {
 		uint64_t parts[RF_LEN(bounds) + 1], sum_ns, count;
-	} histogram;
+	} histograms[RF_METRICS_COUNT]; /* of the few that are one */
 };
 
 struct rf_metrics *rf_metrics_new(void)
@@ -191,6 +196,7 @@ void rf_metrics_clear(struct rf_metrics *metrics, enum rf_metric metric)
 
 void rf_metrics_observe(struct rf_metrics *metrics, enum rf_metric metric, uint64_t ns)
 {
+	struct histogram *histogram = &metrics->histograms[metric];
 	size_t i = 0;
 
 	if (infos[metric].type != HISTOGRAM)
@@ -198,9 +204,9 @@ void rf_metrics_observe(struct rf_metrics *metrics, enum rf_metric metric, uint6
 	while (i < RF_LEN(bounds) && ns > bounds[i])
 		i++;
 	get(&metrics->families[metric], NULL, NULL); /* there is something to print */
-	metrics->histogram.parts[i]++;
-	metrics->histogram.count++;
-	metrics->histogram.sum_ns = sum(metrics->histogram.sum_ns, ns);
+	histogram->parts[i]++;
+	histogram->count++;
+	histogram->sum_ns = sum(histogram->sum_ns, ns);
 }
 
 uint64_t rf_metrics_get(const struct rf_metrics *metrics, enum rf_metric metric, const char *a,
@@ -210,7 +216,7 @@ uint64_t rf_metrics_get(const struct rf_metrics *metrics, enum rf_metric metric,
 	const struct series *found;
 
 	if (infos[metric].type == HISTOGRAM)
-		return metrics->histogram.count;
+		return metrics->histograms[metric].count;
 	copy_label(as.labels[0], a);
 	copy_label(as.labels[1], b);
 	found = find(&metrics->families[metric], &as);
@@ -219,7 +225,7 @@ uint64_t rf_metrics_get(const struct rf_metrics *metrics, enum rf_metric metric,
 
 /* ------------------------------------------------------------- the text */
 
-/* A number of what is printed: whole, or with as many of nine decimals as it has. */
+/* A number of what is printed: whole, or with as many decimals as it has. */
 static void put_value(uint64_t value, uint64_t scale, struct rf_buf *out)
 {
 	char digits[24];
@@ -228,12 +234,13 @@ static void put_value(uint64_t value, uint64_t scale, struct rf_buf *out)
 	rf_buf_printf(out, "%" PRIu64, value / scale);
 	if (value % scale == 0)
 		return;
-	len = (size_t)snprintf(digits, sizeof(digits), "%09" PRIu64, value % scale);
+	len = (size_t)snprintf(digits, sizeof(digits), "%0*" PRIu64, scale == NS ? 9 : 6,
+			       value % scale);
 	while (len > 0 && digits[len - 1] == '0')
 		len--;
 	rf_buf_printf(out, ".%.*s", (int)len, digits);
 }
-_Static_assert(NS == 1000000000, "nine decimals are all that a second has here");
+_Static_assert(NS == 1000000000 && MILLION == 1000000, "as many decimals as a scale has zeros");
 
 static void put_label(const char *name, const char *value, struct rf_buf *out)
 {
@@ -262,21 +269,21 @@ static void put_series(const struct info *info, const struct series *series, boo
 	rf_buf_puts(out, "\n");
 }
 
-static void put_histogram(const struct rf_metrics *metrics, const struct info *info,
+static void put_histogram(const struct histogram *histogram, const struct info *info,
 			  struct rf_buf *out)
 {
 	uint64_t below = 0;
 
 	for (size_t i = 0; i < RF_LEN(bounds); i++) {
-		below += metrics->histogram.parts[i];
+		below += histogram->parts[i];
 		rf_buf_printf(out, "%s_bucket{le=\"", info->name);
 		put_value(bounds[i], info->scale, out);
 		rf_buf_printf(out, "\"} %" PRIu64 "\n", below);
 	}
 	rf_buf_printf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum ", info->name,
-		      metrics->histogram.count, info->name);
-	put_value(metrics->histogram.sum_ns, info->scale, out);
-	rf_buf_printf(out, "\n%s_count %" PRIu64 "\n", info->name, metrics->histogram.count);
+		      histogram->count, info->name);
+	put_value(histogram->sum_ns, info->scale, out);
+	rf_buf_printf(out, "\n%s_count %" PRIu64 "\n", info->name, histogram->count);
 }
 
 void rf_metrics_text(const struct rf_metrics *metrics, struct rf_buf *out)
@@ -292,7 +299,7 @@ void rf_metrics_text(const struct rf_metrics *metrics, struct rf_buf *out)
 		rf_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", info->name, info->help,
 			      info->name, types[info->type]);
 		if (info->type == HISTOGRAM) {
-			put_histogram(metrics, info, out);
+			put_histogram(&metrics->histograms[i], info, out);
 			continue;
 		}
 		for (size_t k = 0; k < family->count; k++)

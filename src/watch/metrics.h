@@ -17,26 +17,28 @@
 #include "base/buf.h"
 
 enum rf_metric {
-	RF_METRIC_INFO,           /* 1; label: version */
-	RF_METRIC_WATCHED,        /* whether a watcher told this */
-	RF_METRIC_BOXES,          /* that stand now */
-	RF_METRIC_STARTS,         /* boxes whose program was started */
-	RF_METRIC_START_SECONDS,  /* how long that took */
-	RF_METRIC_RUNS,           /* that ended; label: verdict */
-	RF_METRIC_RUN_SECONDS,    /* on the clock, all together */
-	RF_METRIC_CPU_SECONDS,    /* of the processor, all together */
-	RF_METRIC_DENIALS,        /* label: ring */
-	RF_METRIC_REFUSED,        /* by a breaker or a budget, before they began; label: kind */
-	RF_METRIC_BREAKERS,       /* labels: kind, state */
-	RF_METRIC_BREAKER_OPENED, /* label: kind */
-	RF_METRIC_BREAKER_LOST,   /* closed ones with a failure, for want of room */
-	RF_METRIC_BUDGET_OWNERS,  /* who has spent something in the last day */
-	RF_METRIC_NET_REQUESTS,   /* and connections that were not looked into; label: decision */
-	RF_METRIC_NET_BYTES,      /* label: direction */
-	RF_METRIC_NET_SECONDS,    /* that answers took */
-	RF_METRIC_ALARMS,         /* label: alarm */
-	RF_METRIC_EVENTS,         /* recorded; label: kind */
-	RF_METRIC_AUDIT_LAG,      /* how long the oldest waits for the disk */
+	RF_METRIC_INFO,            /* 1; label: version */
+	RF_METRIC_WATCHED,         /* whether a watcher told this */
+	RF_METRIC_BOXES,           /* that stand now */
+	RF_METRIC_STARTS,          /* boxes whose program was started */
+	RF_METRIC_START_SECONDS,   /* how long that took */
+	RF_METRIC_RUNS,            /* that ended; label: verdict */
+	RF_METRIC_RUN_SECONDS,     /* on the clock, all together */
+	RF_METRIC_CPU_SECONDS,     /* of the processor, all together */
+	RF_METRIC_DENIALS,         /* label: ring */
+	RF_METRIC_REFUSED,         /* by a breaker or a budget, before they began; label: kind */
+	RF_METRIC_BREAKERS,        /* labels: kind, state */
+	RF_METRIC_BREAKER_OPENED,  /* label: kind */
+	RF_METRIC_BREAKER_LOST,    /* closed ones with a failure, for want of room */
+	RF_METRIC_BUDGET_OWNERS,   /* who has spent something in the last day */
+	RF_METRIC_NET_REQUESTS,    /* and connections that were not looked into; label: decision */
+	RF_METRIC_NET_BYTES,       /* label: direction */
+	RF_METRIC_NET_SECONDS,     /* that answers took */
+	RF_METRIC_CREDENTIAL_USES, /* labels: credential, decision */
+	RF_METRIC_MONEY,           /* in millionths; label: credential */
+	RF_METRIC_ALARMS,          /* label: alarm */
+	RF_METRIC_EVENTS,          /* recorded; label: kind */
+	RF_METRIC_AUDIT_LAG,       /* how long the oldest waits for the disk */
 	RF_METRICS_COUNT
 };
 

@@ -10,8 +10,10 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/pack.h"
+#include "watch/abroad.h"
 #include "watch/anomaly.h"
 #include "watch/docket.h"
+#include "watch/listing.h"
 
 #define FORMAT  1
 #define BOX     33 /* bytes of a box's id, with its NUL */
@@ -34,6 +36,7 @@ struct rf_steward {
 	struct rf_docket *docket;
 	struct rf_table runs;
 	struct run *oldest, *newest;
+	struct rf_abroad abroad;
 	uint64_t started, ended; /* boxes */
 	struct rf_steward_now now;
 	const char *by; /* whose doing a change is */
@@ -218,6 +221,7 @@ static void end_run(struct rf_steward *steward, const struct rf_audit_event *eve
 		rf_metrics_observe(steward->metrics, RF_METRIC_START_SECONDS,
 				   rf_audit_event_get(event, RF_AUDIT_START_US) * 1000);
 	steward->ended += steward->ended < steward->started;
+	rf_abroad_leave(&steward->abroad, box);
 	rf_audit_event_copy(event, RF_AUDIT_AGENT, agent, sizeof(agent));
 	sound(steward, &(struct rf_anomaly_facts){ verdict, outcome.denials, 0 }, box, agent);
 	run = find_run(steward, box);
@@ -271,6 +275,34 @@ static void count_traffic(struct rf_steward *steward, const struct rf_audit_even
 				  steward->now.mono_ms);
 }
 
+/* A credential that the gateway put into a request, or kept from one. */
+static void count_use(struct rf_steward *steward, const struct rf_audit_event *event)
+{
+	uint64_t cost = rf_audit_event_get(event, RF_AUDIT_SPENT);
+	char credential[RF_TABLE_NAME], decision[32], agent[RF_TABLE_NAME];
+
+	rf_audit_event_copy(event, RF_AUDIT_DECISION, decision, sizeof(decision));
+	if (!rf_audit_event_has(event, RF_AUDIT_HOST)) /* a canary that was planted */
+		return;
+	rf_audit_event_copy(event, RF_AUDIT_CREDENTIAL, credential, sizeof(credential));
+	rf_audit_event_copy(event, RF_AUDIT_AGENT, agent, sizeof(agent));
+	rf_metrics_add(steward->metrics, RF_METRIC_CREDENTIAL_USES, credential, decision, 1);
+	if (strcmp(decision, "allow") != 0)
+		return;
+	if (cost > 0)
+		rf_metrics_add(steward->metrics, RF_METRIC_MONEY, credential, NULL, cost);
+	rf_docket_use(steward->docket, credential, agent, cost, steward->now.mono_ms);
+}
+
+static void hear_abroad(struct rf_steward *steward, const struct rf_audit_event *event)
+{
+	enum rf_table_kind kind;
+
+	if (rf_abroad_hear(&steward->abroad, event, &kind))
+		rf_metrics_add(steward->metrics, RF_METRIC_BREAKER_OPENED, rf_table_kind_name(kind),
+			       NULL, 1);
+}
+
 void rf_steward_event(struct rf_steward *steward, const struct rf_audit_event *event,
 		      const struct rf_steward_now *now)
 {
@@ -301,6 +333,12 @@ void rf_steward_event(struct rf_steward *steward, const struct rf_audit_event *e
 		break;
 	case RF_AUDIT_NET_REQUEST:
 		count_traffic(steward, event);
+		break;
+	case RF_AUDIT_CREDENTIAL_USE:
+		count_use(steward, event);
+		break;
+	case RF_AUDIT_BREAKER_CHANGE:
+		hear_abroad(steward, event);
 		break;
 	case RF_AUDIT_ALARM:
 		rf_audit_event_copy(event, RF_AUDIT_ALARM_NAME, text, sizeof(text));
@@ -352,109 +390,13 @@ static int answer_admit(struct rf_steward *steward, const char *const *words, st
 	return 1;
 }
 
-struct listing {
-	struct rf_breaker_view *views;
-	size_t count, room;
-};
-
-static void list_one(void *arg, const struct rf_breaker_view *view)
-{
-	struct listing *listing = arg;
-
-	if (listing->count < listing->room)
-		listing->views[listing->count++] = *view;
-}
-
-/* What is open first, then by name. */
-static int by_state(const void *left, const void *right)
-{
-	static const int ranks[] = {
-		[RF_BREAKER_OPEN] = 0, [RF_BREAKER_HALF_OPEN] = 1, [RF_BREAKER_CLOSED] = 2
-	};
-	const struct rf_breaker_view *a = left, *b = right;
-
-	if (a->state != b->state)
-		return ranks[a->state] - ranks[b->state];
-	if (a->kind != b->kind)
-		return (int)a->kind - (int)b->kind;
-	return strcmp(a->name, b->name);
-}
-
-static void format_wait(uint64_t ms, char *text, size_t size)
-{
-	if (ms != RF_CLOCK_NEVER && ms >= 1000)
-		ms -= ms % 1000;
-	if (ms == RF_CLOCK_NEVER)
-		snprintf(text, size, "reset");
-	else
-		rf_limit_write(&rf_quota_table[RF_QUOTA_OPEN], ms, text, size);
-}
-
-static void list_text(const struct listing *listing, struct rf_buf *out)
-{
-	if (listing->count == 0)
-		rf_buf_puts(out, "no breakers yet: nothing was done for an agent\n");
-	else
-		rf_buf_printf(out, "%-9s  %-10s  %-20s  %6s  %6s  %7s  %-9s  %s\n", "STATE", "KIND",
-			      "NAME", "WELL", "FAILED", "REFUSED", "RETRY IN", "REASON");
-	for (size_t i = 0; i < listing->count; i++) {
-		const struct rf_breaker_view *view = &listing->views[i];
-		char wait[32] = "";
-
-		if (view->state != RF_BREAKER_CLOSED)
-			format_wait(view->retry_ms, wait, sizeof(wait));
-		rf_buf_printf(
-			out,
-			"%-9s  %-10s  %-20s  %6" PRIu64 "  %6" PRIu64 "  %7" PRIu64 "  %-9s  %s\n",
-			rf_breaker_state_name(view->state), rf_table_kind_name(view->kind),
-			view->name, view->well, view->failed, view->refused, wait, view->reason);
-	}
-}
-
-static void list_json(const struct listing *listing, struct rf_buf *out)
-{
-	struct rf_json json;
-
-	rf_json_init(&json, out, true);
-	rf_json_open_array(&json, NULL);
-	for (size_t i = 0; i < listing->count; i++) {
-		const struct rf_breaker_view *view = &listing->views[i];
-
-		rf_json_open_object(&json, NULL);
-		rf_json_string(&json, "kind", rf_table_kind_name(view->kind));
-		rf_json_string(&json, "name", view->name);
-		rf_json_string(&json, "state", rf_breaker_state_name(view->state));
-		rf_json_string(&json, "reason", view->reason[0] ? view->reason : NULL);
-		if (view->state == RF_BREAKER_CLOSED || view->retry_ms == RF_CLOCK_NEVER)
-			rf_json_null(&json, "retry_ms");
-		else
-			rf_json_int(&json, "retry_ms", (int64_t)view->retry_ms);
-		rf_json_int(&json, "failures_in_a_row", view->streak);
-		rf_json_int(&json, "well", (int64_t)view->well);
-		rf_json_int(&json, "failed", (int64_t)view->failed);
-		rf_json_int(&json, "refused", (int64_t)view->refused);
-		rf_json_int(&json, "opened", (int64_t)view->opened);
-		rf_json_close_object(&json);
-	}
-	rf_json_close_array(&json);
-	rf_buf_puts(out, "\n");
-}
-
 static int answer_list(struct rf_steward *steward, const char *const *words, struct rf_buf *out,
 		       struct rf_err *err)
 {
-	struct listing listing = { .room = rf_breaker_count(steward->breakers) };
-
 	if (strcmp(words[0], "text") != 0 && strcmp(words[0], "json") != 0)
 		return fail_word("a form", words[0], err);
-	listing.views = calloc(listing.room + 1, sizeof(*listing.views));
-	if (!listing.views)
-		return rf_fail(err, -ENOMEM, "list the breakers");
-	rf_breaker_each(steward->breakers, steward->now.mono_ms, list_one, &listing);
-	qsort(listing.views, listing.count, sizeof(*listing.views), by_state);
-	(words[0][0] == 't' ? list_text : list_json)(&listing, out);
-	free(listing.views);
-	return out->has_failed ? rf_fail(err, -E2BIG, "list the breakers") : 1;
+	return rf_listing_write(steward->breakers, &steward->abroad, steward->now.mono_ms,
+				steward->now.wall_ms, words[0][0] == 'j', out, err);
 }
 
 /* What a breaker is about, from two words. */
@@ -481,7 +423,9 @@ static int answer_reset(struct rf_steward *steward, const char *const *words, st
 	if (parse_breaker(words, &kind, err) < 0)
 		return err->code;
 	steward->by = "hand";
-	code = rf_docket_reset(steward->docket, kind, words[1], steward->now.mono_ms);
+	code = rf_docket_reset(
+		steward->docket, kind, words[1], rf_abroad_has(&steward->abroad, kind, words[1]),
+		&(struct rf_docket_now){ steward->now.mono_ms, steward->now.wall_ms });
 	if (code < 0) {
 		rf_fail_say(err, code, "nothing is known of %s %.100s", words[0], words[1]);
 		return rf_fail_hint(err, "`ringfort breaker ls` lists what is known");
@@ -526,7 +470,7 @@ static int answer_trip(struct rf_steward *steward, const char *const *words, str
 	if (code < 0)
 		return rf_fail(err, code, "open %s %.100s", words[0], words[1]);
 	steward->news = RF_STEWARD_CHANGED;
-	format_wait(open_ms, wait, sizeof(wait));
+	rf_listing_wait(open_ms, wait, sizeof(wait));
 	rf_buf_printf(out, "open: %s %s, %s%s\n", words[0], words[1],
 		      open_ms == RF_CLOCK_NEVER ? "until it is " : "for ", wait);
 	return 1;
@@ -554,8 +498,28 @@ static int answer_metrics(struct rf_steward *steward, const char *const *words, 
 	rf_metrics_set(steward->metrics, RF_METRIC_BOXES, NULL, NULL,
 		       steward->started - steward->ended);
 	rf_docket_measure(steward->docket, steward->now.mono_ms);
+	for (size_t i = 0; i < steward->abroad.count; i++)
+		rf_metrics_add(steward->metrics, RF_METRIC_BREAKERS,
+			       rf_table_kind_name(steward->abroad.rows[i].kind),
+			       rf_breaker_state_name(steward->abroad.rows[i].state), 1);
 	rf_metrics_text(steward->metrics, out);
 	return out->has_failed ? rf_fail(err, -E2BIG, "print the figures") : 1;
+}
+
+static int answer_books(struct rf_steward *steward, const char *const *words, struct rf_buf *out,
+			struct rf_err *err)
+{
+	uint64_t serial;
+	char *end = NULL;
+
+	errno = 0;
+	serial = strtoull(words[0], &end, 10);
+	if (words[0][0] < '0' || words[0][0] > '9' || *end || errno)
+		return fail_word("the number of a reset", words[0], err);
+	return rf_docket_books(steward->docket, serial, words[1], steward->now.mono_ms, out, err) <
+			       0
+		       ? err->code
+		       : 1;
 }
 
 /* clang-format off */
@@ -566,6 +530,7 @@ static const struct {
 		      struct rf_err *err);
 } answers[] = {
 	{ "admit",   NULL,    3, answer_admit },
+	{ "books",   NULL,    2, answer_books },
 	{ "breaker", "alarm", 3, answer_alarm },
 	{ "breaker", "ls",    1, answer_list },
 	{ "breaker", "reset", 2, answer_reset },

@@ -52,6 +52,7 @@ void rf_steward_event(struct rf_steward *steward, const struct rf_audit_event *e
  *   breaker reset KIND NAME               closes one, and forgets what its owner spent
  *   breaker trip KIND NAME MS|- REASON    opens one, for a while or until it is reset
  *   breaker alarm AGENT BOX REASON        opens an agent's, for as long as the run of the box says
+ *   books SERIAL NAMES                    what a gateway is to know (wire/books.h); NAMES: credentials, with commas between
  *   metrics                               Prometheus's text
  */
 int rf_steward_ask(struct rf_steward *steward, const char *const *words, size_t count,

@@ -56,6 +56,7 @@ static const size_t numbers[] = {
 	offsetof(struct rf_gate_event, up_bytes),
 	offsetof(struct rf_gate_event, down_bytes),
 	offsetof(struct rf_gate_event, duration_us),
+	offsetof(struct rf_gate_event, cost),
 };
 /* clang-format on */
 
@@ -502,6 +503,11 @@ int rf_gate_change(int fd, uint64_t box, const char *policy, struct rf_err *err)
 int rf_gate_close(int fd, uint64_t box, struct rf_err *err)
 {
 	return rf_wire_send(fd, RF_WIRE_GATE_CLOSE, box, NULL, 0, NULL, 0, err);
+}
+
+int rf_gate_tell_books(int fd, uint64_t box, const struct rf_buf *text, struct rf_err *err)
+{
+	return send_packed(fd, RF_WIRE_GATE_BOOKS, box, text, err);
 }
 
 int rf_gate_speak(int fd, uint64_t box, const struct rf_gate_place *place, int socket,

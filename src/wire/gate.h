@@ -109,6 +109,7 @@ struct rf_gate_event {
 	const char *path; /* without the query */
 	uint32_t status;  /* of the answer, or 0 */
 	uint64_t up_bytes, down_bytes, duration_us;
+	uint64_t cost;          /* of a credential's use, in millionths */
 	const char *credential; /* its name; a canary's path */
 	const char *rule;       /* that decided: its text, or "default" */
 	const char *reason;
@@ -226,6 +227,9 @@ int rf_gate_bound(int fd, uint64_t box, const char *policy, struct rf_err *err);
 
 int rf_gate_change(int fd, uint64_t box, const char *policy, struct rf_err *err);
 int rf_gate_close(int fd, uint64_t box, struct rf_err *err);
+
+/* Says what the watcher's books have of its credentials and hosts: `text` is of books.h. */
+int rf_gate_tell_books(int fd, uint64_t box, const struct rf_buf *text, struct rf_err *err);
 
 /* Speaks HTTP to a place as the box would, on the other end of `socket` (borrows): judged, with credentials, and told. */
 int rf_gate_speak(int fd, uint64_t box, const struct rf_gate_place *place, int socket,

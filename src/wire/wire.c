@@ -82,6 +82,7 @@ static const struct shape {
 	[RF_WIRE_GATE_SHOW]    = { "SHOW",    FROM(TENANT), 0, 0, 0 },
 	[RF_WIRE_GATE_BOUND]   = { "BOUND",   FROM(TENANT), 0, 1, RESULT_MAX },
 	[RF_WIRE_GATE_POLICY]  = { "POLICY",  FROM(GATE), 0, 1, RESULT_MAX },
+	[RF_WIRE_GATE_BOOKS] = { "BOOKS",  FROM(TENANT), 0, 1, SHORT },
 };
 /* clang-format on */
 

@@ -89,6 +89,8 @@ enum rf_wire_type {
 	RF_WIRE_GATE_SHOW,
 	RF_WIRE_GATE_POLICY, /* and the answer to that, and to a change */
 	RF_WIRE_GATE_BOUND, /* as CHANGE, of a box that has no sockets yet: if it can't be, the box is over */
+	/* To a gateway: */
+	RF_WIRE_GATE_BOOKS, /* what its box's credentials have come to, and what is opened by hand (books.h) */
 	RF_WIRE_COUNT
 };
 

@@ -627,7 +627,9 @@ def test_a_host_that_fails_is_left_alone_for_a_while(gate):
     assert [status for _, status, _ in answers] == [502] * 5 + [503] * 2
     error = json.loads(answers[-1][2])["error"]
     assert error["code"] == "host_breaker_open" and 0 < error["retry_after_s"] <= 60
-    assert gateway.wait_for(lambda event: event["kind"] == "breaker")["reason"].startswith("open")
+    event = gateway.wait_for(lambda event: event["kind"] == "breaker")
+    assert (event["host"], event["method"], event["rule"]) == ("api.example:80", "closed", "open")
+    assert "in a row" in event["reason"] and 0 < event["duration_us"] <= 60_000_000
 
 
 def test_what_is_no_request_is_told_as_well(gate, nginx):

@@ -1,11 +1,13 @@
 /* Whether an agent may begin a run: src/watch/docket.c. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
 #include "harness.h"
 #include "watch/docket.h"
+#include "wire/books.h"
 
 #define HOUR UINT64_C(3600000)
 
@@ -141,14 +143,81 @@ RF_TEST(what_is_sent_while_a_run_goes_on_is_spent)
 	}
 }
 
+RF_TEST(what_a_credential_costs_is_its_own_and_its_agents)
+{
+	static const enum rf_quota cases[] = { RF_QUOTA_MONEY_HOUR, RF_QUOTA_MONEY_DAY };
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		begin();
+		quotas.figures[cases[i]] = 500000;
+		rf_docket_use(docket, "k", "a", 250000, 0);
+		RF_CHECK(ask("a", 0).is_admitted, "case %zu: half of it", i);
+		rf_docket_use(docket, "k", "a", 250000, 0);
+		RF_CHECK(!ask("a", 0).is_admitted, "case %zu: all of it", i);
+		RF_CHECK(strstr(ask("a", 0).reason, "0.5 of 0.5 of money"), "case %zu: %s", i,
+			 ask("a", 0).reason);
+		end();
+	}
+}
+
+static const char *books(uint64_t serial, const char *credentials, uint64_t now)
+{
+	static char text[RF_BOOKS_TEXT];
+	RF_AUTO_BUF struct rf_buf out;
+	struct rf_err err = RF_ERR_INIT;
+
+	rf_buf_init(&out, sizeof(text) - 1);
+	if (rf_docket_books(docket, serial, credentials, now, &out, &err) < 0)
+		return "";
+	snprintf(text, sizeof(text), "%s", out.data);
+	return text;
+}
+
+RF_TEST(gateways_are_told_what_is_spent_and_what_is_opened_by_hand)
+{
+	const struct rf_docket_now now = { 0, 1000 };
+
+	begin();
+	RF_CHECK(strcmp(books(0, "", 0), "serial 1\n") == 0, "nothing yet: %s", books(0, "", 0));
+	rf_docket_use(docket, "k", "", 5, 0);
+	rf_docket_use(docket, "k", "", 0, 2 * HOUR);
+	RF_CHECK(strcmp(books(0, "k,other", 2 * HOUR),
+			"serial 1\ncredential k 1 2 0 5 0\ncredential other 0 0 0 0 0\n") == 0,
+		 "%s", books(0, "k,other", 2 * HOUR));
+	rf_breaker_trip(breakers, RF_TABLE_HOST, "a.b", "by hand: odd", 60000, 2 * HOUR);
+	rf_breaker_trip(breakers, RF_TABLE_CREDENTIAL, "k", "by hand", RF_CLOCK_NEVER, 2 * HOUR);
+	rf_breaker_trip(breakers, RF_TABLE_AGENT, "a", "by hand", RF_CLOCK_NEVER, 2 * HOUR);
+	RF_CHECK(strstr(books(0, "", 2 * HOUR), "open host a.b 60000 by hand: odd\n") &&
+			 strstr(books(0, "", 2 * HOUR), "open credential k - by hand\n") &&
+			 !strstr(books(0, "", 2 * HOUR), "agent"),
+		 "%s", books(0, "", 2 * HOUR));
+	RF_CHECK(!strstr(books(0, "", 2 * HOUR + 60000), "host a.b"), "its time is over");
+	RF_CHECK(rf_docket_reset(docket, RF_TABLE_HOST, "x.y", false, &now) == -ENOENT, "unknown");
+	RF_CHECK(rf_docket_reset(docket, RF_TABLE_HOST, "x.y", true, &now) == 0, "a gateway's");
+	RF_CHECK(strstr(books(1, "", 3 * HOUR), "serial 1000\n") &&
+			 strstr(books(1, "", 3 * HOUR), "reset host x.y\n"),
+		 "%s", books(1, "", 3 * HOUR));
+	RF_CHECK(!strstr(books(1000, "", 3 * HOUR), "reset"), "known already");
+	RF_CHECK(!strstr(books(0, "", 3 * HOUR), "reset"), "one that begins has nothing to forget");
+	RF_CHECK(rf_docket_reset(docket, RF_TABLE_CREDENTIAL, "k", false, &now) == 0, "reset");
+	RF_CHECK(strstr(books(1000, "k", 3 * HOUR), "credential k 0 0 0 0 0\n") &&
+			 strstr(books(1000, "k", 3 * HOUR), "reset credential k\n"),
+		 "%s", books(1000, "k", 3 * HOUR));
+	RF_CHECK(books(0, "a,,b", 0)[0] == '\0' && books(0, "a b", 0)[0] == '\0', "no names");
+	end();
+}
+
 RF_TEST(a_reset_forgets_what_was_spent)
 {
+	const struct rf_docket_now now = { 0, 1 };
+
 	begin();
 	quotas.figures[RF_QUOTA_RUNS_DAY] = 1;
 	RF_CHECK(ask("a", 0).is_admitted && !ask("a", 0).is_admitted, "one a day");
-	RF_CHECK(rf_docket_reset(docket, RF_TABLE_AGENT, "a", 0) == 0, "reset");
+	RF_CHECK(rf_docket_reset(docket, RF_TABLE_AGENT, "a", false, &now) == 0, "reset");
 	RF_CHECK(ask("a", 0).is_admitted, "after a reset");
-	RF_CHECK(rf_docket_reset(docket, RF_TABLE_AGENT, "nobody", 0) == -ENOENT, "nobody");
+	RF_CHECK(rf_docket_reset(docket, RF_TABLE_AGENT, "nobody", false, &now) == -ENOENT,
+		 "nobody");
 	end();
 }
 

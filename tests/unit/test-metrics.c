@@ -82,6 +82,23 @@ RF_TEST(a_distribution_counts_each_value_in_all_parts_above_it)
 	rf_metrics_free(metrics);
 }
 
+RF_TEST(two_distributions_are_two)
+{
+	struct rf_metrics *metrics = rf_metrics_new();
+	RF_AUTO_BUF struct rf_buf out;
+
+	rf_buf_init(&out, 1 << 16);
+	rf_metrics_observe(metrics, RF_METRIC_START_SECONDS, 300000);
+	rf_metrics_observe(metrics, RF_METRIC_NET_SECONDS, 3000000000);
+	rf_metrics_text(metrics, &out);
+	RF_CHECK(strstr(out.data, "ringfort_start_seconds_sum 0.0003\n") &&
+			 strstr(out.data, "ringfort_start_seconds_count 1\n") &&
+			 strstr(out.data, "ringfort_network_request_seconds_sum 3\n") &&
+			 strstr(out.data, "ringfort_network_request_seconds_bucket{le=\"1\"} 0\n"),
+		 "%s", out.data);
+	rf_metrics_free(metrics);
+}
+
 RF_TEST(labels_that_somebody_invents_are_bounded_and_still_counted)
 {
 	struct rf_metrics *metrics = rf_metrics_new();

@@ -578,7 +578,8 @@ static void check_round_trip(const char *text)
 	"  request_size: 1M\n"                                                                     \
 	"  connect_time: 5s\n"                                                                     \
 	"credentials:\n"                                                                           \
-	"  github: { from: \"env:GITHUB_TOKEN\", hosts: [api.github.com], budget: 1000/day }\n"    \
+	"  github: { from: \"env:GITHUB_TOKEN\", hosts: [api.github.com], budget: 1000/day, "      \
+	"cost: 0.002, money: 1.5/h }\n"                                                            \
 	"  stripe: { from: 'file:key.txt', hosts: \"POST api.stripe.com/v1/*\", basic: '{}:' }\n"  \
 	"  aws: { from: 'cmd:aws-key --raw', hosts: ['*.amazonaws.com'], sigv4: us-east-1/s3, "    \
 	"env: KEY }\n"                                                                             \
@@ -624,11 +625,13 @@ RF_TEST(everything_that_is_written_is_compiled)
 			 strcmp(c[0].field, "Authorization") == 0 &&
 			 strcmp(c[0].format, "Bearer {}") == 0 &&
 			 strcmp(c[0].variable, "GITHUB_TOKEN") == 0 && c[0].budget == 1000 &&
-			 c[0].budget_ms == 86400000,
+			 c[0].budget_ms == 86400000 && c[0].cost == 2000 && c[0].money == 1500000 &&
+			 c[0].money_ms == 3600000,
 		 "a header");
 	RF_CHECK(c[1].from == RF_NET_FROM_FILE && strcmp(c[1].source, "/w/key.txt") == 0 &&
 			 c[1].how == RF_NET_BASIC && strcmp(c[1].format, "{}:") == 0 &&
-			 !c[1].variable && c[1].budget == RF_LIMIT_NONE && c[1].rules[0].path,
+			 !c[1].variable && c[1].budget == RF_LIMIT_NONE && c[1].cost == 0 &&
+			 c[1].money == RF_LIMIT_NONE && c[1].rules[0].path,
 		 "a user");
 	RF_CHECK(c[2].from == RF_NET_FROM_COMMAND && strcmp(c[2].source, "aws-key --raw") == 0 &&
 			 c[2].how == RF_NET_SIGV4 && strcmp(c[2].field, "us-east-1") == 0 &&
@@ -705,6 +708,12 @@ RF_TEST(wrong_keys_say_what_would_be_right)
 		{ "credentials: {a: {from: 'env:A', header: 'Host: {}', hosts: [a.b]}}", "credentials.a: header: \"Host: {}\" is not a header for a credential" },
 		{ "credentials: {a: {from: 'env:A', header: 'X: {}', query: k, hosts: [a.b]}}", "credentials.a: more than one way to send it" },
 		{ "credentials: {-a: {from: 'env:A', hosts: [a.b]}}", "credentials: \"-a\" is not the name of a credential" },
+		{ "credentials: {a: {from: 'env:A', hosts: [a.b], money: 5/day}}", "credentials.a: money: nothing says what a request costs" },
+		{ "credentials: {a: {from: 'env:A', hosts: [a.b], cost: 1, money: 5/min}}", "credentials.a: money: \"5/min\" is not an amount of money in a time" },
+		{ "credentials: {a: {from: 'env:A', hosts: [a.b], cost: 1, money: 5}}", "credentials.a: money: \"5\" is not an amount of money in a time" },
+		{ "credentials: {a: {from: 'env:A', hosts: [a.b], cost: 0.0000001}}", "credentials.a: cost: \"0.0000001\" is not an amount of money" },
+		{ "credentials: {a: {from: 'env:A', hosts: [a.b], cost: 0}}", "credentials.a: cost: \"0\" is out of range" },
+		{ "credentials: {a: {from: 'env:A', hosts: [a.b], cost: -1}}", "credentials.a: cost: \"-1\" is not an amount of money" },
 		{ "credentials: {a: {from: 'env:A', hosts: [a.b], budget: 5/min burst 2}}", "credentials.a: budget: \"5/min burst 2\": a budget has no burst" },
 	};
 	/* clang-format on */
@@ -753,14 +762,16 @@ RF_TEST(a_ceiling_bounds_where_names_lead_and_what_is_lent)
 	struct rf_policy *a = policy_of(
 		"network: {allow: ['**.example'], hosts: {a.example: 10.0.0.1}, rate: 10/s}\n"
 		"credentials:\n"
-		"  k: { from: 'env:K', hosts: ['**.example'], budget: 100/day }\n"
+		"  k: { from: 'env:K', hosts: ['**.example'], budget: 100/day, cost: 0.5, money: "
+		"9/day }\n"
 		"  l: { from: 'env:L', hosts: [l.example] }\n");
-	struct rf_policy *b = policy_of(
-		"network: {allow: ['*'], hosts: {b.example: 10.0.0.2}, rate: 60/min}\n"
-		"credentials:\n"
-		"  k: { from: 'env:K', hosts: [\"GET a.example\", c.other], budget: 10/min }\n"
-		"  l: { from: 'file:/x', hosts: [l.example] }\n"
-		"  m: { from: 'env:M', hosts: [m.example] }\n");
+	struct rf_policy *b =
+		policy_of("network: {allow: ['*'], hosts: {b.example: 10.0.0.2}, rate: 60/min}\n"
+			  "credentials:\n"
+			  "  k: { from: 'env:K', hosts: [\"GET a.example\", c.other], budget: "
+			  "10/min, cost: 0.25, money: 2/h }\n"
+			  "  l: { from: 'file:/x', hosts: [l.example] }\n"
+			  "  m: { from: 'env:M', hosts: [m.example] }\n");
 	struct rf_policy *m = NULL;
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_net *net;
@@ -776,7 +787,10 @@ RF_TEST(a_ceiling_bounds_where_names_lead_and_what_is_lent)
 	RF_CHECK(net->credential_count == 1 && net->credentials[0].rule_count == 1 &&
 			 strcmp(net->credentials[0].rules[0].text, "GET a.example") == 0 &&
 			 net->credentials[0].budget == 10 &&
-			 net->credentials[0].budget_ms == 86400000,
+			 net->credentials[0].budget_ms == 86400000 &&
+			 net->credentials[0].cost == 500000 &&
+			 net->credentials[0].money == 2000000 &&
+			 net->credentials[0].money_ms == 86400000,
 		 "%zu credentials", net->credential_count);
 	rf_net_free(net);
 	rf_policy_free(a);

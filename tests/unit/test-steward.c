@@ -11,8 +11,8 @@
 #include "watch/steward.h"
 
 #define BOOT   "6a1e5b1c"
-#define QUOTAS "5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits"
-#define TWO    "5,50,10,60000,60000,2,-,-,-,-,-,-,-,-,-,-,-,limits" /* runs in an hour */
+#define QUOTAS "5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,-,-,limits"
+#define TWO    "5,50,10,60000,60000,2,-,-,-,-,-,-,-,-,-,-,-,-,-,limits" /* runs in an hour */
 
 /* What was noted, a line each: kind, and the fields that matter here. */
 static char noted[4096];
@@ -199,8 +199,8 @@ RF_TEST(what_passes_the_gateway_is_spent_and_counted)
 		"ringfort_network_bytes_total{direction=\"out\"} 30\n",
 		"ringfort_network_request_seconds_bucket{le=\"0.001\"} 1\n",
 	};
-	static const char two[] = "5,50,10,60000,60000,-,-,-,-,-,-,-,-,2,-,-,-,limits";
-	static const char bytes[] = "5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,300,limits";
+	static const char two[] = "5,50,10,60000,60000,-,-,-,-,-,-,-,-,2,-,-,-,-,-,limits";
+	static const char bytes[] = "5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,300,-,-,limits";
 	struct rf_steward *steward = new_steward();
 	const char *text;
 	char line[128];
@@ -221,6 +221,40 @@ RF_TEST(what_passes_the_gateway_is_spent_and_counted)
 		send_request(steward, "request", "allow");
 	snprintf(line, sizeof(line), "admit b3 a %s", bytes);
 	RF_CHECK(strstr(ask(steward, 0, line), "refused"), "300 bytes");
+	rf_steward_free(steward);
+}
+
+RF_TEST(what_credentials_cost_is_spent_counted_and_told_to_gateways)
+{
+	static const char half[] = "5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,500000,-,limits";
+	static const char *const lines[] = {
+		"ringfort_money_total{credential=\"k\"} 0.5\n",
+		"ringfort_credential_uses_total{credential=\"k\",decision=\"allow\"} 2\n",
+		"ringfort_credential_uses_total{credential=\"k\",decision=\"deny\"} 1\n",
+	};
+	struct rf_steward *steward = new_steward();
+	const struct rf_steward_now now = { 0, 0 };
+	struct rf_audit_event event;
+	const char *text;
+	char line[128];
+
+	for (int i = 0; i < 4; i++) {
+		rf_audit_event_init(&event, RF_AUDIT_CREDENTIAL_USE);
+		rf_audit_event_text(&event, RF_AUDIT_AGENT, "a");
+		rf_audit_event_text(&event, RF_AUDIT_CREDENTIAL, "k");
+		rf_audit_event_text(&event, RF_AUDIT_DECISION, i < 2 ? "allow" : "deny");
+		rf_audit_event_number(&event, RF_AUDIT_SPENT, 250000);
+		if (i < 3) /* one without is a canary that was planted */
+			rf_audit_event_text(&event, RF_AUDIT_HOST, "a.b");
+		rf_steward_event(steward, &event, &now);
+	}
+	text = ask(steward, 0, "metrics");
+	for (size_t i = 0; i < RF_LEN(lines); i++)
+		RF_CHECK(strstr(text, lines[i]), "missing: %s\nin:\n%s", lines[i], text);
+	expect(ask(steward, 0, "books 0 k"), "serial 1\ncredential k 2 2 500000 500000 0\n");
+	RF_CHECK(strstr(ask(steward, 0, "books x k"), "is not the number"), "no number");
+	snprintf(line, sizeof(line), "admit b1 a %s", half);
+	RF_CHECK(strstr(ask(steward, 0, line), "0.5 of 0.5 of money"), "%s", ask(steward, 0, line));
 	rf_steward_free(steward);
 }
 
@@ -422,14 +456,14 @@ RF_TEST(quotas_are_read_as_they_are_written)
 		"",
 		"5",
 		too_long,
-		"0,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
-		"5,101,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
-		"5,50,-,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
-		"05,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
-		"5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,all",
-		"99999999999999999999,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
-		" 5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,limits",
-		"5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,",
+		"0,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		"5,101,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		"5,50,-,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		"05,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		"5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,-,-,all",
+		"99999999999999999999,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		" 5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,-,-,limits",
+		"5,50,10,60000,60000,-,-,-,-,-,-,-,-,-,-,-,-,-,-,",
 	};
 	struct rf_quotas quotas;
 	char text[RF_QUOTA_TEXT];

@@ -57,7 +57,7 @@ def read_events(data):
 
 def read_event(reader):
     event = {"kind": KINDS[reader.u32()], "verdict": VERDICTS[reader.u32()], "port": reader.u32(), "status": reader.u32()}
-    for name in ("time_ms", "up_bytes", "down_bytes", "duration_us"):
+    for name in ("time_ms", "up_bytes", "down_bytes", "duration_us", "cost"):
         event[name] = reader.u64()
     for name in ("host", "address", "method", "path", "credential", "rule", "reason", "remedy"):
         event[name] = reader.string()
