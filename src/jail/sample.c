@@ -48,10 +48,27 @@ static uint64_t line_of(const char *status, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
 }
 
+/* Where status was cut: who is in hundreds of groups has its memory told of behind all of them. */
+static bool read_statm(int task, char *text, size_t size)
+{
+	unsigned long long resident = 0;
+
+	if (rf_fd_read_text(task, "statm", text, size) <= 0 ||
+	    sscanf(text, "%*u %llu", &resident) != 1)
+		return false;
+	snprintf(text, size, "\nVmRSS: %llu kB\n",
+		 resident * (unsigned long)sysconf(_SC_PAGESIZE) / 1024);
+	return resident > 0;
+}
+
 /* Reads what a thread says of itself.  False once it has no memory any more. */
 static bool read_status(int task, char *text, size_t size)
 {
-	return rf_fd_read_text(task, "status", text, size) > 0 && strstr(text, "\nVmRSS:");
+	ssize_t len = rf_fd_read_text(task, "status", text, size);
+
+	if (len > 0 && strstr(text, "\nVmRSS:"))
+		return true;
+	return len == (ssize_t)size - 1 && read_statm(task, text, size);
 }
 
 /*

@@ -1,4 +1,5 @@
 /* The sampler: what it sees of a process, and how long a box can go without a look. */
+#include <grp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,14 +36,19 @@ RF_TEST(a_box_is_looked_at_before_it_can_have_filled_what_is_left)
 			 "case %zu", i);
 }
 
-/* A child that has touched so much and waits. */
-static pid_t start_with(uint64_t bytes)
+/* A child that is in so many groups besides, has touched so much and waits. */
+static pid_t start_with(uint64_t bytes, size_t groups)
 {
+	gid_t list[512];
 	pid_t pid = fork();
 	void *memory;
 
 	if (pid != 0)
 		return pid;
+	for (size_t i = 0; i < groups; i++)
+		list[i] = (gid_t)(1000000000 + i);
+	if (groups > 0 && setgroups(groups, list) < 0)
+		_exit(1);
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		_exit(1);
@@ -54,7 +60,7 @@ static pid_t start_with(uint64_t bytes)
 RF_TEST(memory_is_an_upper_bound_or_exact)
 {
 	const uint64_t bytes = 32 * MIB;
-	pid_t pid = start_with(bytes);
+	pid_t pid = start_with(bytes, 0);
 	struct rf_sample bound, exact;
 	int status;
 
@@ -69,4 +75,22 @@ RF_TEST(memory_is_an_upper_bound_or_exact)
 	RF_CHECK(waitpid(pid, &status, 0) == pid, "it is gone");
 	rf_sample_take(&(struct rf_sample_look){ .init = pid }, &exact);
 	RF_CHECK(exact.memory_bytes == 0 && exact.pids == 0, "nothing is left");
+}
+
+RF_TEST(who_is_in_many_groups_has_memory_too)
+{
+	const uint64_t bytes = 32 * MIB;
+	struct rf_sample sample;
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		RF_SKIP("only root chooses its groups");
+	pid = start_with(bytes, 512);
+	RF_CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "it waits");
+	rf_sample_take(&(struct rf_sample_look){ .init = pid, .exact_above = UINT64_MAX }, &sample);
+	RF_CHECK(sample.memory_bytes >= bytes, "bound: %llu",
+		 (unsigned long long)sample.memory_bytes);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
 }
