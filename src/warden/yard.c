@@ -17,6 +17,7 @@
 #include "jail/mold.h"
 #include "jail/parts.h"
 #include "warden/shape.h"
+#include "warden/stamp.h"
 
 #define KEEP_FOR 60000000000ull /* nanoseconds that a box waits for somebody to want it */
 
@@ -36,6 +37,7 @@ struct plot {
 	struct rf_box box;
 	struct rf_parts parts;    /* the mold is its own */
 	struct glimpse *glimpses; /* by place, from before the mold was made */
+	struct rf_stamp stamp;    /* from before those: while it holds, the system's need no look */
 };
 
 struct rf_yard {
@@ -93,16 +95,25 @@ static bool hides_the_same(const struct rf_box *box)
 }
 
 /* True if every file that the plan shows is the one that it was. */
-static bool is_as_it_was(const struct plot *plot)
+static bool is_as_it_was(struct plot *plot)
 {
 	const struct rf_plan *plan = plot->plan;
+	bool is_known = rf_stamp_holds(&plot->stamp);
+	struct rf_stamp stamp;
 
+	if (!is_known)
+		rf_stamp_take(&stamp, plan);
 	for (size_t i = 0; i < plan->place_count; i++) {
-		struct glimpse now = look_at(&plan->places[i]);
+		struct glimpse now;
 
+		if (is_known && plan->places[i].kind == RF_PLACE_SYSTEM)
+			continue;
+		now = look_at(&plan->places[i]);
 		if (memcmp(&now, &plot->glimpses[i], sizeof(now)) != 0)
 			return false;
 	}
+	if (!is_known)
+		plot->stamp = stamp; /* something else in those folders has changed */
 	return true;
 }
 
@@ -290,6 +301,7 @@ static bool is_bare(const struct plot *plot)
 /* Before anything is made: what changes meanwhile makes it stale, not wrong. */
 static void look_around(struct plot *plot)
 {
+	rf_stamp_take(&plot->stamp, plot->plan);
 	for (size_t i = 0; i < plot->plan->place_count; i++)
 		plot->glimpses[i] = look_at(&plot->plan->places[i]);
 }
