@@ -38,7 +38,7 @@ static const struct rf_call named_files[] = {
 };
 
 static const struct rf_call memory[] = {
-	CALL(mmap), CALL(mprotect), CALL(munmap), CALL(brk), CALL(mremap), CALL(madvise),
+	CALL(mprotect), CALL(munmap), CALL(brk), CALL(mremap), CALL(madvise),
 	CALL(msync), CALL(mlock), CALL(munlock), CALL(membarrier),
 };
 
@@ -153,10 +153,13 @@ static const struct rf_call rulesets[] = {
 	CALL_AT(landlock_restrict_self, 446),
 };
 
+/* Pages of the host's own pool would be nobody's memory: no group counts them. */
+static const struct rf_call mappings[] = { CALL(mmap) };
 static const struct rf_call memfds[] = { CALL(memfd_create) };
+static const struct rf_call segments[] = { CALL(shmget) };
 
 static const struct rf_call shared_memory[] = {
-	CALL(shmget), CALL(shmat), CALL(shmctl), CALL(shmdt),
+	CALL(shmat), CALL(shmctl), CALL(shmdt),
 };
 
 static const struct rf_call modes_1[] = { CALL(fchmod) };
@@ -283,6 +286,7 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("work on open files",                       YES, YES, YES, YES, RF_CHECK_NONE, open_files),
 	ROW("name files, within the visible tree",      YES, YES, YES, YES, RF_CHECK_NONE, named_files),
 	ROW("the process's own memory",                 YES, YES, YES, YES, RF_CHECK_NONE, memory),
+	ROW("no huge pages of the host's pool",         YES, YES, YES, YES, RF_CHECK_HUGE, mappings),
 	ROW("processes and threads of the box",         YES, YES, YES, YES, RF_CHECK_NONE, processes),
 	ROW("signals, clocks, waiting",                 YES, YES, YES, YES, RF_CHECK_NONE, signals_and_time),
 	ROW("ask who and where one is",                 YES, YES, YES, YES, RF_CHECK_NONE, identity),
@@ -307,7 +311,8 @@ const struct rf_call_group rf_call_groups[] = {
 	     unasked_schedulers),
 	{ "restrict oneself further",                   YES, OLD, YES, YES, RF_CHECK_NONE, rulesets, RF_LEN(rulesets), YES,
 	  RF_CHECK_NONE, true },
-	ROW("memory without a name, which only a cgroup sees", YES, YES, OLD, YES, RF_CHECK_NONE, memfds),
+	ROW("memory without a name, which only a cgroup sees", YES, YES, OLD, YES, RF_CHECK_HUGE, memfds),
+	LESS("System V memory, which only a cgroup sees", YES, NO, NO, YES, NO, RF_CHECK_HUGE, RF_CHECK_NONE, segments),
 	LESS("System V memory, which only a cgroup sees", YES, NO, NO, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, shared_memory),
 	LESS("no setuid or setgid bit",                 YES, YES, YES, YES, ASK, RF_CHECK_MODE_1, RF_CHECK_NONE, modes_1),
 	LESS("no setuid or setgid bit",                 YES, YES, YES, YES, ASK, RF_CHECK_MODE_2, RF_CHECK_NONE, modes_2),

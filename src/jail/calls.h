@@ -30,6 +30,7 @@ enum rf_call_check {
 	RF_CHECK_SETRLIMIT, /* core limits are left alone: see rlimit.c */
 	RF_CHECK_PRLIMIT,
 	RF_CHECK_FCNTL, /* no leases, no directory signals */
+	RF_CHECK_HUGE,  /* mmap, memfd_create, shmget: no pages of the host's pool */
 	/* What pid 1, which has the box's uid, needs to end the box in time: */
 	RF_CHECK_SPARES_INIT, /* argument 0 is not 1 */
 	RF_CHECK_SPARES_INITS, /* setpriority, ioprio_set: nor a group or a user that it belongs to */

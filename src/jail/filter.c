@@ -17,7 +17,9 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -196,6 +198,18 @@ static void check_socketpair(struct writer *w)
 	}
 }
 
+/* Huge pages come from a pool that the host has set aside, and no limit on memory counts them. */
+static void check_huge(struct writer *w, int nr)
+{
+	load_arg(w, nr == __NR_mmap ? 3 : nr == __NR_shmget ? 2 : 1);
+	ret_if_any(w,
+		   nr == __NR_mmap     ? MAP_HUGETLB
+		   : nr == __NR_shmget ? SHM_HUGETLB
+				       : MFD_HUGETLB,
+		   REFUSE);
+	ret(w, ALLOW);
+}
+
 /* A lease on a file that is only read would keep its writers outside waiting. */
 static void check_fcntl(struct writer *w)
 {
@@ -361,6 +375,9 @@ static void put_verdict(struct writer *w, const struct leaf *leaf)
 		break;
 	case RF_CHECK_FCNTL:
 		check_fcntl(w);
+		break;
+	case RF_CHECK_HUGE:
+		check_huge(w, leaf->nr);
 		break;
 	case RF_CHECK_SETRLIMIT:
 		check_setrlimit(w);

@@ -277,6 +277,8 @@ for call, what, expect in (
         ("clock-settime", "set a clock (to a time that is none)", "refused EPERM"),
         ("adjtimex", "open the clock's adjustment", "refused EPERM"),
         ("quotactl", "talk to disk quotas", "refused EPERM"),
+        ("huge-pages", "take huge pages of the host's pool, which no limit counts", "refused EPERM"),
+        ("huge-memfd", "the same as a file in memory", "refused EPERM|refused ENOSYS"),
         ("int80", "enter the kernel as a 32-bit program", "killed SIGSYS"),
         ("x32", "enter the kernel as an x32 program", "killed SIGSYS")):
     add(call, what, "seccomp", expect, without("seccomp"))

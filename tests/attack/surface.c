@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/quota.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -81,6 +82,22 @@ static int hide_memory(char **args)
 	return attack_result(syscall(447 /* memfd_secret */, 0));
 }
 
+/* Of the pool that the host has set aside, empty or not; none is touched */
+static int take_huge_pages(char **args)
+{
+	void *pages = mmap(NULL, 2ul << 20, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+	(void)args;
+	return attack_reached(pages == MAP_FAILED ? -1 : 0);
+}
+
+static int name_huge_pages(char **args)
+{
+	(void)args;
+	return attack_reached(memfd_create("huge", MFD_HUGETLB));
+}
+
 static int mark_files(char **args)
 {
 	(void)args;
@@ -146,6 +163,8 @@ const struct attack attack_surface[] = {
 	{ "request-key", ask_for_key },
 	{ "vhangup", hang_up },
 	{ "memfd-secret", hide_memory },
+	{ "huge-pages", take_huge_pages },
+	{ "huge-memfd", name_huge_pages },
 	{ "fanotify-mark", mark_files },
 	{ "io-uring-enter", enter_ring },
 	{ "io-uring-register", register_ring },

@@ -191,6 +191,11 @@ static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_ca
 		return args[4] >> 2 & 1 ? REFUSE : ALLOW;
 	case RF_CHECK_FCNTL: /* F_SETLEASE and F_NOTIFY */
 		return (uint32_t)args[1] == 1024 || (uint32_t)args[1] == 1026 ? REFUSE : ALLOW;
+	case RF_CHECK_HUGE: /* MAP_HUGETLB, SHM_HUGETLB, MFD_HUGETLB */
+		return data->nr == __NR_mmap     ? (args[3] & 0x40000 ? REFUSE : ALLOW)
+		       : data->nr == __NR_shmget ? (args[2] & 04000 ? REFUSE : ALLOW)
+		       : args[1] & 4             ? REFUSE
+						 : ALLOW;
 	case RF_CHECK_SETRLIMIT:
 		return opinion_on_limit((uint32_t)args[0], true);
 	case RF_CHECK_SPARES_INIT:

@@ -399,6 +399,27 @@ RF_TEST(pairs_of_sockets_are_unix_only_and_stay_pairs)
 	}
 }
 
+RF_TEST(memory_is_not_of_the_hosts_pool_of_huge_pages)
+{
+	for (unsigned c = 0; c < COMBINATION; c++) {
+		struct rf_filter filter;
+
+		build(c, &filter);
+		for (unsigned n = 0; n < 2 * 32; n++) {
+			uint64_t flags = (n % 2 ? HIGH : 0) | 1ull << n / 2;
+			uint32_t want = n / 2 == 18 ? REFUSE : ALLOW; /* MAP_HUGETLB */
+
+			RF_CHECK(fate(&filter, __NR_mmap, 0, 4096, 3, flags) == want, "mmap %u",
+				 n / 2);
+		}
+		/* Where they are not allowed at all, there is nothing to look at. */
+		if (fate(&filter, __NR_memfd_create, 0, 0, 0, 0) == ALLOW)
+			RF_CHECK(fate(&filter, __NR_memfd_create, 0, 4, 0, 0) == REFUSE, "memfd");
+		if (fate(&filter, __NR_shmget, 0, 4096, 0, 0) == ALLOW)
+			RF_CHECK(fate(&filter, __NR_shmget, 0, 4096, 04000, 0) == REFUSE, "shmget");
+	}
+}
+
 RF_TEST(descriptors_take_no_leases_and_send_no_directory_signals)
 {
 	for (unsigned c = 0; c < COMBINATION; c++) {
