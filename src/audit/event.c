@@ -298,15 +298,17 @@ static void put_text(struct rf_buf *out, unsigned number, const char *text, size
 	size_t keep;
 
 	rf_buf_init(&clean, (size_t)64 * 1024);
-	if (field->type == RF_AUDIT_FREE)
-		rf_redact(text, strnlen(text, len < 4096 ? len : 4096), &clean);
-	else
-		rf_buf_add(&clean, text, strnlen(text, len));
-	keep = kept(clean.data ? clean.data : "", clean.len, field->max);
+	len = strnlen(text, len);
+	if (field->type == RF_AUDIT_FREE) {
+		rf_redact(text, len < 4096 ? len : 4096, &clean);
+		text = clean.data ? clean.data : "";
+		len = clean.len;
+	}
+	keep = kept(text, len, field->max);
 	put(out, number, 2);
-	put(out, keep < clean.len ? keep + strlen(CUT) : keep, 2);
-	rf_buf_add(out, clean.data, keep);
-	if (keep < clean.len)
+	put(out, keep < len ? keep + strlen(CUT) : keep, 2);
+	rf_buf_add(out, text, keep);
+	if (keep < len)
 		rf_buf_puts(out, CUT);
 	out->has_failed = out->has_failed || clean.has_failed;
 }

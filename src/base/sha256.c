@@ -28,18 +28,16 @@ static uint32_t turn(uint32_t x, int by)
 	return x >> by | x << (32 - by);
 }
 
-static inline void step(uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t *d,
-			const uint32_t *e, const uint32_t *f, const uint32_t *g, uint32_t *h,
-			uint32_t add)
-{
-	uint32_t one =
-		*h + (turn(*e, 6) ^ turn(*e, 11) ^ turn(*e, 25)) + ((*e & *f) ^ (~*e & *g)) + add;
-	uint32_t two =
-		(turn(*a, 2) ^ turn(*a, 13) ^ turn(*a, 22)) + ((*a & *b) ^ (*a & *c) ^ (*b & *c));
-
-	*d += one;
-	*h = one + two;
-}
+/* One round.  The words stay where they are, and their names go round: so all of them are in registers. */
+#define ROUND(a, b, c, d, e, f, g, h, i)                                                           \
+	do {                                                                                       \
+		uint32_t one = (h) + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +                    \
+			       (((e) & (f)) ^ (~(e) & (g))) + rounds[i] + w[i];                    \
+                                                                                                   \
+		(d) += one;                                                                        \
+		(h) = one + (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) +                             \
+		      (((a) & (b)) ^ ((a) & (c)) ^ ((b) & (c)));                                   \
+	} while (0)
 
 /* The message schedule, then 64 rounds: FIPS 180-4, 6.2.2. */
 static void mix(uint32_t state[8], const uint8_t block[64])
@@ -56,11 +54,16 @@ static void mix(uint32_t state[8], const uint8_t block[64])
 		       (turn(b, 17) ^ turn(b, 19) ^ b >> 10);
 	}
 	memcpy(v, state, sizeof(v));
-	for (int i = 0; i < 64; i += 8)
-		for (int j = 0; j < 8; j++) /* the words stay, and their names go round */
-			step(v + ((0 - j) & 7), v + ((1 - j) & 7), v + ((2 - j) & 7),
-			     v + ((3 - j) & 7), v + ((4 - j) & 7), v + ((5 - j) & 7),
-			     v + ((6 - j) & 7), v + ((7 - j) & 7), rounds[i + j] + w[i + j]);
+	for (int i = 0; i < 64; i += 8) {
+		ROUND(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], i);
+		ROUND(v[7], v[0], v[1], v[2], v[3], v[4], v[5], v[6], i + 1);
+		ROUND(v[6], v[7], v[0], v[1], v[2], v[3], v[4], v[5], i + 2);
+		ROUND(v[5], v[6], v[7], v[0], v[1], v[2], v[3], v[4], i + 3);
+		ROUND(v[4], v[5], v[6], v[7], v[0], v[1], v[2], v[3], i + 4);
+		ROUND(v[3], v[4], v[5], v[6], v[7], v[0], v[1], v[2], i + 5);
+		ROUND(v[2], v[3], v[4], v[5], v[6], v[7], v[0], v[1], i + 6);
+		ROUND(v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[0], i + 7);
+	}
 	for (int i = 0; i < 8; i++)
 		state[i] += v[i];
 }

@@ -317,16 +317,34 @@ const char *rf_limit_pattern(enum rf_unit unit)
 	return units[unit].pattern;
 }
 
+/* A number and its suffix, as far as there is room; gives how long it is.  Without printf: each run that is recorded writes some twenty. */
+static size_t put_number(uint64_t value, const char *suffix, char *text, size_t size)
+{
+	char digits[20 + 8];
+	size_t at = 20, len = strlen(suffix);
+
+	memcpy(digits + at, suffix, len);
+	len += at;
+	do
+		digits[--at] = (char)('0' + value % 10);
+	while (value /= 10);
+	len -= at;
+	if (len >= size)
+		return 0;
+	memcpy(text, digits + at, len);
+	text[len] = '\0';
+	return len;
+}
+
 static void format_ms(uint64_t value, char *text, size_t size)
 {
 	size_t len = 0;
 
-	snprintf(text, size, "0s");
-	for (size_t i = 0; i < RF_LEN(times) && len < size; i++) {
+	put_number(0, "s", text, size);
+	for (size_t i = 0; i < RF_LEN(times); i++) {
 		if (value >= times[i].factor)
-			len += (size_t)snprintf(text + len, size - len, "%llu%s",
-						(unsigned long long)(value / times[i].factor),
-						times[i].suffix);
+			len += put_number(value / times[i].factor, times[i].suffix, text + len,
+					  size - len);
 		value %= times[i].factor;
 	}
 }
@@ -369,7 +387,6 @@ void rf_limit_format(enum rf_limit limit, uint64_t value, char *text, size_t siz
 
 void rf_limit_write(const struct rf_limit_info *info, uint64_t value, char *text, size_t size)
 {
-	unsigned long long number = value;
 	size_t i = 0;
 
 	if (value == RF_LIMIT_NONE) {
@@ -380,17 +397,16 @@ void rf_limit_write(const struct rf_limit_info *info, uint64_t value, char *text
 	case RF_UNIT_BYTES:
 		while (value % sizes[i].factor != 0) /* ends at the factor 1 */
 			i++;
-		snprintf(text, size, "%llu%s", number / sizes[i].factor,
-			 value ? sizes[i].suffix : "");
+		put_number(value / sizes[i].factor, value ? sizes[i].suffix : "", text, size);
 		break;
 	case RF_UNIT_MS:
 		format_ms(value, text, size);
 		break;
 	case RF_UNIT_PERCENT:
-		snprintf(text, size, "%llu%%", number);
+		put_number(value, "%", text, size);
 		break;
 	case RF_UNIT_COUNT:
-		snprintf(text, size, "%llu", number);
+		put_number(value, "", text, size);
 		break;
 	case RF_UNIT_RATE:
 		format_rate(value, text, size);
