@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/style.h"
 #include "cli/cmd.h"
+#include "cli/config.h"
 #include "cli/worksite.h"
 #include "workspace/delta.h"
 
@@ -83,6 +84,8 @@ static int apply_it(const struct rf_worksite *site, struct rf_err *err)
 	int code;
 
 	rf_buf_init(&out, RF_MAX_JSON);
+	if (rf_config_protect(err) < 0)
+		return err->code;
 	code = rf_worksite_open(site, &workspace, err);
 	if (code < 0)
 		return code;

@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "base/style.h"
 #include "cli/cmd.h"
+#include "cli/config.h"
 #include "cli/worksite.h"
 #include "workspace/inspect.h"
 #include "workspace/patch.h"
@@ -40,9 +41,9 @@ static int find_changes(const struct rf_worksite *site, const struct rf_workspac
 			struct comparison *c, struct rf_err *err)
 {
 	uint32_t from = 0, to = workspace->ledger.head;
-	int code = 0;
+	int code = rf_config_protect(err);
 
-	if (site->count > 0)
+	if (code == 0 && site->count > 0)
 		code = rf_ledger_find_point(&workspace->ledger, site->words[0], &from, err);
 	if (code == 0 && site->count > 1)
 		code = rf_ledger_find_point(&workspace->ledger, site->words[1], &to, err);

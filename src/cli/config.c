@@ -23,6 +23,7 @@
 #include "policy/markup.h"
 #include "policy/near.h"
 #include "policy/policy.h"
+#include "policy/protected.h"
 #include "workspace/merge.h"
 
 struct reader {
@@ -504,6 +505,25 @@ static int read_points(struct reader *r)
 	return 0;
 }
 
+static int check_row(struct reader *r, const char *word)
+{
+	if (rf_protected_is_row(word))
+		return 0;
+	rf_markup_fail(&r->markup, "%s: \"%.60s\" names no file of a directory", r->path, word);
+	return rf_fail_hint(r->err, "as Makefile, deploy/**, or *.tf: at most one * in a name, and "
+				    "** for any names");
+}
+
+static int read_protected(struct reader *r)
+{
+	return take_list(r, check_row, &r->config->protects);
+}
+
+static int read_unprotected(struct reader *r)
+{
+	return take_list(r, check_row, &r->config->unprotects);
+}
+
 /* clang-format off */
 static const struct key top_keys[] = {
 	{ "version",   read_version },
@@ -511,6 +531,8 @@ static const struct key top_keys[] = {
 	{ "policy",    read_policy },
 	{ "colour",    read_colour },
 	{ "points",    read_points },
+	{ "protected", read_protected },
+	{ "unprotected", read_unprotected },
 	{ "languages", read_languages },
 };
 /* clang-format on */
@@ -596,18 +618,37 @@ const char *rf_config_variable(void)
 	return name && *name ? name : NULL;
 }
 
-/* The caller's settings, or none where they can't be read.  To be freed. */
-static void load_usual(struct rf_config *ret_config)
+static int load_named(struct rf_config *ret_config, struct rf_err *err)
 {
 	char *cwd = getcwd(NULL, 0), *home = rf_home_find(geteuid());
 	const struct rf_config_where where = { rf_config_variable(), cwd, home };
-	struct rf_err ignored;
+	int code;
 
 	*ret_config = (struct rf_config){ 0 };
-	if (home && rf_config_load(&where, ret_config, &ignored) < 0)
-		rf_config_done(ret_config);
+	code = home ? rf_config_load(&where, ret_config, err) : 0;
 	free(cwd);
 	free(home);
+	return code;
+}
+
+/* The caller's settings, or none where they can't be read.  To be freed. */
+static void load_usual(struct rf_config *ret_config)
+{
+	struct rf_err ignored;
+
+	if (load_named(ret_config, &ignored) < 0)
+		rf_config_done(ret_config);
+}
+
+int rf_config_protect(struct rf_err *err)
+{
+	static struct rf_config config; /* its names are needed to the end */
+
+	if (load_named(&config, err) < 0)
+		return err->code;
+	if (rf_protected_set(config.protects, config.unprotects) < 0)
+		return rf_fail(err, -ENOMEM, "read the configuration");
+	return 0;
 }
 
 enum rf_style_wish rf_config_colour(void)

@@ -24,7 +24,9 @@ struct rf_config {
 	const char *const *profiles; /* ended by NULL, or NULL: used where no --profile is given */
 	const char *policy;          /* absolute, or NULL: used where no --policy is given */
 	enum rf_style_wish colour;
-	unsigned points; /* that a workspace keeps at most, or 0: the default */
+	const char *const *protects;   /* further names that act later; NULL-ended, or NULL */
+	const char *const *unprotects; /* names that do not, to this user */
+	unsigned points;               /* that a workspace keeps at most, or 0: the default */
 	struct rf_lang *langs;
 	size_t lang_count;
 	struct rf_arena *memory; /* owns everything above */
@@ -51,6 +53,12 @@ enum rf_style_wish rf_config_colour(void);
 
 /* How many points the caller's settings let a workspace keep, or the default. */
 unsigned rf_config_points(void);
+
+/*
+ * Has the caller's settings say which names are protected, for the rest of the program's life.  Settings that can't be
+ * read are an error: without them something would be let through.
+ */
+int rf_config_protect(struct rf_err *err);
 
 /* The file that RINGFORT_CONFIG names, or NULL.  Borrowed from the environment. */
 const char *rf_config_variable(void);

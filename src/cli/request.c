@@ -18,6 +18,7 @@
 #include "cli/option.h"
 #include "cli/shelf.h"
 #include "cli/shell.h"
+#include "policy/protected.h"
 #include "workspace/agent.h"
 #include "workspace/visit.h"
 
@@ -379,6 +380,8 @@ static int read_config(struct rf_request_sources *sources, struct rf_request *re
 		return err->code;
 	}
 	rf_style_set_wish(config->colour);
+	if (rf_protected_set(config->protects, config->unprotects) < 0)
+		return rf_fail(err, -ENOMEM, "read the configuration");
 	if (!sources->file) {
 		sources->file = config->policy;
 		sources->is_unasked = true;

@@ -7,6 +7,9 @@
  */
 #include "policy/protected.h"
 
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -22,6 +25,7 @@
 #define SHELL  "shell start-up"
 #define START  "start-up entry"
 #define TOOL   "tool settings"
+#define OWN    "protected by your settings"
 
 #define NAMES 32 /* at the end of a path; a row that is to match begins among them, or at the top */
 
@@ -180,6 +184,11 @@ static const struct row {
 };
 /* clang-format on */
 
+/* All rows: those above, and the owner's own behind them. */
+static const struct row *table = rows;
+static size_t count = RF_LEN(rows);
+static const char *const *exempt; /* NULL-ended, or NULL */
+
 /*
  * True if the row's part, with at most one `*`, stands for the name, in capital letters or small ones: a tree that is
  * shared with another system may lie on a file system that does not tell them apart.
@@ -266,17 +275,32 @@ static const char *find(const char *path, enum relation relation)
 
 	for (const char *from = path; from;
 	     from = from < last ? last : strchr(from, '/'), from += from && *from == '/')
-		for (size_t i = 0; i < RF_LEN(rows); i++)
-			if (may_be(rows[i].path, from) && (from == path || !rows[i].is_top) &&
-			    compare(rows[i].path, from) == relation &&
-			    !(rows[i].is_bare && is_in_git(path)))
-				return rows[i].what;
+		for (size_t i = 0; i < count; i++)
+			if (may_be(table[i].path, from) && (from == path || !table[i].is_top) &&
+			    compare(table[i].path, from) == relation &&
+			    !(table[i].is_bare && is_in_git(path)))
+				return table[i].what;
 	return NULL;
+}
+
+/* True if the owner says that it is an ordinary file. */
+static bool is_exempt(const char *path)
+{
+	const char *last = last_names(path);
+
+	for (const char *const *row = exempt; row && *row; row++)
+		for (const char *from = path; from;
+		     from = from < last ? last : strchr(from, '/'), from += from && *from == '/')
+			if (compare(*row, from) == MATCH)
+				return true;
+	return false;
 }
 
 const char *rf_protected_what(const char *path)
 {
-	return find(path, MATCH);
+	const char *what = find(path, MATCH);
+
+	return what && !is_exempt(path) ? what : NULL;
 }
 
 const char *rf_protected_beneath(const char *path)
@@ -288,9 +312,9 @@ bool rf_protected_begins(const char *name)
 {
 	size_t len = strlen(name);
 
-	for (size_t i = 0; i < RF_LEN(rows); i++)
-		if (may_be(rows[i].path, name) &&
-		    part_is(rows[i].path, strcspn(rows[i].path, "/"), name, len))
+	for (size_t i = 0; i < count; i++)
+		if (may_be(table[i].path, name) &&
+		    part_is(table[i].path, strcspn(table[i].path, "/"), name, len))
 			return true;
 	return false;
 }
@@ -301,9 +325,9 @@ static const char *behind(size_t i, const char *folder)
 	size_t len = strlen(folder);
 
 	if (len == 0)
-		return rows[i].path;
-	return strncmp(rows[i].path, folder, len) == 0 && rows[i].path[len] == '/'
-		       ? rows[i].path + len + 1
+		return table[i].path;
+	return strncmp(table[i].path, folder, len) == 0 && table[i].path[len] == '/'
+		       ? table[i].path + len + 1
 		       : NULL;
 }
 
@@ -312,7 +336,7 @@ static bool is_told(const char *folder)
 {
 	bool has_any = false;
 
-	for (size_t i = 0; i < RF_LEN(rows); i++) {
+	for (size_t i = 0; i < count; i++) {
 		const char *name = behind(i, folder);
 
 		if (name && memchr(name, '*', strcspn(name, "/")))
@@ -329,7 +353,7 @@ int rf_protected_next(const char *folder, size_t i, const char **ret_name, size_
 
 	if (*folder && !is_told(folder))
 		return -1;
-	if (i >= RF_LEN(rows))
+	if (i >= count)
 		return 0;
 	name = behind(i, folder);
 	before = i > 0 ? behind(i - 1, folder) : NULL;
@@ -341,4 +365,52 @@ int rf_protected_next(const char *folder, size_t i, const char **ret_name, size_
 	     (before[len] == '/' || before[len] == '\0')))
 		*ret_len = 0;
 	return 1;
+}
+
+/* ------------------------------------------------------------- the owner's own */
+
+/*
+ * `**` stands once between names and once at the end, and never first, where it says nothing: a box chooses how deep
+ * a path is, and each of them multiplies what a look at one costs.
+ */
+bool rf_protected_is_row(const char *text)
+{
+	unsigned between = 0;
+
+	for (const char *part = text;; part++) {
+		size_t len = strcspn(part, "/"), stars = 0;
+		bool is_many = len == 2 && strncmp(part, "**", 2) == 0, is_last = !part[len];
+
+		for (size_t i = 0; i < len; i++)
+			stars += part[i] == '*';
+		between += is_many && !is_last;
+		if (len == 0 || (stars > 1 && !is_many) || between > 1 ||
+		    (is_many && part == text) || (len <= 2 && strncmp(part, "..", len) == 0))
+			return false;
+		if (is_last)
+			return true;
+		part += len;
+	}
+}
+
+int rf_protected_set(const char *const *names, const char *const *ordinary)
+{
+	size_t own = 0;
+	struct row *all;
+
+	exempt = ordinary;
+	while (names && names[own])
+		own++;
+	all = own ? malloc((RF_LEN(rows) + own) * sizeof(*all)) : NULL;
+	if (own && !all)
+		return -ENOMEM;
+	if (table != rows)
+		free((void *)(uintptr_t)table);
+	table = all ? all : rows;
+	count = RF_LEN(rows) + own;
+	if (all)
+		memcpy(all, rows, sizeof(rows));
+	for (size_t i = 0; i < own; i++)
+		all[RF_LEN(rows) + i] = (struct row){ .path = names[i], .what = OWN };
+	return 0;
 }

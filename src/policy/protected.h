@@ -33,4 +33,13 @@ bool rf_protected_begins(const char *name);
  */
 int rf_protected_next(const char *folder, size_t i, const char **ret_name, size_t *ret_len);
 
+/* True for what can be a row of the owner's: names with one `*` each, no `..`, and `**` for any names. */
+bool rf_protected_is_row(const char *text);
+
+/*
+ * Adds rows of the owner's, and names those that are ordinary files to him; both end with NULL, may be NULL, and are borrowed
+ * for good.  They count wherever they lie in a tree.  For a program's beginning: nothing of this is locked.
+ */
+int rf_protected_set(const char *const *names, const char *const *ordinary);
+
 #endif

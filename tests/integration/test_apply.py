@@ -488,3 +488,24 @@ def test_what_acts_by_another_name_has_to_be_named(post, tree, who):
     assert (tree / "conf/settings.json").read_text() == "old\n" and (tree / "docs/agents.md").read_text() == "old\n"
     assert post.run("apply", "-w", "fix", "--only", "conf/settings.json", "--only", "plain").returncode == 0
     assert (tree / "conf/settings.json").read_text() == (tree / "plain/x").read_text() == "new\n"
+
+
+def test_which_names_are_protected_is_the_owners_to_say(post, tree, who):
+    (tree / ".github/workflows").mkdir(parents=True)
+    if watchers.IS_ROOT and who == "user":
+        subprocess.run(["chown", "-R", f"{watchers.USER_ID}:{watchers.USER_ID}", tree], check=True)
+    settings = post.top / "settings.yaml"
+    post.env["RINGFORT_CONFIG"] = str(settings)
+    settings.write_text("protected: [src/*.c]\nunprotected: [.github/workflows/**]\n")
+    if watchers.IS_ROOT and who == "user":
+        os.chown(settings, watchers.USER_ID, watchers.USER_ID)
+    made(post, tree, "echo new > src/main.c; echo new > src/text; echo on > .github/workflows/ci.yml")
+    rows = {row["path"]: row["protected"] for row in json.loads(post.run("diff", "--json", "-w", "fix").stdout)}
+    assert rows == {".github/workflows/ci.yml": None, "src/main.c": "protected by your settings", "src/text": None}
+    assert post.run("apply", "-w", "fix", "--only", "src").returncode != 0 and not (tree / "src/text").exists()
+    settings.write_text("protected: [/etc]\n")
+    for words in (["apply", "--only", "src/main.c"], ["diff"]):
+        refused = post.run(*words, "-w", "fix")
+        assert refused.returncode == 125 and "names no file of a directory" in refused.stderr, refused.stderr
+    settings.write_text("unprotected: [.github/workflows/**]\n")
+    assert post.run("apply", "-w", "fix").returncode == 0 and (tree / ".github/workflows/ci.yml").exists()

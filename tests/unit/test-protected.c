@@ -129,3 +129,50 @@ RF_TEST(each_name_at_the_top_comes_once_and_begins_something)
 	RF_CHECK(!rf_protected_begins("Makefile") && rf_protected_begins("a.code-workspace"),
 		 "begins");
 }
+
+RF_TEST(rows_of_ones_own_are_rows_of_names)
+{
+	/* clang-format off */
+	static const struct { const char *row; bool is_row; } cases[] = {
+		{ "Makefile", true }, { "deploy/*.sh", true }, { "infra/**", true }, { "**/x", false },
+		{ "a/**/b/**", true }, { "*", true }, { ".", false }, { "..", false }, { "a/../b", false },
+		{ "", false }, { "/etc", false }, { "a//b", false }, { "a/", false }, { "*.*", false },
+		{ "**", false }, { "a**", false }, { "a/**/b/**/c", false }, { "./a", false },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++)
+		RF_CHECK(rf_protected_is_row(cases[i].row) == cases[i].is_row, "%s", cases[i].row);
+}
+
+RF_TEST(the_owner_adds_rows_and_takes_others_out)
+{
+	static const char *const own[] = { "Makefile", "deploy/*.sh", "a/**/secret", NULL };
+	static const char *const ordinary[] = { ".github/workflows/**", "deploy/safe.sh", NULL };
+	/* clang-format off */
+	static const struct { const char *path, *what; } cases[] = {
+		{ "Makefile",                 "protected by your settings" },
+		{ "sub/makefile",             "protected by your settings" },
+		{ "deploy/go.sh",             "protected by your settings" },
+		{ "a/b/secret",               "protected by your settings" },
+		{ "deploy/safe.sh",           NULL },
+		{ "deploy/go.py",             NULL },
+		{ ".github/workflows/ci.yml", NULL },
+		{ ".github/actions/a.yml",    "pipeline" },
+		{ ".git/hooks/update",        "git hook" },
+	};
+	/* clang-format on */
+
+	RF_REQUIRE(rf_protected_set(own, ordinary) == 0, "they are taken");
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		const char *what = rf_protected_what(cases[i].path);
+
+		RF_CHECK(what == cases[i].what ||
+				 (what && cases[i].what && strcmp(what, cases[i].what) == 0),
+			 "%s: %s", cases[i].path, what ? what : "nothing");
+	}
+	RF_CHECK(rf_protected_begins("Makefile") && !rf_protected_begins("other"), "they begin so");
+	RF_REQUIRE(rf_protected_set(NULL, NULL) == 0, "and forgotten");
+	RF_CHECK(!rf_protected_what("Makefile") && rf_protected_what(".github/workflows/ci.yml"),
+		 "it is as it was");
+}
