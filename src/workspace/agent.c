@@ -100,10 +100,10 @@ int rf_agent_read(const char *id, struct rf_buf *policy, struct rf_err *err)
 
 int rf_agent_remove(const char *id, struct rf_err *err)
 {
-	RF_AUTO_FD int all = open_all(true, err);
+	RF_AUTO_FD int all = open_all(false, err);
 
 	if (all < 0)
-		return all;
+		return all == -ENOENT ? fail_unknown(id, err) : all;
 	if (!rf_ledger_is_name(id) || unlinkat(all, id, 0) < 0)
 		return rf_ledger_is_name(id) && errno != ENOENT
 			       ? rf_fail(err, -errno, "remove agent %s", id)
@@ -113,7 +113,11 @@ int rf_agent_remove(const char *id, struct rf_err *err)
 
 int rf_agent_each(int (*fn)(void *data, const char *id), void *data, struct rf_err *err)
 {
-	RF_AUTO_FD int all = open_all(true, err);
+	RF_AUTO_FD int all = open_all(false, err);
 
+	if (all == -ENOENT) {
+		*err = RF_ERR_INIT;
+		return 0;
+	}
 	return all < 0 ? all : rf_roll_each(all, "agents", fn, data, err);
 }

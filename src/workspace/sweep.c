@@ -188,11 +188,15 @@ static int is_layer(const struct dirent *entry)
 int rf_sweep(size_t most, struct rf_swept *ret_swept, struct rf_err *err)
 {
 	char path[4096];
-	RF_AUTO_FD int pool = rf_pool_open(true, path, sizeof(path), err);
+	RF_AUTO_FD int pool = rf_pool_open(false, path, sizeof(path), err);
 	struct sweep s = { .pool = pool, .most = most, .swept = ret_swept, .err = err };
 	int code, *held;
 
 	*ret_swept = (struct rf_swept){ 0 };
+	if (pool == -ENOENT) { /* nothing was ever kept */
+		*err = RF_ERR_INIT;
+		return 0;
+	}
 	if (pool < 0)
 		return pool;
 	rf_workspace_sweep();

@@ -87,20 +87,24 @@ static int fail_busy(int folder, const char *name, struct rf_err *err)
 				 "what it has done so far with --live");
 }
 
+static int fail_none(const char *name, struct rf_err *err)
+{
+	rf_fail_say(err, -ENOENT, "there is no workspace `%s`", name);
+	return rf_fail_hint(
+		err,
+		"`ringfort workspaces` lists those there are; `ringfort create --name %s "
+		"--workspace DIR` makes it",
+		name);
+}
+
 static int open_locked(int all, const char *name, int wait_ms, struct rf_err *err)
 {
 	RF_AUTO_FD int folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat held, there;
 	int code;
 
-	if (folder < 0 && errno == ENOENT) {
-		rf_fail_say(err, -ENOENT, "there is no workspace `%s`", name);
-		return rf_fail_hint(
-			err,
-			"`ringfort workspaces` lists those there are; `ringfort create --name %s "
-			"--workspace DIR` makes it",
-			name);
-	}
+	if (folder < 0 && errno == ENOENT)
+		return fail_none(name, err);
 	if (folder < 0)
 		return rf_fail(err, -errno, "open workspace %s", name);
 	code = wait_for_lock(folder, wait_ms);
@@ -190,9 +194,9 @@ static int open_waiting(const char *name, int wait_ms, struct rf_workspace *ret_
 	*ret_workspace = (struct rf_workspace){ .folder = -1 };
 	if (check_name(name, err) < 0)
 		return err->code;
-	all = open_all(true, err);
+	all = open_all(false, err);
 	if (all < 0)
-		return all;
+		return all == -ENOENT ? fail_none(name, err) : all;
 	ret_workspace->folder = open_locked(all, name, wait_ms, err);
 	if (ret_workspace->folder < 0)
 		return err->code;
@@ -219,9 +223,9 @@ int rf_workspace_stop(const char *name, struct rf_err *err)
 
 	if (check_name(name, err) < 0)
 		return err->code;
-	all = open_all(true, err);
+	all = open_all(false, err);
 	if (all < 0)
-		return all;
+		return all == -ENOENT ? fail_none(name, err) : all;
 	folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	/* Who opens it next says what is wrong with it. */
 	return folder < 0 ? 0 : rf_occupant_stop(folder, name, err);
@@ -235,7 +239,7 @@ int rf_workspace_open_beside(const char *name, struct rf_workspace *ret_workspac
 	*ret_workspace = (struct rf_workspace){ .folder = -1 };
 	if (check_name(name, err) < 0)
 		return err->code;
-	all = open_all(true, err);
+	all = open_all(false, err);
 	if (all < 0)
 		return all;
 	ret_workspace->folder = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -259,7 +263,7 @@ int rf_workspace_reload(struct rf_workspace *workspace, const char *name, struct
 
 int rf_workspace_peek(const char *name, struct rf_ledger *ret_ledger, struct rf_err *err)
 {
-	RF_AUTO_FD int all = open_all(true, err);
+	RF_AUTO_FD int all = open_all(false, err);
 	RF_AUTO_FD int folder = -1;
 
 	*ret_ledger = (struct rf_ledger){ 0 };
@@ -446,8 +450,12 @@ void rf_workspace_sweep(void)
 
 int rf_workspace_each(int (*fn)(void *data, const char *name), void *data, struct rf_err *err)
 {
-	RF_AUTO_FD int all = open_all(true, err);
+	RF_AUTO_FD int all = open_all(false, err);
 
+	if (all == -ENOENT) { /* who only looks makes no folder */
+		*err = RF_ERR_INIT;
+		return 0;
+	}
 	return all < 0 ? all : rf_roll_each(all, "workspaces", fn, data, err);
 }
 

@@ -235,3 +235,25 @@ def test_the_end_of_a_run_waits_for_no_disk(post, tree):
     done = post.run("run", "--workspace", tree, "--", "cat", "/proc/self/mountinfo")
     line, = [line for line in done.stdout.splitlines() if f" {tree} " in line and " overlay " in line]
     assert {"volatile", "fsync=volatile"} & set(line.split(" - ")[1].split(","))  # its older and its newer name
+
+
+def test_locks_of_a_box_in_a_workspace_are_its_own(post, tree):
+    """Overlayfs has inodes of its own: whoever works on the directory, `ringfort apply` among them, is not kept waiting."""
+    locks = "exec 8<. 9<kept; flock -n -x 8 && flock -n -x 9 && echo held; sleep 30"
+    post.run("create", "--name", "other", "--workspace", tree)
+    assert post.run("exec", "other", "--", "sh", "-c", "echo new > b").returncode == 0
+    with post.start("run", "--workspace", tree, "--", "sh", "-c", locks) as run:
+        assert run.stdout.readline() == b"held\n"
+        for path in (tree, tree / "kept"):
+            subprocess.run(["flock", "-n", "-x", path, "true"], check=True)
+        assert post.run("apply", "-w", "other", timeout=4).returncode == 0 and (tree / "b").read_text() == "new\n"
+        run.kill()
+
+
+def test_who_only_looks_makes_no_folder(post):
+    state = pathlib.Path(f"/proc/self/fd/{post.root}/var/lib" if post.is_room else post.top / "state") / "ringfort"
+    for words in (["workspaces"], ["ps"], ["gc"], ["agent", "ls"], ["log", "-w", "none"], ["diff", "-w", "none"], ["rm", "none"],
+                  ["checkpoint", "--stop", "-w", "none", "x"], ["file", "ls", "-w", "none"]):
+        done = post.run(*words)
+        assert done.returncode in (0, 1, 125), done.stderr
+    assert not state.exists(), list(state.iterdir())
