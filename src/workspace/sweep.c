@@ -50,6 +50,48 @@ void rf_sweep_mark(const struct rf_ledger *ledger, bool *keeps)
 	}
 }
 
+/* The oldest point that was undone and that nothing stands on, or the number of points. */
+static size_t oldest_end(const struct rf_ledger *ledger, const bool *keeps, bool *has_child)
+{
+	memset(has_child, 0, ledger->count * sizeof(*has_child));
+	for (size_t i = 0; i < ledger->count; i++)
+		if (ledger->points[i].parent)
+			has_child[rf_ledger_point(ledger, ledger->points[i].parent) -
+				  ledger->points] = true;
+	for (size_t i = 0; i < ledger->count; i++)
+		if (!keeps[i] && !has_child[i])
+			return i;
+	return ledger->count;
+}
+
+size_t rf_sweep_undone(struct rf_ledger *ledger, size_t most)
+{
+	bool *keeps = calloc(2 * ledger->count + 1, sizeof(*keeps)), *stays;
+	size_t undone = 0, enough = most - most / 4, dropped = 0;
+
+	if (!keeps)
+		return 0;
+	rf_sweep_mark(ledger, keeps);
+	for (size_t i = 0; i < ledger->count; i++)
+		undone += !keeps[i];
+	while (undone > most || (dropped > 0 && undone > enough)) {
+		size_t end = oldest_end(ledger, keeps, keeps + ledger->count);
+
+		stays = end < ledger->count ? malloc(ledger->count * sizeof(*stays)) : NULL;
+		if (!stays)
+			break;
+		memset(stays, true, ledger->count * sizeof(*stays));
+		stays[end] = false;
+		rf_ledger_prune(ledger, stays);
+		free(stays);
+		rf_sweep_mark(ledger, keeps);
+		undone--;
+		dropped++;
+	}
+	free(keeps);
+	return dropped;
+}
+
 static int drop_points(struct sweep *s, const char *name)
 {
 	struct rf_workspace workspace;

@@ -24,4 +24,10 @@ int rf_sweep(size_t most, struct rf_swept *ret_swept, struct rf_err *err);
 /* Which points stand beneath the head or a checkpoint; `keeps` has a place for each. */
 void rf_sweep_mark(const struct rf_ledger *ledger, bool *keeps);
 
+/*
+ * Where more than `most` points were undone, forgets the oldest of those until there are three quarters of that.  Returns how
+ * many; the ledger is the caller's to save.
+ */
+size_t rf_sweep_undone(struct rf_ledger *ledger, size_t most);
+
 #endif

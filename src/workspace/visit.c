@@ -445,15 +445,24 @@ int rf_visit_keep(struct rf_visit *visit, const struct rf_delta *delta,
 	return 0;
 }
 
-/* Merges the oldest points where there are too many.  The run is kept; what fails here is left to the next one. */
+/*
+ * Merges the oldest points where there are too many, and forgets the oldest that were undone.  The run is kept; what fails here
+ * is left to the next one.
+ */
 static void trim(struct rf_visit *visit)
 {
 	struct rf_swept swept;
 	struct rf_err ignored;
-	size_t merged;
+	size_t merged, dropped;
 
-	if (visit->is_kept && visit->most_points &&
-	    rf_merge_points(&visit->kept, visit->most_points, &merged, &ignored) == 0 && merged > 0)
+	if (!visit->is_kept || !visit->most_points || visit->kept.ledger.is_applying)
+		return;
+	dropped = rf_sweep_undone(&visit->kept.ledger, visit->most_points);
+	if (dropped > 0 && rf_workspace_save(&visit->kept, true, &ignored) < 0)
+		return;
+	if (rf_merge_points(&visit->kept, visit->most_points, &merged, &ignored) < 0)
+		merged = 0;
+	if (dropped + merged > 0)
 		rf_sweep(0, &swept, &ignored);
 }
 

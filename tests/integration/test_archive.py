@@ -276,6 +276,28 @@ def test_bombs_stop_at_the_limit(post, who, need):
     assert command(post, "import", "--max-files", "200", "one", stdin=many).returncode == 0
 
 
+def test_as_many_files_as_there_are(post, who):
+    """RF_MANY=1000 makes a million of them, and takes some minutes."""
+    folders = int(os.environ.get("RF_MANY", "5"))
+    make(post, who, "one")
+    script = f"""
+import os
+for d in range({folders}):
+    os.mkdir(f"d{{d}}"); f = os.open(f"d{{d}}", os.O_RDONLY)
+    for n in range(1000): os.close(os.open(("f" * 240 if n % 100 == 0 else "f") + str(n), os.O_CREAT | os.O_WRONLY, 0o644, dir_fd=f))
+    os.close(f)
+"""
+    limits = ["--memory", "2G", "--disk", "8G", "--inodes", "3000000", "--time", "10m"]
+    assert post.run("exec", *limits, "one", "--", "/usr/bin/python3", "-c", script, timeout=600).returncode == 0
+    assert len(command(post, "diff", "-w", "one").stdout.splitlines()) == folders * 1001
+    make(post, who, "two")
+    archive = command(post, "export", "one").stdout
+    assert command(post, "import", "--max-files", "2000000", "two", stdin=archive).returncode == 0
+    assert sorted(command(post, "diff", "-w", "two").stdout.splitlines()) == sorted(command(post, "diff", "-w", "one").stdout.splitlines())
+    assert post.run("undo", "-w", "two").returncode == 0 and points(post, "one")[0]["changes"] == folders * 1001
+    assert post.run("rm", "one", "two", timeout=600).returncode == 0
+
+
 def test_an_earlier_point_can_be_exported(post, who):
     make(post, who, "one")
     assert post.run("exec", "one", "--", "sh", "-c", "echo 1 > a").returncode == 0

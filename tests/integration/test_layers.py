@@ -400,6 +400,27 @@ def test_what_merged_runs_saw_is_known_still(post, tree):
     assert post.run("apply", "-w", "fix").returncode == 125
 
 
+def test_what_was_undone_is_kept_as_often_as_is_set_and_no_oftener(post, tree):
+    setting(post, "points: 4\n")
+    made(post, tree, "echo 1 > kept")
+    for n in range(3):
+        inside(post, f"echo {n} > a; echo {n} > deep")
+        inside(post, "rm deep")
+        good(post, "undo", "-w", "fix", "2")
+    assert len(points(post)) == 7  # four of them were undone before the last two, and may be
+    good(post, "undo", "-w", "fix", f"@{points(post)[-1]['id']}")
+    good(post, "checkpoint", "-w", "fix", "named")
+    good(post, "undo", "-w", "fix", "@1")
+    for n in range(6):
+        inside(post, f"echo {n} > b")
+        good(post, "undo", "-w", "fix")
+        assert len(points(post)) <= 3 + 5, points(post)
+    assert [point["name"] for point in points(post)].count("named") == 1 and inside(post, "ls") == "README\nkept\nsrc\n"
+    assert len(pool(post)) == len(points(post))
+    good(post, "undo", "-w", "fix", "named")
+    assert inside(post, "cat a kept") == "2\n1\n"
+
+
 def test_gc_merges_down_to_what_is_set(post, tree):
     made(post, tree, *(f"echo {n} > f{n}" for n in range(10)))
     before = inside(post, "cat f*")
