@@ -482,8 +482,64 @@ static int on_request_body(void *data, void **own, struct rf_span bytes, bool is
 	return 0;
 }
 
+/* Nothing is put into frames; the same as of a body. */
+static int on_sent(void *data, void **own, struct rf_forward_message *request, struct rf_span bytes,
+		   struct rf_err *err)
+{
+	struct credentials *all = data;
+	struct rf_refusal ignored;
+	uint64_t found = 0;
+	struct use *use;
+
+	if (!own) {
+		uint64_t barred = request->place->is_tls ? ~bound_to(all, request) : ~0ull;
+
+		look(all, bytes, &found);
+		found &= barred;
+	} else {
+		use = use_of(all, own, request);
+		if (!use)
+			return rf_fail(err, -ENOMEM, "look through a frame");
+		rf_buf_add(&use->tail, bytes.at, bytes.len);
+		if (use->tail.has_failed)
+			return rf_fail(err, -ENOBUFS, "look through a frame");
+		look(all, (struct rf_span){ use->tail.data, use->tail.len }, &found);
+		found &= use->barred;
+		if (use->tail.len > TAIL) {
+			memmove(use->tail.data, use->tail.data + use->tail.len - TAIL, TAIL);
+			use->tail.len = TAIL;
+		}
+	}
+	if (!found)
+		return 0;
+	refuse_found(all, found, request, &ignored);
+	return rf_fail_say(err, -EPERM, "a credential's placeholder that is not for that server");
+}
+
+/* Nothing is put in there; a placeholder that is on its way to nobody it is for ends the request. */
+static enum rf_forward_wish on_trailer(void *data, void **own, struct rf_forward_message *trailer,
+				       struct rf_refusal *ret_refusal)
+{
+	struct credentials *all = data;
+	const struct use *use = trailer->status ? NULL : use_of(all, own, trailer);
+	uint64_t found = 0;
+
+	if (trailer->status)
+		return RF_FORWARD_LEAVE;
+	for (size_t i = 0; i < trailer->count; i++) {
+		look(all, trailer->fields[i].name, &found);
+		look(all, trailer->fields[i].value, &found);
+	}
+	if (!use || found & use->barred)
+		return use ? refuse_found(all, found & use->barred, trailer, ret_refusal)
+			   : RF_FORWARD_REFUSE;
+	return RF_FORWARD_LEAVE;
+}
+
 static const struct rf_forward_filter filter = {
 	.name = "credentials",
+	.on_sent = on_sent,
+	.on_trailer = on_trailer,
 	.gathers = gathers,
 	.on_request = on_request,
 	.on_request_body = on_request_body,

@@ -189,8 +189,49 @@ static void on_end(void *data, void **own)
 	*own = NULL;
 }
 
+static int on_sent(void *data, void **own, struct rf_forward_message *request, struct rf_span bytes,
+		   struct rf_err *err)
+{
+	struct decoys *decoys = data;
+	RF_AUTO_BUF struct rf_buf unused;
+	struct rf_refusal refusal;
+	struct passing *passing;
+	size_t found = NOBODY;
+
+	rf_buf_init(&unused, RF_FORWARD_GATHER);
+	if (own && !*own) {
+		*own = passing = calloc(1, sizeof(*passing));
+		if (!passing)
+			return rf_fail(err, -ENOMEM, "look through a frame");
+		passing->place = *request->place;
+		copy_texts(request, passing->method, passing->path);
+		rf_buf_init(&passing->tail, RF_FORWARD_GATHER);
+	}
+	if (own)
+		return on_request_body(data, own, bytes, false, &unused, err);
+	if (has(decoys, bytes, &found)) {
+		char method[RF_GATE_METHOD], path[RF_GATE_PATH];
+
+		copy_texts(request, method, path);
+		tell(decoys, found, request->place, method, path, "body");
+	}
+	if (!decoys->is_caught)
+		return 0;
+	refuse(request, &refusal);
+	return rf_fail_say(err, -EPERM, "a planted credential");
+}
+
+static enum rf_forward_wish on_trailer(void *data, void **own, struct rf_forward_message *trailer,
+				       struct rf_refusal *ret_refusal)
+{
+	(void)own;
+	return trailer->status ? RF_FORWARD_LEAVE : on_sight(data, trailer, ret_refusal);
+}
+
 static const struct rf_forward_filter filter = {
 	.name = "canaries",
+	.on_sent = on_sent,
+	.on_trailer = on_trailer,
 	.on_sight = on_sight,
 	.gathers = gathers,
 	.on_request = on_request,

@@ -7,6 +7,7 @@
 #include "gateway/outlet.h"
 
 struct rf_tunnel;
+struct rf_frames;
 
 /* A connection of the box's, with an exchange on it. */
 struct rf_forward_line {
@@ -24,10 +25,12 @@ struct rf_forward {
 	struct rf_call *call;         /* while there is one */
 	struct rf_way *way;           /* on its way to be one */
 	struct rf_tunnel *tunnel;     /* what both became */
+	struct rf_frames *frames;     /* what passes there, where it is looked into; or NULL */
 	struct rf_forward_place place;
 	struct rf_judge judge;
 	struct rf_forward_message request, answer;
 	struct rf_span upgrade;
+	struct rf_fields up_trailer, down_trailer; /* what follows the bodies; in the arena */
 	enum rf_forward_wish up_wish[RF_FORWARD_FILTERS], down_wish[RF_FORWARD_FILTERS];
 	void *own[RF_FORWARD_FILTERS];
 	bool was_filtered;
@@ -38,7 +41,7 @@ struct rf_forward {
 	uint64_t began_ns, up_bytes, down_bytes;
 	unsigned status;
 	bool is_gathering, is_waiting, is_silent, is_received, is_refused, is_retried, is_answered,
-		is_held;
+		is_held, has_frames, wants_trailers;
 	bool is_up_slow, is_up_full, is_down_slow, is_down_full;
 	const char *reason; /* why it failed, or NULL */
 	char address[RF_ADDR_TEXT], failure[160];
@@ -62,6 +65,17 @@ void rf_forward_refuse_with(struct rf_forward *f, unsigned status, const char *c
 
 /* The same for what one of ours denies: its words go into the event. */
 void rf_forward_deny(struct rf_forward *f, const struct rf_refusal *refusal);
+
+/*
+ * Leads a piece of a body through the filters that wish for it, in their order or against it (forward-filter.c).  What comes out lies in one of two
+ * buffers, or is what came in.
+ */
+int rf_forward_filter_body(struct rf_forward *f, bool is_up, struct rf_span *bytes, bool is_last);
+bool rf_forward_has_filter(const struct rf_forward *f, const enum rf_forward_wish *wishes);
+
+/* Keeps a trailer, as far as filters let it pass.  False: `*ret_refusal` says why the message ends here. */
+bool rf_forward_take_trailer(struct rf_forward *f, bool is_up, struct rf_fields fields,
+			     struct rf_refusal *ret_refusal);
 
 /* Callbacks of the exchange. */
 void rf_forward_on_body(void *own, struct rf_exchange *exchange, struct rf_span bytes);

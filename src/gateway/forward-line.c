@@ -51,6 +51,17 @@ static bool offers_http(struct rf_span protocols)
 	return false;
 }
 
+static bool wants_trailers(struct rf_fields fields)
+{
+	const struct rf_field *te = rf_field_find(fields, RF_SPAN("te"));
+	struct rf_span list = te ? te->value : RF_SPAN(""), token;
+
+	while (rf_field_next_token(&list, &token) > 0)
+		if (rf_span_is_like(token, RF_SPAN("trailers")))
+			return true;
+	return false;
+}
+
 static int take_request(struct rf_forward *f, const struct rf_http1_head *head)
 {
 	struct rf_forward_message *request = &f->request;
@@ -59,6 +70,7 @@ static int take_request(struct rf_forward *f, const struct rf_http1_head *head)
 	request->method = rf_message_copy(request, head->start.method);
 	request->query = rf_message_copy(request, url->query);
 	request->has_query = url->has_query;
+	f->wants_trailers = wants_trailers(head->fields);
 	request->body = head->framing.body;
 	request->length = head->framing.length;
 	if (head->framing.is_upgrade && head->framing.body == RF_BODY_NONE) {

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "gateway/forward-inside.h"
+#include "gateway/frames.h"
 #include "gateway/hold.h"
 #include "gateway/message.h"
 #include "gateway/tunnel.h"
@@ -112,6 +113,7 @@ static void free_if_over(struct rf_forward *f)
 	rf_deadline_done(&f->up_pause);
 	rf_deadline_done(&f->down_pause);
 	rf_deadline_done(&f->down_hold);
+	rf_frames_free(f->frames);
 	rf_buf_done(&f->gathered);
 	rf_buf_done(&f->pieces[0]);
 	rf_buf_done(&f->pieces[1]);
@@ -176,49 +178,6 @@ void rf_forward_deny(struct rf_forward *f, const struct rf_refusal *refusal)
 	rf_forward_refuse(f, refusal);
 }
 
-/* ------------------------------------------------------------- bodies through filters */
-
-typedef int body_fn(void *data, void **own, struct rf_span bytes, bool is_last, struct rf_buf *out,
-		    struct rf_err *err);
-
-/*
- * Leads a piece through the filters that wish for it, in their order or against it.  What comes out lies in one of two buffers, or is what came
- * in.
- */
-static int filter_body(struct rf_forward *f, bool is_up, struct rf_span *bytes, bool is_last)
-{
-	struct rf_outlet *outlet = f->outlet;
-	struct rf_err err;
-	unsigned turn = 0;
-
-	for (size_t i = 0; i < outlet->filter_count; i++) {
-		size_t at = is_up ? i : outlet->filter_count - 1 - i;
-		enum rf_forward_wish wish = is_up ? f->up_wish[at] : f->down_wish[at];
-		body_fn *fn = is_up ? outlet->filters[at]->on_request_body
-				    : outlet->filters[at]->on_answer_body;
-		struct rf_buf *out = &f->pieces[turn & 1];
-		int code;
-
-		if (wish == RF_FORWARD_LEAVE || !fn)
-			continue;
-		rf_buf_clear(out);
-		code = fn(outlet->filter_data[at], &f->own[at], *bytes, is_last, out, &err);
-		if (code < 0 || out->has_failed)
-			return code < 0 ? code : -ENOBUFS;
-		*bytes = (struct rf_span){ out->data, out->len };
-		turn++;
-	}
-	return 0;
-}
-
-static bool has_filter(const struct rf_forward *f, const enum rf_forward_wish *wishes)
-{
-	for (size_t i = 0; i < f->outlet->filter_count; i++)
-		if (wishes[i] != RF_FORWARD_LEAVE)
-			return true;
-	return false;
-}
-
 /* ------------------------------------------------------------- the pace */
 
 static void pause_up(struct rf_forward *f)
@@ -265,7 +224,7 @@ static bool spend(struct rf_pace_bytes *pace, size_t len, struct rf_deadline *pa
 
 static void send_up(struct rf_forward *f, struct rf_span bytes, bool is_last)
 {
-	int code = filter_body(f, true, &bytes, is_last);
+	int code = rf_forward_filter_body(f, true, &bytes, is_last);
 
 	if (code < 0) {
 		rf_call_abort(f->call);
@@ -278,7 +237,7 @@ static void send_up(struct rf_forward *f, struct rf_span bytes, bool is_last)
 	if (bytes.len > 0)
 		f->is_up_full = rf_call_send(f->call, bytes) > 0;
 	if (is_last)
-		rf_call_finish(f->call, (struct rf_fields){ 0 });
+		rf_call_finish(f->call, f->up_trailer);
 }
 
 void rf_forward_on_body(void *own, struct rf_exchange *exchange, struct rf_span bytes)
@@ -309,12 +268,19 @@ void rf_forward_on_body(void *own, struct rf_exchange *exchange, struct rf_span 
 void rf_forward_on_body_end(void *own, struct rf_exchange *exchange, struct rf_fields trailer)
 {
 	struct rf_forward *f = own;
+	struct rf_refusal refusal;
 
 	if (!f)
 		return;
 	f->is_received = true;
 	if (f->is_refused)
 		return;
+	if (!rf_forward_take_trailer(f, true, trailer, &refusal)) {
+		if (f->call)
+			rf_call_abort(f->call);
+		rf_forward_deny(f, &refusal);
+		return;
+	}
 	if (f->is_gathering) {
 		f->is_gathering = false;
 		f->request.gathered = (struct rf_span){ f->gathered.data, f->gathered.len };
@@ -405,6 +371,19 @@ static void on_tunnel_end(void *data, enum rf_relay_end end, const struct rf_rel
 	free_if_over(f);
 }
 
+/* A WebSocket whose frames are looked into.  False: it was refused. */
+static bool open_frames(struct rf_forward *f)
+{
+	f->frames = rf_frames_may_open(f) ? rf_frames_new(f) : NULL;
+	if (f->frames)
+		return true;
+	rf_call_abort(f->call);
+	rf_forward_refuse_with(
+		f, 502, "answer_malformed",
+		"The server wants an extension of WebSocket that was not asked for.");
+	return false;
+}
+
 static void open_tunnel(struct rf_forward *f, const struct rf_http1_head *head)
 {
 	const struct rf_field *upgrade = rf_field_find(head->fields, RF_SPAN("upgrade"));
@@ -435,6 +414,8 @@ static void open_tunnel(struct rf_forward *f, const struct rf_http1_head *head)
 	}
 	f->tunnel = tunnel;
 	f->is_answered = true;
+	if (f->frames)
+		rf_tunnel_filter(tunnel, rf_frames_pass, f->frames);
 	rf_tunnel_begin(tunnel);
 }
 
@@ -458,6 +439,8 @@ static void on_answer(void *own, struct rf_call *call, const struct rf_http1_hea
 		return;
 	f->status = status;
 	if (head->framing.body == RF_BODY_TUNNEL) {
+		if (f->has_frames && !open_frames(f))
+			return;
 		open_tunnel(f, head);
 		return;
 	}
@@ -494,18 +477,30 @@ static void on_answer_body(void *own, struct rf_call *call, struct rf_span bytes
 		return;
 	}
 	f->is_down_slow = spend(&f->outlet->down, bytes.len, &f->down_pause);
-	if (filter_body(f, false, &bytes, false) < 0) {
+	if (rf_forward_filter_body(f, false, &bytes, false) < 0) {
 		f->reason = "the answer could not be looked through";
 		rf_call_abort(call);
 		rf_exchange_abort(f->exchange);
 		return;
 	}
-	if (has_filter(f, f->down_wish))
+	if (rf_forward_has_filter(f, f->down_wish))
 		rf_deadline_set(&f->down_hold, rf_loop_now() + HOLD_NS);
 	if (bytes.len > 0)
 		f->is_down_full = rf_exchange_send(f->exchange, bytes) > 0;
 	if (f->is_down_slow || f->is_down_full)
 		pause_down(f);
+}
+
+static void on_answer_end(void *own, struct rf_call *call, struct rf_fields trailer)
+{
+	struct rf_forward *f = own;
+	struct rf_refusal refusal;
+
+	if (!f->exchange || f->is_refused || rf_forward_take_trailer(f, false, trailer, &refusal))
+		return;
+	f->reason = "what follows the answer could not be looked through";
+	rf_call_abort(call);
+	rf_exchange_abort(f->exchange);
 }
 
 /* Nothing has come for a while: an event must not wait for the next one. */
@@ -516,7 +511,7 @@ static void on_down_hold(void *data)
 
 	if (!f->exchange || f->is_refused)
 		return;
-	if (filter_body(f, false, &bytes, false) < 0) {
+	if (rf_forward_filter_body(f, false, &bytes, false) < 0) {
 		f->reason = "the answer could not be looked through";
 		if (f->call)
 			rf_call_abort(f->call);
@@ -543,13 +538,13 @@ static void finish_answer(struct rf_forward *f)
 	struct rf_span rest = RF_SPAN("");
 
 	rf_deadline_cancel(&f->down_hold);
-	if (has_filter(f, f->down_wish) && f->answer.body != RF_BODY_NONE &&
-	    (filter_body(f, false, &rest, true) < 0 ||
+	if (rf_forward_has_filter(f, f->down_wish) && f->answer.body != RF_BODY_NONE &&
+	    (rf_forward_filter_body(f, false, &rest, true) < 0 ||
 	     (rest.len > 0 && rf_exchange_send(f->exchange, rest) < 0))) {
 		rf_exchange_abort(f->exchange);
 		return;
 	}
-	rf_exchange_finish(f->exchange, (struct rf_fields){ 0 });
+	rf_exchange_finish(f->exchange, f->down_trailer);
 }
 
 static void fail_upstream(struct rf_forward *f, const struct rf_err *err)
@@ -604,6 +599,7 @@ static void begin_call(struct rf_forward *f, struct rf_call *call)
 	static const struct rf_call_ops ops = {
 		.on_answer = on_answer,
 		.on_body = on_answer_body,
+		.on_body_end = on_answer_end,
 		.on_room = on_call_room,
 		.on_end = on_call_end,
 	};
@@ -616,6 +612,7 @@ static void begin_call(struct rf_forward *f, struct rf_call *call)
 		.body = f->request.body,
 		.length = f->request.length,
 		.upgrade = f->upgrade,
+		.wants_trailers = f->wants_trailers,
 	};
 	struct rf_err err;
 
@@ -706,6 +703,7 @@ void rf_forward_start(struct rf_forward *f)
 		return;
 	}
 	f->was_filtered = true;
+	f->has_frames = rf_frames_prepare(f);
 	for (size_t i = 0; i < outlet->filter_count; i++) {
 		const struct rf_forward_filter *filter = outlet->filters[i];
 

@@ -82,6 +82,19 @@ struct rf_forward_filter {
 			       struct rf_buf *out, struct rf_err *err);
 	int (*on_answer_body)(void *data, void **own, struct rf_span bytes, bool is_last,
 			      struct rf_buf *out, struct rf_err *err);
+	/*
+	 * Of a WebSocket: a piece of what the box sends, to be looked at (a negative errno ends the connection); and of what the server sends, of
+	 * which as many bytes are appended to `out`, now or later, and all of them at a message's end.  Both may find `own` NULL: a control frame, which
+	 * is no part of the message around it.
+	 */
+	int (*on_sent)(void *data, void **own, struct rf_forward_message *request,
+		       struct rf_span bytes, struct rf_err *err);
+	int (*on_heard)(void *data, void **own, struct rf_span bytes, bool is_end,
+			struct rf_buf *out, struct rf_err *err);
+	/* What follows a body: fields, which may be changed, or none of it passes and the message is cut.  `trailer->status` is 0: of a request. */
+	enum rf_forward_wish (*on_trailer)(void *data, void **own,
+					   struct rf_forward_message *trailer,
+					   struct rf_refusal *ret_refusal);
 	/* It is over: frees what is `own`.  Told for each request for which anything else was told. */
 	void (*on_end)(void *data, void **own);
 };

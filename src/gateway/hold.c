@@ -97,6 +97,13 @@ void rf_hold_take(struct rf_forward *f)
 
 	snprintf(path, sizeof(path), "%.*s", (int)f->request.path.len, f->request.path.at);
 	rf_buf_init(&message, RF_GATE_HELD_MAX);
+	if (f->up_trailer.count > 0) {
+		f->is_held = false;
+		rf_forward_refuse_with(
+			f, 403, "not_in_a_trial",
+			"This is a trial run: a request with a trailer can't be held back.");
+		return;
+	}
 	if (!compose(f, &message)) {
 		f->is_held = false;
 		rf_forward_refuse_with(

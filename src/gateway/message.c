@@ -86,6 +86,18 @@ int rf_message_take(struct rf_forward_message *message, struct rf_fields fields)
 	return 0;
 }
 
+int rf_message_take_trailer(const struct rf_forward_message *of, struct rf_fields fields,
+			    struct rf_forward_message *ret_trailer)
+{
+	*ret_trailer = *of;
+	ret_trailer->fields = rf_arena_alloc(of->arena, (fields.count + 1) * sizeof(*fields.at));
+	ret_trailer->count = 0;
+	ret_trailer->room = fields.count;
+	ret_trailer->body = RF_BODY_NONE;
+	ret_trailer->gathered = RF_SPAN("");
+	return ret_trailer->fields ? rf_message_take(ret_trailer, fields) : -ENOMEM;
+}
+
 struct rf_field *rf_forward_find(const struct rf_forward_message *message, struct rf_span name)
 {
 	for (size_t i = 0; i < message->count; i++)

@@ -13,6 +13,10 @@
 int rf_message_take(struct rf_forward_message *message, struct rf_fields fields);
 
 /* The path, with the query if it has one: as a request's first line has it.  Empty when memory is gone. */
+/* The same of what follows the body of `of`: a message of its own, with room in that one's arena. */
+int rf_message_take_trailer(const struct rf_forward_message *of, struct rf_fields fields,
+			    struct rf_forward_message *ret_trailer);
+
 struct rf_span rf_message_target(struct rf_forward_message *message);
 
 /* The same as a copy that a NUL ends; "" for nothing. */

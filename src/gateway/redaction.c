@@ -23,7 +23,8 @@ struct rf_redaction {
 struct answer {
 	struct rf_filter_stream *stream;
 	struct rf_forward_place place;
-	uint64_t in_fields; /* known secrets masked there */
+	uint64_t in_fields;           /* known secrets masked there */
+	struct rf_sieve_counts heard; /* in messages of a WebSocket that are whole */
 };
 
 static void list_own(const struct rf_sieve_config *config, struct rf_buf *out)
@@ -286,6 +287,14 @@ static void say(char *words, size_t room, const char *what, uint64_t count)
 		snprintf(words + size, room - size, "%s%s", size ? ", " : "", what);
 }
 
+static void add_counts(struct rf_sieve_counts *to, const struct rf_sieve_counts *from)
+{
+	to->secrets += from->secrets;
+	for (unsigned rule = 0; rule < rf_tokens_count(); rule++)
+		to->rules[rule] += from->rules[rule];
+	to->own += from->own;
+}
+
 static void on_end(void *data, void **own)
 {
 	const struct rf_redaction *redaction = data;
@@ -295,15 +304,12 @@ static void on_end(void *data, void **own)
 
 	if (!mine)
 		return;
-	known = mine->in_fields;
-	if (mine->stream) {
-		const struct rf_sieve_counts *counts = rf_filter_stream_counted(mine->stream);
-
-		known += counts->secrets;
-		for (unsigned rule = 0; rule < rf_tokens_count(); rule++)
-			say(words, sizeof(words), rf_tokens_name(rule), counts->rules[rule]);
-		say(words, sizeof(words), "by the policy's own rules", counts->own);
-	}
+	if (mine->stream)
+		add_counts(&mine->heard, rf_filter_stream_counted(mine->stream));
+	known = mine->in_fields + mine->heard.secrets;
+	for (unsigned rule = 0; rule < rf_tokens_count(); rule++)
+		say(words, sizeof(words), rf_tokens_name(rule), mine->heard.rules[rule]);
+	say(words, sizeof(words), "by the policy's own rules", mine->heard.own);
 	say(words, sizeof(words), known > 1 ? "known secrets" : "a known secret", known);
 	if (words[0] && redaction->told)
 		redaction->told(redaction->context, &mine->place, words);
@@ -312,8 +318,73 @@ static void on_end(void *data, void **own)
 	*own = NULL;
 }
 
+/* ------------------------------------------------------------- WebSocket */
+
+struct spot {
+	struct rf_buf *out;
+	size_t from;
+};
+
+static void mask_spot(void *context, size_t at, size_t len, unsigned id)
+{
+	const struct spot *spot = context;
+
+	if (id < RF_SIEVE_IDS)
+		memset(spot->out->data + spot->from + at, '*', len);
+}
+
+/* Each message is a body of its own: nothing is kept back behind its end. */
+static int on_heard(void *data, void **own, struct rf_span bytes, bool is_end, struct rf_buf *out,
+		    struct rf_err *err)
+{
+	const struct rf_redaction *redaction = data;
+	struct spot spot = { out, out->len };
+	struct answer *mine;
+	int code;
+
+	if (redaction->is_idle || !own) {
+		rf_buf_add(out, bytes.at, bytes.len);
+		if (!redaction->is_idle && bytes.len > 0 && !out->has_failed)
+			rf_exact_scan(redaction->set->exact, bytes.at, bytes.len, 0, mask_spot,
+				      &spot);
+		return 0;
+	}
+	mine = *own;
+	if (!mine)
+		return rf_fail_say(err, -EPROTO, "a message before its answer");
+	if (!mine->stream && rf_filter_stream_new(redaction->set, RF_CODING_IDENTITY, 0, false,
+						  &mine->stream, err) < 0)
+		return err->code;
+	code = on_answer_body(data, own, bytes, is_end, out, err);
+	if (code == 0 && is_end) {
+		add_counts(&mine->heard, rf_filter_stream_counted(mine->stream));
+		rf_filter_stream_free(mine->stream);
+		mine->stream = NULL;
+	}
+	return code;
+}
+
+static enum rf_forward_wish on_trailer(void *data, void **own, struct rf_forward_message *trailer,
+				       struct rf_refusal *ret_refusal)
+{
+	const struct rf_redaction *redaction = data;
+	struct answer *mine = *own;
+	uint64_t count = 0;
+
+	if (!trailer->status || redaction->is_idle)
+		return RF_FORWARD_LEAVE;
+	if (!mask_fields(redaction, trailer, &count))
+		return refuse(ret_refusal, 502, "out_of_memory",
+			      "The answer could not be looked at for secrets.", "");
+	if (mine)
+		mine->in_fields += count;
+	return RF_FORWARD_LEAVE;
+}
+
 const struct rf_forward_filter rf_redaction_filter = {
 	.name = "redaction",
+	.on_heard = on_heard,
+	.on_trailer = on_trailer,
 	.on_request = on_request,
 	.on_answer = on_answer,
 	.on_answer_body = on_answer_body,

@@ -7,6 +7,9 @@
 #define MS      1000000ull
 #define PENDING (128 * 1024) /* bytes that wait for one end, above which the other is not read */
 #define FILLS   8            /* reads in a row */
+#define PIECE   (16 * 1024)  /* bytes that are filtered at a time */
+#define FILTERED                                                                                   \
+	(256 * 1024) /* and what they may come to, with what was kept back of those before */
 
 struct half {
 	uint64_t bytes;
@@ -20,6 +23,9 @@ struct rf_tunnel {
 	struct rf_deadline soon, limit;
 	uint64_t active_ns, total_ns, wait_ns;
 	bool has_begun;
+	rf_tunnel_filter_fn *filter; /* or NULL */
+	void *filter_data;
+	struct rf_buf filtered;
 };
 
 static void run(struct rf_tunnel *tunnel);
@@ -30,6 +36,7 @@ static void free_tunnel(struct rf_tunnel *tunnel)
 	rf_deadline_done(&tunnel->limit);
 	rf_stream_done(&tunnel->inner);
 	rf_stream_done(&tunnel->outer);
+	rf_buf_done(&tunnel->filtered);
 	free(tunnel);
 }
 
@@ -103,6 +110,13 @@ struct rf_stream *rf_tunnel_outer(struct rf_tunnel *tunnel)
 	return &tunnel->outer;
 }
 
+void rf_tunnel_filter(struct rf_tunnel *tunnel, rf_tunnel_filter_fn *fn, void *data)
+{
+	tunnel->filter = fn;
+	tunnel->filter_data = data;
+	rf_buf_init(&tunnel->filtered, FILTERED);
+}
+
 void rf_tunnel_begin(struct rf_tunnel *tunnel)
 {
 	tunnel->has_begun = true;
@@ -131,7 +145,17 @@ static bool pass(struct rf_tunnel *tunnel, struct rf_stream *from, struct rf_str
 		tunnel->wait_ns = wait ? wait : MS;
 	if (room == 0)
 		return true;
-	if (rf_stream_write(to, rf_span_part(bytes, 0, room)) < 0)
+	if (tunnel->filter && room > PIECE)
+		room = PIECE;
+	bytes.len = room;
+	if (tunnel->filter) {
+		rf_buf_clear(&tunnel->filtered);
+		if (tunnel->filter(tunnel->filter_data, half == &tunnel->up, bytes,
+				   &tunnel->filtered) < 0)
+			return false;
+		bytes = (struct rf_span){ tunnel->filtered.data, tunnel->filtered.len };
+	}
+	if (bytes.len > 0 && rf_stream_write(to, bytes) < 0)
 		return false;
 	rf_stream_drop(from, room);
 	if (pace)

@@ -19,6 +19,10 @@ struct rf_stream *rf_tunnel_outer(struct rf_tunnel *tunnel);
 /* Told of events on either stream: for who moves them. */
 void rf_tunnel_on_event(void *tunnel, int what);
 
+/* Before it begins: bytes pass through `fn` from now on, which appends to `out` what is to pass.  A negative errno cuts the tunnel. */
+typedef int rf_tunnel_filter_fn(void *data, bool is_up, struct rf_span bytes, struct rf_buf *out);
+void rf_tunnel_filter(struct rf_tunnel *tunnel, rf_tunnel_filter_fn *fn, void *data);
+
 /* Both streams are there: begins. */
 void rf_tunnel_begin(struct rf_tunnel *tunnel);
 

@@ -204,6 +204,10 @@ static enum rf_fault put_head(struct rf_call *c, const struct rf_call_request *r
 			head.fault = RF_FAULT_NAME_OWN;
 		rf_compose_field(&head, field->name, field->value);
 	}
+	if (request->wants_trailers && request->upgrade.len == 0) {
+		rf_compose_field(&head, RF_SPAN("Connection"), RF_SPAN("te"));
+		rf_compose_field(&head, RF_SPAN("TE"), RF_SPAN("trailers"));
+	}
 	if (request->upgrade.len > 0) {
 		rf_compose_field(&head, RF_SPAN("Connection"), RF_SPAN("upgrade"));
 		rf_compose_field(&head, RF_SPAN("Upgrade"), request->upgrade);
@@ -394,12 +398,19 @@ static bool take_head(struct rf_call *c)
 	return true;
 }
 
+static void receive_all(struct rf_call *c)
+{
+	c->got = RECEIVED;
+	if (c->ops->on_body_end)
+		c->ops->on_body_end(c->own, c, c->http.trailer);
+}
+
 static void take_end(struct rf_call *c)
 {
 	if (c->is_interim)
 		rf_http1_begin_response(&c->http, &c->asked);
 	else
-		c->got = RECEIVED;
+		receive_all(c);
 }
 
 /* The other end sends no more. */
@@ -408,7 +419,7 @@ static bool end_input(struct rf_call *c)
 	if (rf_http1_finish(&c->http, rf_stream_input(&c->stream).len > 0) != RF_HTTP1_END)
 		return fail_with(c, -ECONNRESET,
 				 "the server ended the connection before its answer");
-	c->got = RECEIVED;
+	receive_all(c);
 	return true;
 }
 

@@ -27,6 +27,8 @@ struct rf_call_ops {
 	/* The head holds until this returns.  A tunnel's (framing.body) is to be taken here, with rf_call_take(). */
 	void (*on_answer)(void *own, struct rf_call *call, const struct rf_http1_head *head);
 	void (*on_body)(void *own, struct rf_call *call, struct rf_span bytes);
+	/* The body is whole, and its trailer, which holds until this returns. */
+	void (*on_body_end)(void *own, struct rf_call *call, struct rf_fields trailer);
 	/* rf_call_send() may be called again. */
 	void (*on_room)(void *own, struct rf_call *call);
 	/* `err` is NULL if the answer is whole. */
@@ -63,6 +65,7 @@ struct rf_call_request {
 	enum rf_body body;                    /* RF_BODY_NONE, _LENGTH or _CHUNKED */
 	uint64_t length;
 	struct rf_span upgrade; /* the protocol that is asked for, or nothing */
+	bool wants_trailers;    /* says so: some servers send none else */
 };
 
 /* What the calls of one pool have in common (borrows all). */

@@ -14,6 +14,7 @@
 
 #define ANSWER_MAX  (512 * 1024) /* bytes of an answer's body that are kept */
 #define ANSWER_FULL (128 * 1024) /* above, its server is asked to wait */
+#define TRAILER_MAX (16 * 1024)
 #define FIELDS      RF_CALL_FIELDS
 
 /* Where a field's name and value are in the text. */
@@ -29,6 +30,10 @@ struct rf_h2_request {
 	struct rf_buf text;   /* of the head */
 	struct place fields[FIELDS];
 	size_t count, head_bytes;
+	size_t trailer_at; /* the first field that is the trailer's; the count while there is none */
+	bool is_begun;
+	struct rf_buf trailer; /* of the answer: names and values, each ended by a NUL */
+	size_t trailer_count;
 	struct place method, scheme, authority, path; /* name_len 1: it was there */
 	unsigned refusal;                             /* a status, or 0 */
 	enum rf_body body;
@@ -50,6 +55,7 @@ struct rf_h2_request *rf_h2_request_new(struct rf_http2 *h, int32_t stream)
 	ask->stream = stream;
 	rf_buf_init(&ask->text, h->host->limits->head_bytes + 1024);
 	rf_buf_init(&ask->out, ANSWER_MAX);
+	rf_buf_init(&ask->trailer, TRAILER_MAX);
 	ask->next = h->asks;
 	ask->link = &h->asks;
 	if (ask->next)
@@ -64,6 +70,7 @@ static void free_ask(struct rf_h2_request *ask)
 		return;
 	rf_buf_done(&ask->text);
 	rf_buf_done(&ask->out);
+	rf_buf_done(&ask->trailer);
 	free(ask);
 }
 
@@ -146,7 +153,7 @@ void rf_h2_request_field(struct rf_h2_request *ask, struct rf_span name, struct 
 			keep(ask, own[i].place, name, value);
 			return;
 		}
-	if (rf_span_is(name, RF_SPAN("cookie")) && join_cookie(ask, value))
+	if (!ask->is_begun && rf_span_is(name, RF_SPAN("cookie")) && join_cookie(ask, value))
 		return;
 	if (ask->count == FIELDS)
 		ask->refusal = 431;
@@ -156,7 +163,7 @@ void rf_h2_request_field(struct rf_h2_request *ask, struct rf_span name, struct 
 
 /* Takes out what is not handed on: how the body ends, and whom the request is for. */
 static bool sort_fields(struct rf_h2_request *ask, bool is_all, struct rf_field *fields,
-			size_t *ret_count, uint64_t *ret_length)
+			size_t *ret_count, uint64_t *ret_length, bool *ret_wants_trailers)
 {
 	ask->body = is_all ? RF_BODY_NONE : RF_BODY_CHUNKED;
 	*ret_count = 0;
@@ -165,6 +172,8 @@ static bool sort_fields(struct rf_h2_request *ask, bool is_all, struct rf_field 
 		struct rf_span value = value_of(ask, &ask->fields[i]);
 		unsigned long long length;
 
+		*ret_wants_trailers |=
+			rf_span_is(name, RF_SPAN("te")); /* nothing else may stand there */
 		if (rf_span_is(name, RF_SPAN("te")) || rf_span_is(name, RF_SPAN("expect")))
 			continue;
 		if (rf_span_is(name, RF_SPAN("host"))) {
@@ -207,12 +216,14 @@ static void refuse(struct rf_h2_request *ask, unsigned status)
 
 static void on_answer(void *own, struct rf_call *call, const struct rf_http1_head *head);
 static void on_body(void *own, struct rf_call *call, struct rf_span bytes);
+static void on_body_end(void *own, struct rf_call *call, struct rf_fields trailer);
 static void on_room(void *own, struct rf_call *call);
 static void on_end(void *own, struct rf_call *call, const struct rf_err *err);
 
 static const struct rf_call_ops ops = {
 	.on_answer = on_answer,
 	.on_body = on_body,
+	.on_body_end = on_body_end,
 	.on_room = on_room,
 	.on_end = on_end,
 };
@@ -244,12 +255,15 @@ void rf_h2_request_begin(struct rf_h2_request *ask, bool is_all)
 	struct rf_call_request request = { .authority = &authority };
 	uint64_t length = 0;
 
+	ask->is_begun = true;
+	ask->trailer_at = ask->count;
 	request.fields.at = fields;
 	if (ask->refusal || ask->text.has_failed) {
 		refuse(ask, ask->refusal ? ask->refusal : 431);
 		return;
 	}
-	if (!sort_fields(ask, is_all, fields, &request.fields.count, &length) ||
+	if (!sort_fields(ask, is_all, fields, &request.fields.count, &length,
+			 &request.wants_trailers) ||
 	    !rf_span_is(value_of(ask, &ask->scheme), RF_SPAN("https")) || ask->path.name_len == 0 ||
 	    rf_span_is(value_of(ask, &ask->method), RF_SPAN("CONNECT")) ||
 	    rf_url_parse_authority(value_of(ask, &ask->authority), &authority) != RF_FAULT_NONE) {
@@ -289,10 +303,21 @@ void rf_h2_request_send(struct rf_h2_request *ask, struct rf_span bytes)
 		rf_http2_consume(ask->h, ask->stream, bytes.len);
 }
 
+/* A body whose length was told has no place for a trailer in HTTP/1.1: whoever sends both is refused, and not taken for half. */
 void rf_h2_request_finish(struct rf_h2_request *ask)
 {
-	if (ask->call)
-		rf_call_finish(ask->call, (struct rf_fields){ 0 });
+	struct rf_field fields[FIELDS];
+	size_t count = 0;
+
+	for (size_t i = ask->trailer_at; i < ask->count; i++)
+		fields[count++] = (struct rf_field){ .name = name_of(ask, &ask->fields[i]),
+						     .value = value_of(ask, &ask->fields[i]) };
+	if (!ask->call)
+		return;
+	if (ask->refusal || (count > 0 && ask->body != RF_BODY_CHUNKED))
+		rf_call_abort(ask->call);
+	else
+		rf_call_finish(ask->call, (struct rf_fields){ fields, count });
 }
 
 static void on_room(void *own, struct rf_call *call)
@@ -390,6 +415,44 @@ static void on_body(void *own, struct rf_call *call, struct rf_span bytes)
 		rf_call_pause(call, true);
 	}
 	rf_http2_resume(ask->h, ask->stream);
+}
+
+/* Kept until the body is sent, with names in lower case. */
+static void on_body_end(void *own, struct rf_call *call, struct rf_fields trailer)
+{
+	struct rf_h2_request *ask = own;
+
+	for (size_t i = 0; ask->h && i < trailer.count; i++) {
+		for (size_t j = 0; j < trailer.at[i].name.len; j++) {
+			char c = trailer.at[i].name.at[j];
+
+			c = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+			rf_buf_add(&ask->trailer, &c, 1);
+		}
+		rf_buf_add(&ask->trailer, "", 1);
+		rf_buf_add(&ask->trailer, trailer.at[i].value.at, trailer.at[i].value.len);
+		rf_buf_add(&ask->trailer, "", 1);
+		ask->trailer_count++;
+	}
+	ask->is_cut = ask->is_cut || ask->trailer.has_failed;
+}
+
+bool rf_h2_request_end(struct rf_h2_request *ask)
+{
+	nghttp2_nv fields[FIELDS];
+	char *at = ask->trailer.data;
+
+	if (ask->trailer_count == 0 || ask->trailer.has_failed)
+		return false;
+	for (size_t i = 0; i < ask->trailer_count; i++) {
+		fields[i] = (nghttp2_nv){ .name = (uint8_t *)at, .namelen = strlen(at) };
+		at += fields[i].namelen + 1;
+		fields[i].value = (uint8_t *)at;
+		fields[i].valuelen = strlen(at);
+		at += fields[i].valuelen + 1;
+	}
+	return nghttp2_submit_trailer(ask->h->session, ask->stream, fields, ask->trailer_count) ==
+	       0;
 }
 
 size_t rf_h2_request_take(struct rf_h2_request *ask, void *bytes, size_t size, bool *ret_is_last,

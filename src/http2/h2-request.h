@@ -32,13 +32,16 @@ struct rf_http2 {
 /* A request begins, and is one of the connection's.  NULL when memory is gone. */
 struct rf_h2_request *rf_h2_request_new(struct rf_http2 *h, int32_t stream);
 
-/* A field of its head, pseudo-fields first, as nghttp2 has checked it (copies). */
+/* A field of its head, pseudo-fields first, or of its trailer, as nghttp2 has checked it (copies). */
 void rf_h2_request_field(struct rf_h2_request *ask, struct rf_span name, struct rf_span value);
 
 /* The head is whole: it is handed on, or refused.  What follows is its body, unless `is_all`. */
 void rf_h2_request_begin(struct rf_h2_request *ask, bool is_all);
 void rf_h2_request_send(struct rf_h2_request *ask, struct rf_span bytes);
 void rf_h2_request_finish(struct rf_h2_request *ask);
+
+/* The answer's body is sent: submits what follows it.  True if there is something, which ends the stream then. */
+bool rf_h2_request_end(struct rf_h2_request *ask);
 
 /* Bytes of the answer's body, for the client. */
 size_t rf_h2_request_take(struct rf_h2_request *ask, void *bytes, size_t size, bool *ret_is_last,

@@ -56,7 +56,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 {
 	struct rf_h2_request *ask = ask_of(session, frame->hd.stream_id);
 
-	if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST && ask)
+	if (frame->hd.type == NGHTTP2_HEADERS && ask)
 		rf_h2_request_field(ask, (struct rf_span){ (const char *)name, name_len },
 				    (struct rf_span){ (const char *)value, value_len });
 	return 0;
@@ -160,10 +160,13 @@ static ssize_t on_wanted(nghttp2_session *session, int32_t stream, uint8_t *byte
 
 	if (is_cut)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	if (is_last)
+	if (is_last) {
 		*ret_flags |= NGHTTP2_DATA_FLAG_EOF;
-	else if (len == 0)
+		if (rf_h2_request_end(source->ptr))
+			*ret_flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+	} else if (len == 0) {
 		return NGHTTP2_ERR_DEFERRED;
+	}
 	earn(data, len);
 	return (ssize_t)len;
 }

@@ -9,7 +9,7 @@
  * pauses its server.  A client that makes work without asking for anything (resets, pings, settings, priorities, empty frames) has a
  * budget of such frames, which grows with the requests that it lets finish and the bytes that it moves, and is closed when it is spent.
  *
- * Not carried: CONNECT, pushes, trailers.
+ * Not carried: CONNECT, pushes.
  */
 #ifndef RF_HTTP2_HTTP2_H
 #define RF_HTTP2_HTTP2_H

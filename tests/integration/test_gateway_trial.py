@@ -8,36 +8,9 @@ import sys
 import pytest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "gateway"))
-from origins import Nginx, Odd, read_head  # noqa: E402
+from gates import curl, nginx, odd, program  # noqa: E402,F401 pylint: disable=unused-import
+from origins import read_head  # noqa: E402
 from tenant import Tenant  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def program(ringfort):
-    path = os.environ.get("RINGFORT_GATEWAY", str(pathlib.Path(ringfort).parent / "ringfort-gateway"))
-    if not os.path.exists(path):
-        pytest.skip("ringfort-gateway is not built here")
-    return path
-
-
-@pytest.fixture(scope="module")
-def nginx():
-    server = Nginx()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def odd():
-    servers = []
-
-    def make(how):
-        servers.append(Odd(how))
-        return servers[-1]
-
-    yield make
-    for server in servers:
-        server.close()
 
 
 @pytest.fixture
@@ -54,13 +27,6 @@ def trial(program, nginx):
     for tenant in made:
         if tenant.process.poll() is None:
             assert tenant.close() == 0
-
-
-def curl(gateway, url, *more, way="http", timeout=20):
-    done = subprocess.run(["curl", "-sS", "-m", "15", "-o", "-", "-w", "\n%{http_code}", "-x", f"{way}://127.0.0.1:{gateway.proxy}",
-                           *more, url], capture_output=True, timeout=timeout, check=False)
-    body, _, status = done.stdout.rpartition(b"\n")
-    return done.returncode, int(status or 0), body
 
 
 def test_writes_are_held_in_a_trial_run(trial, nginx):

@@ -47,6 +47,7 @@ http {{
         ssl_client_certificate {folder}/clients.pem;
         ssl_verify_client optional;
         location / {{ default_type text/plain; return 200 "open [$ssl_client_s_dn]\\n"; }}
+        location /files/ {{ alias {folder}/files/; add_trailer X-Sum "17-$request_method"; }}
     }}
 }}
 """
@@ -64,6 +65,8 @@ class Server:
         self.sign("client", "clients", "extendedKeyUsage=clientAuth\n")
         whole = self.folder / "client.pem"
         whole.write_text(whole.read_text() + (self.folder / "client.key").read_text())
+        (self.folder / "files").mkdir()
+        (self.folder / "files/a.txt").write_text("some text\n")
         (self.folder / "nginx.conf").write_text(NGINX.format(folder=self.folder, port=self.port))
         for name in ("root.pem", "client.pem"):  # nginx's workers are nobody's
             (self.folder / name).chmod(0o644)
@@ -186,3 +189,9 @@ def test_a_file_of_roots_that_is_none_or_not_ones_own_is_refused(box, workdir, a
     loose.chmod(0o666)
     done = box("true", roots=[str(loose)])
     assert done.code in (125, 126) and "network.roots" in done.err.decode(), done
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_what_follows_a_body_reaches_the_program(box, server, version):
+    done = box("curl", "-sS", version, "-D", "-", "-H", "TE: trailers", "-H", "Connection: TE", url(server, "open.test", "/files/a.txt"))
+    assert b"some text" in done.out and b"x-sum: 17-get" in done.out.lower(), done
