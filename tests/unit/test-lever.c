@@ -1,5 +1,6 @@
 /* A hand on a box's network, held by the watcher: src/watch/lever.c.  The other end is what a gateway says, or anybody. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
