@@ -59,6 +59,70 @@ static bool look(pid_t pid, char *ret_state, pid_t *ret_parent)
 	return at && sscanf(at + 1, " %c %d", ret_state, ret_parent) == 2;
 }
 
+/* Calls fn with the path of every thread's folder in /proc. */
+static void for_threads(pid_t pid, void (*fn)(int dir, const char *name, void *data), void *data)
+{
+	char path[32];
+	const struct dirent *task;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (task = readdir(dir)))
+		if (task->d_name[0] != '.')
+			fn(dirfd(dir), task->d_name, data);
+	if (dir)
+		closedir(dir);
+}
+
+static void see_thread(int dir, const char *name, void *data)
+{
+	char file[272], text[512];
+	const char *at;
+	bool *runs = data;
+
+	snprintf(file, sizeof(file), "%s/stat", name);
+	if (rf_fd_read_text(dir, file, text, sizeof(text)) <= 0)
+		return;
+	at = strrchr(text, ')');
+	*runs |= at && at[1] && !strchr("TtZXD", at[2]);
+}
+
+/*
+ * True if a process may do anything.  One whose first thread has ended is a zombie to look at, and its other threads
+ * go on.  Who waits for the kernel, as the parent of a vfork() does, meets its signals before anything of its own.
+ */
+static bool is_running(pid_t pid)
+{
+	char state;
+	pid_t parent;
+	bool runs = false;
+
+	if (!look(pid, &state, &parent))
+		return false;
+	if (state != 'Z')
+		return !strchr("TtXD", state);
+	for_threads(pid, see_thread, &runs);
+	return runs;
+}
+
+static void add_turns(int dir, const char *name, void *data)
+{
+	static const char *const keys[] = { "\nvoluntary_ctxt_switches:",
+					    "\nnonvoluntary_ctxt_switches:" };
+	char file[272], text[4096];
+	uint64_t *turns = data;
+
+	snprintf(file, sizeof(file), "%s/status", name);
+	if (rf_fd_read_text(dir, file, text, sizeof(text)) <= 0)
+		return;
+	for (size_t i = 0; i < RF_LEN(keys); i++) {
+		const char *at = strstr(text, keys[i]);
+
+		*turns += at ? strtoull(at + strlen(keys[i]), NULL, 10) : 0;
+	}
+}
+
 static uint64_t space_of(pid_t pid)
 {
 	char path[32];
@@ -68,13 +132,17 @@ static uint64_t space_of(pid_t pid)
 	return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* True if a process is in the box: in its namespace, or, where it has none, a descendant of its pid 1. */
+/*
+ * True if a process is in the box: in its namespace, or, where it shows none, a descendant of its pid 1: the box may
+ * have none of its own, and a process whose first thread has ended shows none.
+ */
 static bool is_inside(const struct rf_herd *herd, pid_t pid)
 {
+	uint64_t space = herd->space ? space_of(pid) : 0;
 	char state;
 
-	if (herd->space)
-		return space_of(pid) == herd->space;
+	if (space)
+		return space == herd->space;
 	for (int i = 0; i < DEPTH && pid > 1; i++) {
 		if (pid == herd->init)
 			return true;
@@ -259,23 +327,18 @@ static void add_listed(int dir, const char *file, pid_t *pids, size_t *count)
 		}
 }
 
-/* The children of every thread of a process. */
-static void add_children(pid_t parent, pid_t *pids, size_t *count)
-{
-	char path[32], file[288];
-	struct dirent *task;
-	DIR *dir;
+struct listing {
+	pid_t *pids;
+	size_t *count;
+};
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
-	dir = opendir(path);
-	while (dir && (task = readdir(dir))) {
-		if (task->d_name[0] == '.')
-			continue;
-		snprintf(file, sizeof(file), "%s/children", task->d_name);
-		add_listed(dirfd(dir), file, pids, count);
-	}
-	if (dir)
-		closedir(dir);
+static void add_children(int dir, const char *name, void *data)
+{
+	const struct listing *listing = data;
+	char file[272];
+
+	snprintf(file, sizeof(file), "%s/children", name);
+	add_listed(dir, file, listing->pids, listing->count);
 }
 
 /* A group of the box's own has them all in one list; else they are looked for, generation by generation. */
@@ -290,13 +353,13 @@ size_t rf_herd_list(const struct rf_herd *herd, pid_t *pids)
 		return count;
 	pids[count++] = herd->init;
 	for (size_t next = 0; next < count; next++)
-		add_children(pids[next], pids, &count);
+		for_threads(pids[next], add_children, &(struct listing){ pids, &count });
 	return count;
 }
 
 /* ------------------------------------------------------------- signals */
 
-/* One round: gives how many ran. */
+/* One round: gives how many ran.  Who waits for the kernel is told, too. */
 static size_t stop_round(const struct rf_herd *herd, pid_t *pids)
 {
 	size_t count = rf_herd_list(herd, pids), running = 0;
@@ -304,11 +367,11 @@ static size_t stop_round(const struct rf_herd *herd, pid_t *pids)
 	for (size_t i = 0; i < count; i++) {
 		char state;
 		pid_t parent;
+		bool runs = is_running(pids[i]);
 
-		if (!look(pids[i], &state, &parent) || strchr("TtZX", state))
-			continue;
-		signal_one(herd, pids[i], SIGSTOP);
-		running++;
+		if (runs || (look(pids[i], &state, &parent) && state == 'D'))
+			signal_one(herd, pids[i], SIGSTOP);
+		running += runs;
 	}
 	return running;
 }
@@ -356,14 +419,26 @@ bool rf_herd_is_stopped(const struct rf_herd *herd)
 		return true;
 	pids = calloc(RF_HERD_MOST, sizeof(*pids));
 	count = pids ? rf_herd_list(herd, pids) : 0;
-	for (size_t i = 0; i < count; i++) {
-		char state;
-		pid_t parent;
-
-		stopped += look(pids[i], &state, &parent) && strchr("TtZX", state);
-	}
+	for (size_t i = 0; i < count; i++)
+		stopped += !is_running(pids[i]);
 	free(pids);
 	return count > 0 && stopped == count;
+}
+
+uint64_t rf_herd_turns(const struct rf_herd *herd)
+{
+	uint64_t turns = 0;
+	pid_t *pids;
+	size_t count;
+
+	if (herd->groups[RF_HERD_UNIFIED] >= 0 && is_group_frozen(herd))
+		return 0;
+	pids = calloc(RF_HERD_MOST, sizeof(*pids));
+	count = pids ? rf_herd_list(herd, pids) : 0;
+	for (size_t i = 0; i < count; i++)
+		for_threads(pids[i], add_turns, &turns);
+	free(pids);
+	return turns;
 }
 
 static void signal_all(const struct rf_herd *herd, int number)

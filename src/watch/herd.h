@@ -53,12 +53,18 @@ size_t rf_herd_list(const struct rf_herd *herd, pid_t *pids);
 
 /*
  * Stops every process, until none is left that runs, or some milliseconds have passed: then false, and it is to be
- * called again.  Whoever is stopped can't wake the others.
+ * called again.  Whoever is stopped can't wake the others; a timer of its own may wake it: see rf_herd_turns().
  */
 bool rf_herd_stop(const struct rf_herd *herd);
 
 /* True if none of them runs. */
 bool rf_herd_is_stopped(const struct rf_herd *herd);
+
+/*
+ * How often their threads were given a processor, in all: the same figure as before means that nobody ran or ended in
+ * between.  0 where the kernel's freezer holds them, which nothing of theirs can undo.
+ */
+uint64_t rf_herd_turns(const struct rf_herd *herd);
 
 /* Lets all of them go on. */
 void rf_herd_continue(const struct rf_herd *herd);

@@ -24,6 +24,8 @@
 #define LOOK_EVERY  (100 * MS)
 #define LOOK_SHARE  20 /* of the time between two looks, one part may be spent looking */
 #define FREEZE_SOON (5 * MS)
+#define FREEZE_LATE (2000 * MS) /* who still runs then does not mean to stop */
+#define SLIPS       10 /* a frozen box that has gone on so often is killed; slow disks make some, too */
 #define HISTORY     12 /* looks that are kept: more than a second of them */
 #define WINDOW      (1000 * MS)
 #define DENIALS     16
@@ -58,6 +60,8 @@ struct box {
 	struct rf_alarms alarms;
 	bool is_sounded[RF_ALARM_COUNT];
 	bool is_adopted;                /* begun under another watcher */
+	uint64_t frozen_ns, turns;      /* since when, and what rf_herd_turns() said at first; 0: unasked */
+	unsigned slips;                 /* how often that was no longer so */
 	struct moment history[HISTORY]; /* the newest first */
 	size_t moments;
 	char fate[REASON + 64]; /* who killed it and why, or "" */
@@ -252,6 +256,9 @@ static void freeze_box(const struct rf_live *live, struct box *box, const struct
 {
 	if (box->state != RUNNING)
 		return;
+	box->frozen_ns = rf_loop_now();
+	box->turns = 0;
+	box->slips = 0;
 	box->state = rf_herd_stop(&box->herd) ? FROZEN : FREEZING;
 	note_act(live, box, RF_AUDIT_FREEZE, "frozen", wish);
 }
@@ -270,6 +277,31 @@ static void kill_box(const struct rf_live *live, struct box *box, const struct w
 	}
 	box->state = ENDING;
 	rf_herd_kill(&box->herd);
+}
+
+/*
+ * A box that is stopped by signals can have set a timer that sends one of its processes SIGCONT: it is stopped again,
+ * and is killed when it does not leave it at that.  A timer may also be quicker than we are.
+ */
+static void keep_frozen(const struct rf_live *live, struct box *box)
+{
+	static const struct wish wish = { .by = "watcher",
+					  .reason = "it went on although it was frozen" };
+	uint64_t turns = box->state == FROZEN ? rf_herd_turns(&box->herd) : 0;
+
+	if (box->state == FROZEN && (box->turns == 0 || turns == box->turns)) {
+		box->turns = turns; /* when all had stopped, it may have been on the way to it */
+		return;
+	}
+	if (box->state == FROZEN) {
+		box->turns = 0;
+		box->frozen_ns = rf_loop_now();
+		box->slips++;
+	}
+	box->state = rf_herd_stop(&box->herd) ? FROZEN : FREEZING;
+	if (box->slips >= SLIPS ||
+	    (box->state == FREEZING && rf_loop_now() - box->frozen_ns > FREEZE_LATE))
+		kill_box(live, box, &wish);
 }
 
 /* ------------------------------------------------------------- alarms */
@@ -343,9 +375,9 @@ uint64_t rf_live_look(struct rf_live *live)
 	for (struct box *box = live->oldest; box; box = box->newer) {
 		if (box->state == STARTING || box->state == ENDING)
 			continue;
-		if (box->state == FREEZING)
-			box->state = rf_herd_stop(&box->herd) ? FROZEN : FREEZING;
 		look_at(box);
+		if (box->state == FREEZING || box->state == FROZEN)
+			keep_frozen(live, box);
 		judge(live, box);
 		is_freezing |= box->state == FREEZING;
 		next = LOOK_EVERY;

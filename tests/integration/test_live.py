@@ -182,6 +182,77 @@ def test_a_storm_of_forks_is_frozen_as_a_whole(post):
         assert eventually(lambda: boxes(post)[0]["used"]["begun"] > after["begun"])
 
 
+# Two ways to go on: a process whose first thread has ended, which looks like a zombie; and a timer that sends SIGCONT.
+LEADERLESS = """
+import ctypes, threading
+def count():
+    i = 0
+    while True:
+        i += 1
+threading.Thread(target=count).start()
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[__import__("os").uname().machine], 0)
+"""
+TIMER = """
+import ctypes, signal
+libc = ctypes.CDLL(None, use_errno=True)
+signal.signal(signal.SIGCONT, lambda *_: None)
+event = (ctypes.c_int * 16)(0, 0, signal.SIGCONT, 0)
+timer = ctypes.c_void_p()
+assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
+while True:  # put off for as long as it runs
+    assert libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 0, 150000000), None) == 0
+"""
+VFORK = """
+import ctypes
+if ctypes.CDLL(None).vfork() == 0:
+    while True:
+        pass
+"""
+
+
+def busy_with(post):
+    """How many ticks the watcher has worked."""
+    return sum(map(int, pathlib.Path(f"/proc/{post.watcher.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+
+
+def test_a_process_without_its_first_thread_is_frozen_too(post):
+    with Running(post, "--", "python3", "-c", LEADERLESS):
+        box, = seen(post)
+        assert eventually(lambda: boxes(post)[0]["used"]["cpu_time"] > 100)
+        assert post.run("freeze", box["id"]).returncode == 0
+        time.sleep(0.15)
+        before = boxes(post)[0]["used"]["cpu_time"]
+        time.sleep(0.5)
+        assert boxes(post)[0]["used"]["cpu_time"] <= before + 10
+        assert post.run("thaw", box["id"]).returncode == 0
+        assert eventually(lambda: boxes(post)[0]["used"]["cpu_time"] > before + 50)
+
+
+def test_a_box_that_does_not_stay_frozen_is_killed(post):
+    with Running(post, "--", "python3", "-c", TIMER) as run:
+        box, = seen(post)
+        assert eventually(lambda: boxes(post)[0]["used"]["cpu_time"] > 100)
+        assert post.run("freeze", box["id"]).returncode == 0
+        if pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists() and boxes(post)[0]["state"] == "frozen" and \
+                not eventually(lambda: not boxes(post), 5):
+            return  # the kernel's freezer holds it
+        result = run.result()
+        assert result["status"] == "killed" and "it went on although it was frozen" in result["error"]["message"]
+    assert post.events("--kind", "kill")[0]["by"] == "watcher"
+
+
+def test_who_waits_for_a_stopped_child_is_frozen_and_keeps_nobody_busy(post):
+    with Running(post, "--", "python3", "-c", VFORK):
+        box, = seen(post)
+        assert eventually(lambda: boxes(post)[0]["used"]["cpu_time"] > 100)
+        assert post.run("freeze", box["id"]).returncode == 0
+        time.sleep(0.15)
+        before, worked = boxes(post)[0]["used"]["cpu_time"], busy_with(post)
+        time.sleep(3)
+        assert boxes(post)[0]["state"] == "frozen" and boxes(post)[0]["used"]["cpu_time"] <= before + 10
+        assert busy_with(post) - worked < os.sysconf("SC_CLK_TCK")
+
+
 def test_time_goes_on_for_a_frozen_box(post):
     with Running(post, "--time", "1500ms", "--", "sleep", "60") as run:
         box, = seen(post)
