@@ -78,6 +78,14 @@ static void put_notes(struct rf_json *json, const struct rf_tally_agent *agent)
 	}
 }
 
+static const char *unit_of(enum rf_unit unit)
+{
+	return unit == RF_UNIT_MS      ? "milliseconds"
+	       : unit == RF_UNIT_BYTES ? "bytes"
+	       : unit == RF_UNIT_MONEY ? "millionths"
+				       : "count";
+}
+
 static void put_budgets(struct rf_json *json, const struct rf_tally_agent *agent)
 {
 	uint64_t limits[RF_QUOTA_COUNT];
@@ -90,9 +98,7 @@ static void put_budgets(struct rf_json *json, const struct rf_tally_agent *agent
 		rf_json_open_object(json, NULL);
 		rf_json_string(json, "budget", rf_report_budget_name((enum rf_tally_budget)i));
 		rf_json_string(json, "unit",
-			       rf_report_budget_unit((enum rf_tally_budget)i) == RF_UNIT_MS
-				       ? "milliseconds"
-				       : "count");
+			       unit_of(rf_report_budget_unit((enum rf_tally_budget)i)));
 		put_count(json, "used", agent->used[i]);
 		put_count(json, "most_in_an_hour", agent->most[0][i]);
 		put_count(json, "allowed_in_an_hour", limits[quota]);

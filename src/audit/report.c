@@ -30,6 +30,9 @@ static const struct {
 	[RF_TALLY_CPU_MS] = { "processor time", RF_UNIT_MS },
 	[RF_TALLY_DENIALS] = { "denials", RF_UNIT_COUNT },
 	[RF_TALLY_TIMEOUTS] = { "time-outs", RF_UNIT_COUNT },
+	[RF_TALLY_REQUESTS] = { "requests", RF_UNIT_COUNT },
+	[RF_TALLY_BYTES] = { "bytes", RF_UNIT_BYTES },
+	[RF_TALLY_MONEY] = { "money", RF_UNIT_MONEY },
 };
 
 const char *rf_report_budget_name(enum rf_tally_budget budget)

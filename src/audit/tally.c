@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "audit/boxes.h"
+#include "audit/redact.h"
 #include "audit/texts.h"
 #include "audit/window.h"
 #include "base/fd.h"
@@ -14,6 +15,9 @@
 #define AGENTS   1024 /* with a part of their own */
 #define POLICIES 64   /* of an agent */
 _Static_assert(RF_TALLY_BUDGETS == RF_WINDOW_WHAT, "each budget has its window");
+_Static_assert(ROWS <= RF_TRIM_ENTRIES, "whatever has a row is told");
+_Static_assert(2 * RF_TALLY_BUDGETS == RF_QUOTA_COUNT - RF_QUOTA_BUDGETS,
+	       "in the order of the quotas");
 
 #define HOUR_NS (3600 * 1000000000ull)
 #define DAY_NS  (24 * HOUR_NS)
@@ -329,9 +333,22 @@ static void take_reaction(struct rf_tally *tally, struct rf_tally_agent *agent,
 	note(tally, &agent->reactions, event, names[event->kind]);
 }
 
+/* Something passed the gateway, as steward.c spends it. */
+static bool is_passed(const struct rf_audit_event *event)
+{
+	return is_same("allow", event, RF_AUDIT_DECISION) ||
+	       is_same("report", event, RF_AUDIT_DECISION);
+}
+
 static void take_request(struct rf_tally *tally, struct rf_tally_agent *agent,
 			 const struct rf_audit_event *event)
 {
+	if (is_same("request", event, RF_AUDIT_WHAT) || is_same("connect", event, RF_AUDIT_WHAT)) {
+		spend(tally, agent, event->time_ns, RF_TALLY_REQUESTS, is_passed(event));
+		spend(tally, agent, event->time_ns, RF_TALLY_BYTES,
+		      rf_audit_event_get(event, RF_AUDIT_BYTES_OUT) +
+			      rf_audit_event_get(event, RF_AUDIT_BYTES_IN));
+	}
 	tell(tally, &agent->hosts, event, RF_AUDIT_HOST, RF_AUDIT_DECISION, 0, 1);
 	tell(tally, &agent->methods, event, RF_AUDIT_METHOD, RF_AUDIT_DECISION, 0, 1);
 }
@@ -340,6 +357,9 @@ static void take_credential(struct rf_tally *tally, struct rf_tally_agent *agent
 			    const struct rf_audit_event *event)
 {
 	tell(tally, &agent->credentials, event, RF_AUDIT_CREDENTIAL, RF_AUDIT_DECISION, 0, 1);
+	if (is_passed(event))
+		spend(tally, agent, event->time_ns, RF_TALLY_MONEY,
+		      rf_audit_event_get(event, RF_AUDIT_SPENT));
 }
 
 static void take_tool(struct rf_tally *tally, struct rf_tally_agent *agent,
@@ -408,6 +428,22 @@ static struct rf_tally_agent *whose(struct rf_tally *tally, const struct rf_audi
 	return tally->period.agent ? NULL : &tally->own;
 }
 
+/* What a run under a policy did: its end, and what it used of the network that the policy grants. */
+static void take_under(struct rf_tally *tally, struct rf_tally_policy *policy,
+		       const struct rf_audit_event *event)
+{
+	bool is_held = is_same("hold", event, RF_AUDIT_DECISION);
+
+	if (event->kind == RF_AUDIT_RUN_ENDED) {
+		policy->ended++;
+		measure(policy, event);
+	} else if (event->kind == RF_AUDIT_NET_REQUEST && (is_passed(event) || is_held)) {
+		tell(tally, &policy->rules, event, RF_AUDIT_RULE, RF_AUDIT_METHOD, 0, 1);
+	} else if (event->kind == RF_AUDIT_CREDENTIAL_USE && (is_passed(event) || is_held)) {
+		tell(tally, &policy->credentials, event, RF_AUDIT_CREDENTIAL, 0, 0, 1);
+	}
+}
+
 void rf_tally_add(struct rf_tally *tally, const struct rf_audit_event *event)
 {
 	struct rf_boxes_run *run = NULL;
@@ -431,13 +467,11 @@ void rf_tally_add(struct rf_tally *tally, const struct rf_audit_event *event)
 			agent->last_ns = event->time_ns;
 			takes[event->kind](tally, agent, event);
 		}
-		if (agent && run && event->kind == RF_AUDIT_RUN_ENDED) {
+		if (agent && run && event->kind != RF_AUDIT_RUN_STARTED) {
 			struct rf_tally_policy *policy = policy_of(tally, agent, run->policy);
 
-			if (policy) {
-				policy->ended++;
-				measure(policy, event);
-			}
+			if (policy)
+				take_under(tally, policy, event);
 		}
 	}
 	if (event->kind == RF_AUDIT_RUN_ENDED && run)
@@ -527,6 +561,24 @@ int rf_tally_end(struct rf_tally *tally, struct rf_err *err)
 	return 0;
 }
 
+/* A text that was cut or filtered is no longer the policy's. */
+static bool is_whole(const char *text)
+{
+	size_t len = strlen(text);
+
+	return !strstr(text, RF_REDACT_MARK) && (len < 3 || strcmp(text + len - 3, "...") != 0);
+}
+
+static void list_use(const struct rf_tally_list *list, bool is_known, struct rf_trim_list *use)
+{
+	use->is_known = is_known && list->more == 0;
+	for (size_t i = 0; i < list->count && use->count < RF_TRIM_ENTRIES; i++) {
+		use->is_known &= is_whole(list->rows[i].name);
+		use->entries[use->count++] =
+			(struct rf_trim_entry){ list->rows[i].name, list->rows[i].rule };
+	}
+}
+
 void rf_tally_use(const struct rf_tally_agent *agent, const struct rf_tally_policy *policy,
 		  struct rf_trim_use *ret_use)
 {
@@ -534,6 +586,8 @@ void rf_tally_use(const struct rf_tally_agent *agent, const struct rf_tally_poli
 
 	*ret_use = (struct rf_trim_use){ 0 };
 	memcpy(ret_use->limits, policy->limits, sizeof(ret_use->limits));
+	list_use(&policy->rules, policy->ended > 0, &ret_use->rules);
+	list_use(&policy->credentials, policy->ended > 0, &ret_use->credentials);
 	for (int i = 0; i < RF_TALLY_BUDGETS; i++)
 		for (int span = 0; span < 2; span++)
 			ret_use->quotas[RF_QUOTA_BUDGETS + 2 * i + span] = (struct rf_trim_seen){

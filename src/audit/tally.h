@@ -54,6 +54,8 @@ struct rf_tally_policy {
 	uint64_t runs, ended;        /* in the period */
 	uint64_t first_ns, last_ns;
 	struct rf_tally_list programs;
+	struct rf_tally_list rules,
+		credentials; /* that let requests pass: `rule` is the method; and were added to them */
 	struct rf_trim_seen limits[RF_LIMIT_COUNT];
 };
 
@@ -63,6 +65,9 @@ enum rf_tally_budget {
 	RF_TALLY_CPU_MS,
 	RF_TALLY_DENIALS,
 	RF_TALLY_TIMEOUTS,
+	RF_TALLY_REQUESTS,
+	RF_TALLY_BYTES,
+	RF_TALLY_MONEY, /* in millionths */
 	RF_TALLY_BUDGETS
 };
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RF_WINDOW_WHAT 4 /* things that are counted */
+#define RF_WINDOW_WHAT 7 /* things that are counted */
 
 struct rf_window_entry {
 	uint64_t time_ns, amount;

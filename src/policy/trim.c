@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "policy/key.h"
+#include "policy/net.h"
 
 #define KIB 1024ull
 #define MIB (1024 * KIB)
@@ -219,20 +220,135 @@ static bool trim_figure(struct rf_policy *policy, enum rf_key key, const struct 
 
 /* ------------------------------------------------------------- what is no figure */
 
+static bool is_used(const struct rf_trim_list *used, const char *name)
+{
+	for (size_t i = 0; i < used->count; i++)
+		if (strcmp(used->entries[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The methods that a rule was used with; 0 if something was seen that has none, or that no rule can name. */
+static uint32_t methods_of(const struct rf_trim_list *used, const char *rule)
+{
+	uint32_t methods = 0;
+
+	for (size_t i = 0; i < used->count; i++) {
+		uint32_t bit = rf_net_method_bit(rf_span_of(used->entries[i].method));
+
+		if (strcmp(used->entries[i].name, rule) != 0)
+			continue;
+		if (!bit)
+			return 0;
+		methods |= bit;
+	}
+	return methods;
+}
+
+/* A rule as it would do: as it is, with fewer methods, or "": not at all. */
+static void trim_rule(const char *text, const struct rf_trim_list *used,
+		      char tighter[RF_NET_RULE_TEXT])
+{
+	struct rf_net_rule_room room;
+	struct rf_net_rule rule;
+	struct rf_err err;
+	uint32_t methods;
+
+	snprintf(tighter, RF_NET_RULE_TEXT, "%s", text);
+	if (rf_net_rule_parse(text, false, &room, &rule, &err) < 0)
+		return;
+	if (!is_used(used, rule.text)) {
+		tighter[0] = '\0';
+		return;
+	}
+	methods = methods_of(used, rule.text);
+	if (!rule.methods || !methods || !(rule.methods & ~methods))
+		return;
+	rule.methods &= methods;
+	if (!rule.methods || rf_net_rule_format(&rule, tighter) < 0)
+		snprintf(tighter, RF_NET_RULE_TEXT, "%s", text);
+}
+
+/* What an entry becomes: a copy of it, something less, or "". */
+static void trim_entry(enum rf_key key, const struct rf_list_item *item,
+		       const struct rf_trim_list *used, char tighter[RF_NET_RULE_TEXT])
+{
+	if (key == RF_KEY_NET_ALLOW)
+		trim_rule(item->name, used, tighter);
+	else
+		snprintf(tighter, RF_NET_RULE_TEXT, "%s",
+			 is_used(used, item->name) ? item->name : "");
+}
+
+/* "never used: a, b": as many as there is room for. */
+static void name_unused(struct rf_trim_row *row, const char *name)
+{
+	static const char more[] = ", ...";
+	size_t len = strlen(row->detail), room = sizeof(row->detail) - len;
+
+	if (!len)
+		snprintf(row->detail, sizeof(row->detail), "never used: %.200s", name);
+	else if (strlen(name) + sizeof(more) + 2 < room)
+		snprintf(row->detail + len, room, ", %s", name);
+	else if (room > sizeof(more) && strcmp(row->detail + len - strlen(more), more) != 0)
+		snprintf(row->detail + len, room, "%s", more);
+	row->note = row->detail;
+}
+
+/* The row of a list whose use is recorded, and the list itself without what no run used. */
+static bool trim_list(struct rf_policy *policy, enum rf_key key, const struct rf_trim_list *used,
+		      struct rf_trim_row *row)
+{
+	struct rf_list *list = &policy->values[key].list, less = { .max = list->max };
+	bool is_tighter = false, has_failed = false;
+	size_t count = 0;
+
+	*row = (struct rf_trim_row){ .key = rf_key_table[key].path };
+	snprintf(row->granted, sizeof(row->granted), "%zu %s", list->count,
+		 list->count == 1 ? "entry" : "entries");
+	if (!used->is_known) {
+		row->note = "not recorded, or too many to tell";
+		return false;
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		char tighter[RF_NET_RULE_TEXT];
+
+		trim_entry(key, &list->items[i], used, tighter);
+		is_tighter |= strcmp(tighter, list->items[i].name) != 0;
+		count += tighter[0] != '\0';
+		if (!tighter[0])
+			name_unused(row, list->items[i].name);
+		else
+			has_failed |= rf_list_unite(&less, tighter, list->items[i].value) < 0;
+	}
+	snprintf(row->used, sizeof(row->used), "%zu of them", count);
+	if (!is_tighter || has_failed) {
+		rf_list_done(&less);
+		return false;
+	}
+	snprintf(row->tighter, sizeof(row->tighter), "%zu %s", less.count,
+		 less.count == 1 ? "entry" : "entries");
+	if (!row->note)
+		row->note = "with fewer methods";
+	rf_list_done(list);
+	*list = less;
+	return true;
+}
+
 /* Grants whose use nothing records yet: they are named, and stay. */
 static const struct {
 	enum rf_key key;
 	const char *note;
 } unseen[] = {
-	{ RF_KEY_READ, "no learn runs" },
-	{ RF_KEY_WRITE, "no learn runs" },
-	{ RF_KEY_CURRENT, "no learn runs" },
-	{ RF_KEY_CREDENTIALS, "no learn runs" },
+	{ RF_KEY_READ, "which files a program opens is not recorded" },
+	{ RF_KEY_WRITE, "which files a program opens is not recorded" },
+	{ RF_KEY_CURRENT, "which files a program opens is not recorded" },
+	{ RF_KEY_CREDENTIALS, "which files a program opens is not recorded" },
 	{ RF_KEY_COMMANDS, "what a program starts itself is not recorded" },
 	{ RF_KEY_PASS, "which variables a program reads is not recorded" },
-	{ RF_KEY_LINK, "connections are not recorded" },
-	{ RF_KEY_LOOPBACK, "connections are not recorded" },
-	{ RF_KEY_UNIX, "connections are not recorded" },
+	{ RF_KEY_LINK, "only what passes a gateway is recorded" },
+	{ RF_KEY_LOOPBACK, "connections within a box are not recorded" },
+	{ RF_KEY_UNIX, "connections within a box are not recorded" },
 };
 
 /* What such a key grants; false if it is nothing. */
@@ -257,6 +373,9 @@ uint64_t rf_trim_budget(const struct rf_policy *policy, enum rf_quota quota)
 {
 	return rf_key_number(policy, (enum rf_key)(RF_KEY_QUOTA + quota));
 }
+
+/* Whose use the gateway tells. */
+static const enum rf_key lists[] = { RF_KEY_NET_ALLOW, RF_KEY_GRANTS };
 
 unsigned rf_trim(struct rf_policy *policy, const struct rf_trim_use *use,
 		 struct rf_trim_row rows[RF_TRIM_ROWS], size_t *ret_count)
@@ -286,6 +405,12 @@ unsigned rf_trim(struct rf_policy *policy, const struct rf_trim_use *use,
 				       seen->is_known ? NULL : "too short a time to tell",
 				       &rows[count++]);
 	}
+	for (size_t i = 0; i < RF_LEN(lists); i++)
+		if (policy->set & RF_KEY_BIT(lists[i]) && policy->values[lists[i]].list.count > 0)
+			tighter += trim_list(policy, lists[i],
+					     lists[i] == RF_KEY_GRANTS ? &use->credentials
+								       : &use->rules,
+					     &rows[count++]);
 	for (size_t i = 0; i < RF_LEN(unseen); i++) {
 		struct rf_trim_row *row = &rows[count];
 

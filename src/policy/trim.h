@@ -26,7 +26,21 @@ struct rf_trim_seen {
 	bool was_reached; /* a run ended at it */
 };
 
+/* What was used of a list: an entry by its text, and of a rule with which method ("": none was seen). */
+struct rf_trim_entry {
+	const char *name, *method;
+};
+
+#define RF_TRIM_ENTRIES 256
+struct rf_trim_list {
+	struct rf_trim_entry entries[RF_TRIM_ENTRIES]; /* texts are borrowed */
+	size_t count;
+	bool is_known; /* whatever is not here was not used */
+};
+
 struct rf_trim_use {
+	struct rf_trim_list rules;       /* of network.allow */
+	struct rf_trim_list credentials; /* that the gateway adds to requests */
 	struct rf_trim_seen limits[RF_LIMIT_COUNT];
 	struct rf_trim_seen quotas[RF_QUOTA_COUNT]; /* known only of a time that is long enough */
 };
@@ -40,6 +54,7 @@ struct rf_trim_row {
 		of_used;  /* the same as numbers, where is_figure; RF_LIMIT_NONE: none */
 	bool is_figure;   /* of_used is known */
 	const char *note; /* why it stays, or how it was found; or NULL */
+	char detail[256]; /* where a note of this row alone is kept: rows stay where they are */
 };
 
 #define RF_TRIM_ROWS (RF_LIMIT_COUNT + RF_QUOTA_COUNT + 16)

@@ -207,3 +207,23 @@ def test_a_host_that_one_box_leaves_alone_is_listed_and_reset(post, server, who)
             box.communicate(timeout=20)
     assert eventually(lambda: not [row for row in breakers(post) if row["box"]], 10), "it outlived its box"
     assert {one["by"] for one in post.events("--kind", "breaker.change")} == {"gateway"}
+
+
+def test_the_report_knows_what_was_used_of_the_network(post, server):
+    post.stand()
+    words, get = line(post, server, {"cost": "0.25"}, agent="bot", budgets={"money_per_day": "100", "requests_per_day": "9999"})
+    policy = json.loads(words[2].read_text())
+    policy["network"]["allow"] = [f"GET,POST api.test:{server.port}/**", "never.test"]
+    policy["credentials"]["spare"] = {"from": "env:HOME", "hosts": ["never.test"]}
+    words[2].write_text(json.dumps(policy))
+    assert post.run(*words, "--", "sh", "-c", 2 * get).stdout == "200 200 "
+    told, = json.loads(post.run("audit", "report", "--agent", "bot", "--json").stdout)["agents"]
+    used = {one["budget"]: (one["used"], one["unit"], one["allowed_in_a_day"]) for one in told["budgets"]}
+    assert used["requests"] == (2, "count", 9999) and used["money"] == (500000, "millionths", 100000000)
+    grants = {one["grant"]: one for one in told["policies"][0]["grants"]}
+    assert grants["network.allow"]["note"] == "never used: never.test" and grants["network.allow"]["tighter"] == "1 entry"
+    assert grants["credentials"]["note"] == "never used: spare" and grants["credentials"]["used"] == "1 of them"
+    tighter = post.run("audit", "report", "--agent", "bot", "--format", "policy").stdout
+    assert f"GET api.test:{server.port}" in tighter and "POST" not in tighter and "never.test" not in tighter and "spare" not in tighter
+    words[2].write_text(tighter)
+    assert post.run(*words, "--", "sh", "-c", get).stdout == "200 ", "what was used before passes"

@@ -123,7 +123,7 @@ def test_it_tells_what_each_agent_did(make_post, who, schema):
     assert rows(ada["policies"][0]["programs"]) == {"python3": 3} and ada["policies"][0]["runs"] == 3
     assert used["limits.output"]["used"] == "4.9K" and used["limits.output"]["tighter"] == "64K"
     assert used["limits.open_files"]["used"] is None and used["limits.open_files"]["note"] == "not measured"
-    assert used["files.current"]["note"] == "no learn runs"
+    assert used["files.current"]["note"] == "which files a program opens is not recorded"
     assert (used["limits.disk"]["tighter"] is not None) == (who == "root")  # memory bounds it where that is counted
     slept = {one["grant"]: one for one in ada["policies"][1]["grants"]}
     assert slept["limits.time"]["note"] == "a run ended at it" and slept["limits.time"]["tighter"] is None

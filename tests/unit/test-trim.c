@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "harness.h"
 #include "policy/key.h"
@@ -152,7 +153,8 @@ RF_TEST(what_nobody_sees_is_named_and_stays)
 
 	RF_CHECK(rf_trim(policy, &use, rows, &count) == 1, "the time");
 	RF_CHECK(strcmp(row_of(rows, count, "files.read")->granted, "2 entries") == 0 &&
-			 strcmp(row_of(rows, count, "files.read")->note, "no learn runs") == 0,
+			 strcmp(row_of(rows, count, "files.read")->note,
+				"which files a program opens is not recorded") == 0,
 		 "files");
 	RF_CHECK(has_row(rows, count, "env.pass") && has_row(rows, count, "network.link") &&
 			 !has_row(rows, count, "files.write") &&
@@ -163,4 +165,73 @@ RF_TEST(what_nobody_sees_is_named_and_stays)
 		 "all else is as it was");
 	rf_policy_free(policy);
 	rf_policy_free(same);
+}
+
+RF_TEST(what_no_run_has_used_of_the_network_goes)
+{
+	/* clang-format off */
+	static const struct {
+		struct rf_trim_list rules, credentials;
+		const char *policy; /* a part of what is left; NULL: all is */
+		const char *note;   /* of network.allow */
+	} cases[] = {
+		{ { { { "GET,POST api.example", "GET" }, { "b.example", "" } }, 2, true },
+		  { { { "k", "" } }, 1, true },
+		  "  allow:\n    - \"GET api.example\"\n    - b.example\ncredentials:\n  k:\n", "never used: *.c.example" },
+		{ { { { "GET,POST api.example", "GET" }, { "GET,POST api.example", "POST" }, { "b.example", "" }, { "*.c.example", "PUT" } }, 4, true },
+		  { { { "k", "" }, { "l", "" } }, 2, true }, NULL, NULL },
+		{ { { { "GET,POST api.example", "GET" }, { "GET,POST api.example", "BREW" }, { "b.example", "" }, { "*.c.example", "" } }, 4, true },
+		  { { { "k", "" }, { "l", "" } }, 2, true }, NULL, NULL }, /* a method that no rule can name: it stays */
+		{ { { { "default", "" } }, 1, true }, { { { "" } }, 0, true },
+		  "  allow: []\ncredentials: {}\n", "never used: GET,POST api.example, b.example, *.c.example" },
+		{ { { { "" } }, 0, false }, { { { "" } }, 0, false }, NULL, "not recorded, or too many to tell" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_policy *policy =
+			read_policy("network:\n  allow: [\"POST,GET api.example/**\", b.example, "
+				    "\"*.c.example\"]\n"
+				    "credentials:\n  k: {from: \"env:K\", hosts: [api.example]}\n"
+				    "  l: {from: \"env:L\", hosts: [b.example]}\n");
+		struct rf_trim_use use = { .rules = cases[i].rules,
+					   .credentials = cases[i].credentials };
+		struct rf_trim_row rows[RF_TRIM_ROWS];
+		const struct rf_trim_row *row;
+		RF_AUTO_BUF struct rf_buf before, after;
+		size_t count = 0;
+		unsigned tighter;
+
+		rf_buf_init(&before, 1 << 16);
+		rf_buf_init(&after, 1 << 16);
+		rf_policy_format(policy, &before);
+		tighter = rf_trim(policy, &use, rows, &count);
+		rf_policy_format(policy, &after);
+		row = row_of(rows, count, "network.allow");
+		RF_CHECK((tighter > 0) == (cases[i].policy != NULL), "case %zu: %u", i, tighter);
+		RF_CHECK(strcmp(row->granted, "3 entries") == 0, "case %zu: %s", i, row->granted);
+		RF_CHECK(cases[i].policy ? strstr(after.data, cases[i].policy) != NULL
+					 : strcmp(before.data, after.data) == 0,
+			 "case %zu: %s", i, after.data);
+		RF_CHECK(cases[i].note ? row->note && strcmp(row->note, cases[i].note) == 0
+				       : !row->note,
+			 "case %zu: %s", i, row->note);
+		rf_policy_free(policy);
+	}
+}
+
+RF_TEST(money_is_rounded_to_two_digits)
+{
+	struct rf_policy *policy = read_policy("agent: a\nbudgets: {money_per_day: 100}\n");
+	struct rf_trim_use use = { .quotas[RF_QUOTA_MONEY_DAY] = { 1234567, true, true, false } };
+	struct rf_trim_row rows[RF_TRIM_ROWS];
+	const struct rf_trim_row *row;
+	size_t count = 0;
+
+	rf_trim(policy, &use, rows, &count);
+	row = row_of(rows, count, "budgets.money_per_day");
+	RF_CHECK(strcmp(row->granted, "100") == 0 && strcmp(row->used, "1.234567") == 0 &&
+			 strcmp(row->tighter, "2.5") == 0,
+		 "%s, %s, %s", row->granted, row->used, row->tighter);
+	rf_policy_free(policy);
 }
