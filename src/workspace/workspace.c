@@ -43,6 +43,9 @@ static int open_all(bool may_make, struct rf_err *err)
 	rf_fail(err, all, "open the folder of workspaces");
 	if (may_make && all == -ENOENT) /* what is missing could not even be named */
 		rf_fail_hint(err, "this user has no home: set XDG_STATE_HOME to a folder of yours");
+	if (all == -EPERM)
+		rf_fail_hint(err, "$XDG_STATE_HOME/ringfort and what is in it must be yours, and "
+				  "closed to others: chmod go=");
 	return err->code;
 }
 

@@ -257,3 +257,11 @@ def test_who_only_looks_makes_no_folder(post):
         done = post.run(*words)
         assert done.returncode in (0, 1, 125), done.stderr
     assert not state.exists(), list(state.iterdir())
+
+
+def test_a_state_that_others_can_read_is_refused_with_the_remedy(post, tree):
+    post.run("create", "--name", "fix", "--workspace", tree)
+    state = pathlib.Path(f"/proc/self/fd/{post.root}/var/lib" if post.is_room else post.top / "state") / "ringfort/workspaces"
+    state.chmod(0o755)
+    refused = post.run("checkpoint", "-w", "fix", "x")
+    assert refused.returncode == 125 and "closed to others: chmod" in refused.stderr
