@@ -320,18 +320,18 @@ const char *rf_limit_pattern(enum rf_unit unit)
 /* A number and its suffix, as far as there is room; gives how long it is.  Without printf: each run that is recorded writes some twenty. */
 static size_t put_number(uint64_t value, const char *suffix, char *text, size_t size)
 {
-	char digits[20 + 8];
-	size_t at = 20, len = strlen(suffix);
+	char digits[20];
+	size_t count = 0, len = 0;
 
-	memcpy(digits + at, suffix, len);
-	len += at;
 	do
-		digits[--at] = (char)('0' + value % 10);
+		digits[count++] = (char)('0' + value % 10);
 	while (value /= 10);
-	len -= at;
-	if (len >= size)
+	if (count + strlen(suffix) >= size)
 		return 0;
-	memcpy(text, digits + at, len);
+	while (count > 0)
+		text[len++] = digits[--count];
+	while (*suffix)
+		text[len++] = *suffix++;
 	text[len] = '\0';
 	return len;
 }

@@ -99,7 +99,7 @@ static bool is_as_it_was(struct plot *plot)
 {
 	const struct rf_plan *plan = plot->plan;
 	bool is_known = rf_stamp_holds(&plot->stamp);
-	struct rf_stamp stamp;
+	struct rf_stamp stamp = plot->stamp;
 
 	if (!is_known)
 		rf_stamp_take(&stamp, plan);
@@ -112,8 +112,7 @@ static bool is_as_it_was(struct plot *plot)
 		if (memcmp(&now, &plot->glimpses[i], sizeof(now)) != 0)
 			return false;
 	}
-	if (!is_known)
-		plot->stamp = stamp; /* something else in those folders has changed */
+	plot->stamp = stamp; /* a new one where something else in those folders has changed */
 	return true;
 }
 

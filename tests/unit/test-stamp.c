@@ -116,7 +116,7 @@ RF_TEST(a_name_that_leads_elsewhere_is_noticed)
 		bool held, holds, is_changed;
 
 		RF_REQUIRE(tries < 500, "/tmp is never left alone");
-		memcpy(top + strlen(top) - 6, "XXXXXX", 6);
+		snprintf(top, sizeof(top), "/tmp/rf-stamp-XXXXXX");
 		make_tree();
 		settle();
 		common = time_of_common();
