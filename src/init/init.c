@@ -26,6 +26,10 @@
 #include "init/proof.h"
 #include "init/sys.h"
 
+/* How often it is looked whether somebody stopped what is to become a program, before that is killed. */
+#define STOPPED_LOOKS   50
+#define STOPPED_LOOK_NS 10000000
+
 void start(long *stack);
 
 /* What the compiler calls without being asked. */
@@ -188,11 +192,38 @@ void init_report_end(struct rf_report *report, const struct rf_orders *orders)
 	init_report(report);
 }
 
+static char child_stack[65536] __attribute__((aligned(16)));
+
 long init_make_process(void (*become)(void *), void *data)
 {
-	static char stack[65536] __attribute__((aligned(16)));
+	return sys_clone(SYS_VFORK_FLAGS, become, data, child_stack + sizeof(child_stack), 0);
+}
 
-	return sys_vfork(become, data, stack + sizeof(stack));
+/* What pid 1 knows of its child without reaping it. */
+static bool is_stopped(long child)
+{
+	siginfo_t info = { 0 };
+
+	return SYS(__NR_waitid, 1 /* P_PID */, child, &info,
+		   0x01000003 /* WNOWAIT|WSTOPPED|WNOHANG */, 0, 0) == 0 &&
+	       info.si_pid == child;
+}
+
+long init_make_process_among(void (*become)(void *), void *data)
+{
+	static int left; /* not 0 while the child has our memory */
+	const struct timespec a_while = { .tv_nsec = STOPPED_LOOK_NS };
+	long child;
+	int looks = 0;
+
+	left = 1;
+	child = sys_clone(SYS_SPAWN_FLAGS, become, data, child_stack + sizeof(child_stack), &left);
+	while (child > 0 && __atomic_load_n(&left, __ATOMIC_ACQUIRE)) {
+		SYS4(__NR_futex, &left, 0 /* FUTEX_WAIT */, 1, &a_while);
+		if (__atomic_load_n(&left, __ATOMIC_ACQUIRE) && is_stopped(child))
+			SYS2(__NR_kill, child, ++looks < STOPPED_LOOKS ? SIGCONT : SIGKILL);
+	}
+	return child;
 }
 
 /* ------------------------------------------------------------- built ahead */

@@ -42,6 +42,12 @@ int init_settle(const struct init_start *start);
  */
 long init_make_process(void (*become)(void *), void *data);
 
+/*
+ * The same in a box where others run, who may stop it: it is let go on, and killed if that does not help within half a
+ * second or so.  Nobody keeps pid 1 waiting for longer.
+ */
+long init_make_process_among(void (*become)(void *), void *data);
+
 /* The choke point, with a struct init_start: the only place in Ringfort where a program of a box begins. */
 void init_become_program(void *data);
 

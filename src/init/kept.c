@@ -99,7 +99,7 @@ static void start_program(struct init_start *start, struct rf_task *task, size_t
 		one.orders.stdio_dev[i] = task->stdio_dev[i];
 		one.orders.stdio_ino[i] = task->stdio_ino[i];
 	}
-	pid = place ? init_make_process(become, &one) : -EAGAIN;
+	pid = place ? init_make_process_among(become, &one) : -EAGAIN;
 	if (pid < 0)
 		refuse(RF_REPORT_NO_PROCESS, task->number, pid);
 	else

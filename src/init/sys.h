@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-#define SYS_VFORK_FLAGS 0x4111L /* CLONE_VM | CLONE_VFORK | SIGCHLD */
+#define SYS_VFORK_FLAGS 0x4111L   /* CLONE_VM | CLONE_VFORK | SIGCHLD */
+#define SYS_SPAWN_FLAGS 0x200111L /* CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD */
 
 #if defined(__x86_64__)
 static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
@@ -29,13 +30,15 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 }
 
 /*
- * A child that shares our memory and runs fn(data) on its own stack, while we wait for its exec or
- * end.  Returns its pid or a negative errno.
+ * A child that shares our memory and runs fn(data) on its own stack.  With SYS_VFORK_FLAGS we wait for its exec or
+ * end; with SYS_SPAWN_FLAGS we do not, and the kernel writes 0 to *left then, and wakes who waits there.  Returns its
+ * pid or a negative errno.
  */
-static inline long sys_vfork(void (*fn)(void *), void *data, char *stack_top)
+static inline long sys_clone(long flags, void (*fn)(void *), void *data, char *stack_top, int *left)
 {
 	register void (*call)(void *) __asm__("r12") = fn;
 	register void *argument __asm__("r13") = data;
+	register int *cleared __asm__("r10") = left;
 	long ret;
 
 	__asm__ volatile("syscall\n\t"
@@ -47,8 +50,8 @@ static inline long sys_vfork(void (*fn)(void *), void *data, char *stack_top)
 			 "ud2\n"
 			 "1:"
 			 : "=a"(ret)
-			 : "a"(__NR_clone), "D"(SYS_VFORK_FLAGS), "S"(stack_top), "d"(0), "r"(call),
-			   "r"(argument)
+			 : "a"(__NR_clone), "D"(flags), "S"(stack_top), "d"(0), "r"(cleared),
+			   "r"(call), "r"(argument)
 			 : "rcx", "r11", "memory");
 	return ret;
 }
@@ -80,11 +83,12 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 	return x0;
 }
 
-static inline long sys_vfork(void (*fn)(void *), void *data, char *stack_top)
+static inline long sys_clone(long flags, void (*fn)(void *), void *data, char *stack_top, int *left)
 {
 	register long nr __asm__("x8") = __NR_clone;
-	register long first __asm__("x0") = SYS_VFORK_FLAGS;
+	register long first __asm__("x0") = flags;
 	register char *second __asm__("x1") = stack_top;
+	register int *cleared __asm__("x4") = left; /* the order of arm64's clone() is another */
 	register void (*call)(void *) __asm__("x20") = fn;
 	register void *argument __asm__("x21") = data;
 
@@ -96,7 +100,7 @@ static inline long sys_vfork(void (*fn)(void *), void *data, char *stack_top)
 			 "brk #1\n"
 			 "1:"
 			 : "+r"(first)
-			 : "r"(nr), "r"(second), "r"(call), "r"(argument)
+			 : "r"(nr), "r"(second), "r"(cleared), "r"(call), "r"(argument)
 			 : "memory", "x30");
 	return first;
 }

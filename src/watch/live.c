@@ -60,7 +60,8 @@ struct box {
 	struct rf_alarms alarms;
 	bool is_sounded[RF_ALARM_COUNT];
 	bool is_adopted;                /* begun under another watcher */
-	uint64_t frozen_ns, turns;      /* since when, and what rf_herd_turns() said at first; 0: unasked */
+	uint64_t frozen_ns;             /* since when */
+	uint64_t turns;                 /* what rf_herd_turns() said at first; 0: unasked */
 	unsigned slips;                 /* how often that was no longer so */
 	struct moment history[HISTORY]; /* the newest first */
 	size_t moments;

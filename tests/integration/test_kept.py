@@ -57,7 +57,7 @@ def say(keeper):
     return run
 
 
-@pytest.mark.parametrize("mode", ["programs", "apart", "together", "terminal", "background", "frozen", "time", "limits"])
+@pytest.mark.parametrize("mode", ["programs", "apart", "together", "terminal", "background", "frozen", "stopped", "time", "limits"])
 def test_a_kept_box_keeps_its_promises(mode, say):
     assert say(mode).endswith("done\n")
 

@@ -355,6 +355,30 @@ static void frozen(void)
 	gone();
 }
 
+/* Who stops all others, the process that is to become the next program among them, does not keep pid 1 from its work. */
+static void stopped(void)
+{
+	struct ringfort_exec how = RINGFORT_EXEC_INIT;
+	struct ringfort_box *box, *others[8];
+	struct timespec began, ended;
+
+	keep("limits: {time: 60s}");
+	how.time_ms = 1000;
+	box = begin("while :; do kill -s STOP -- -1; done", NULL, &how);
+	await_start(box);
+	for (int i = 0; i < 8; i++)
+		others[i] = begin("echo", NULL, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	require(end(box).status == RINGFORT_TIMEOUT, "its own time is kept");
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	require(ended.tv_sec - began.tv_sec < 30, "long before that of the box");
+	for (int i = 0; i < 8; i++)
+		ringfort_free(others[i]);
+	ringfort_free(box);
+	say("echo again", NULL, "again\n");
+	require(ringfort_remove(fort, id, &error) == 0, "it is removed");
+}
+
 /* Its time is over; or is renewed, up to what its policy gives. */
 static void time_of_it(void)
 {
@@ -512,19 +536,13 @@ int main(int argc, char **argv)
 		void (*run)(void);
 		void (*run_with)(int, char **);
 	} modes[] = {
-		{ "programs", programs, NULL },
-		{ "apart", apart, NULL },
-		{ "together", together, NULL },
-		{ "terminal", terminal, NULL },
-		{ "background", background, NULL },
-		{ "frozen", frozen, NULL },
-		{ "time", time_of_it, NULL },
-		{ "limits", limits, NULL },
-		{ "ceiling", ceiling, NULL },
-		{ "survivor", NULL, survivor },
-		{ "stay", stay, NULL },
-		{ "attack", NULL, attack },
-		{ "pace", pace, NULL },
+		{ "programs", programs, NULL },     { "apart", apart, NULL },
+		{ "together", together, NULL },     { "terminal", terminal, NULL },
+		{ "background", background, NULL }, { "frozen", frozen, NULL },
+		{ "stopped", stopped, NULL },       { "time", time_of_it, NULL },
+		{ "limits", limits, NULL },         { "ceiling", ceiling, NULL },
+		{ "survivor", NULL, survivor },     { "stay", stay, NULL },
+		{ "attack", NULL, attack },         { "pace", pace, NULL },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
