@@ -16,6 +16,7 @@
 #include "watch/hook.h"
 #include "watch/live.h"
 #include "watch/metrics.h"
+#include "watch/settings.h"
 #include "watch/steward.h"
 
 #define STATE     "state"
@@ -32,6 +33,7 @@ struct rf_keeper {
 	struct rf_live *live;
 	struct rf_hook *hook; /* or NULL */
 	const char *program;  /* its program, or NULL; borrowed */
+	const char *settings; /* what the watcher was started with; borrowed */
 	struct rf_event *look_timer;
 	bool is_looking;            /* the timer is set */
 	struct rf_watcher *own;     /* the watcher, once it stands */
@@ -207,12 +209,28 @@ static void look_soon(struct rf_keeper *keeper)
 	keeper->is_looking = true;
 }
 
+/* A watcher that was started with something else than the one before it. */
+static void on_setting(void *data, const char *name, const char *from, const char *to)
+{
+	struct rf_keeper *keeper = data;
+	struct rf_audit_event event;
+	struct rf_err ignored = RF_ERR_INIT;
+
+	rf_audit_event_init(&event, RF_AUDIT_CONFIG_CHANGE);
+	rf_audit_event_text(&event, RF_AUDIT_SETTING, name);
+	rf_audit_event_text(&event, RF_AUDIT_FROM, from);
+	rf_audit_event_text(&event, RF_AUDIT_TO, to);
+	rf_audit_event_text(&event, RF_AUDIT_BY, "who started the watcher");
+	rf_watcher_note(keeper->own, &event, &ignored);
+}
+
 static int on_begin(void *data, struct rf_watcher *watcher, struct rf_loop *loop,
 		    struct rf_err *err)
 {
 	struct rf_keeper *keeper = data;
 
 	keeper->own = watcher;
+	rf_settings_note(keeper->dir, keeper->settings, on_setting, keeper);
 	if (keeper->program &&
 	    rf_hook_new(keeper->program, loop, note_hook, keeper, &keeper->hook, err) < 0)
 		return err->code;
@@ -275,7 +293,8 @@ static int on_ask(void *data, struct rf_watcher *watcher, pid_t asker, const cha
 	return code;
 }
 
-int rf_keeper_new(int dir, const char *hook, struct rf_keeper **ret_keeper, struct rf_err *err)
+int rf_keeper_new(int dir, const char *hook, const char *settings, struct rf_keeper **ret_keeper,
+		  struct rf_err *err)
 {
 	struct rf_keeper *keeper = calloc(1, sizeof(*keeper));
 	struct rf_steward_options options = {
@@ -300,6 +319,7 @@ int rf_keeper_new(int dir, const char *hook, struct rf_keeper **ret_keeper, stru
 	keeper->boot[strcspn(keeper->boot, "\n")] = '\0';
 	memcpy(live.key, options.key, sizeof(live.key));
 	keeper->program = hook;
+	keeper->settings = settings;
 	keeper->steward = rf_steward_new(&options);
 	keeper->live = rf_live_new(&live);
 	if (!keeper->steward || !keeper->live) {

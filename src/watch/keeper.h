@@ -17,10 +17,11 @@
 struct rf_keeper;
 
 /*
- * Takes the folder `dir` that the state lies in, and a program to be told of alarms or NULL (watch/hook.h); borrows
- * both.  Gives `*ret_keeper`.
+ * Takes the folder `dir` that the state lies in, a program to be told of alarms or NULL (watch/hook.h), and what the watcher was started
+ * with (watch/settings.h); borrows all of them.  Gives `*ret_keeper`.
  */
-int rf_keeper_new(int dir, const char *hook, struct rf_keeper **ret_keeper, struct rf_err *err);
+int rf_keeper_new(int dir, const char *hook, const char *settings, struct rf_keeper **ret_keeper,
+		  struct rf_err *err);
 
 /* Saves the state.  Accepts NULL. */
 void rf_keeper_free(struct rf_keeper *keeper);

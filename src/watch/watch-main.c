@@ -22,6 +22,7 @@
 #include "base/statedir.h"
 #include "watch/hook.h"
 #include "watch/keeper.h"
+#include "watch/settings.h"
 #include "watch/stance.h"
 #include "watch/watcher.h"
 #include "wire/door.h"
@@ -208,14 +209,33 @@ static int settle(struct rf_err *err)
 	return 0;
 }
 
+/* As the log tells of it if the next one has something else. */
+static void describe(const struct settings *settings, char text[RF_SETTINGS_TEXT])
+{
+	const struct rf_store_options *store = &settings->options.store;
+	const char *const *anchors = settings->options.anchors;
+	RF_AUTO_BUF struct rf_buf out;
+
+	rf_buf_init(&out, RF_SETTINGS_TEXT - 1);
+	for (size_t i = 0; i < settings->anchor_count; i++)
+		rf_buf_printf(&out, "anchor%zu %.120s\n", i + 1, anchors[i]);
+	rf_buf_printf(&out, "hook %.120s\n", settings->hook ? settings->hook : "none");
+	rf_buf_printf(&out, "segment %llu\nkeep %llu\nkeep_seconds %llu\n",
+		      (unsigned long long)store->segment_bytes,
+		      (unsigned long long)store->keep_bytes, (unsigned long long)store->keep_s);
+	snprintf(text, RF_SETTINGS_TEXT, "%s", out.has_failed ? "" : out.data);
+}
+
 static int serve(struct settings *settings, struct rf_err *err)
 {
 	struct rf_watcher_options *options = &settings->options;
 	RF_AUTO_FD int run = -1, lock = -1, state = -1, counted = -1, listener = -1;
 	struct rf_keeper *keeper = NULL;
 	struct rf_stance *stance = NULL;
+	char text[RF_SETTINGS_TEXT];
 	int code;
 
+	describe(settings, text);
 	run = rf_rundir_open(true);
 	if (run < 0) {
 		rf_fail(err, run, "open the folder of the watcher's socket");
@@ -234,7 +254,7 @@ static int serve(struct settings *settings, struct rf_err *err)
 		return rf_fail(err, counted, "open the folder of breakers and budgets");
 	listener = rf_door_listen(run, RF_TELLER_SOCKET, err);
 	if (listener < 0 || settle(err) < 0 || rf_stance_take(&stance, err) < 0 ||
-	    rf_keeper_new(counted, settings->hook, &keeper, err) < 0) {
+	    rf_keeper_new(counted, settings->hook, text, &keeper, err) < 0) {
 		rf_stance_leave(stance);
 		return err->code;
 	}

@@ -587,3 +587,14 @@ def test_kill_9_at_random_points_loses_nothing_that_was_acknowledged(post):
     assert acknowledged and acknowledged <= kept, sorted(acknowledged - kept)[:5]
     assert len(kept - acknowledged) <= 7 * KILLS
     assert post.verify()["good"]
+
+
+def test_a_watcher_that_is_started_with_something_else_says_so(post):
+    post.stand("--keep-days", "90")
+    post.end()
+    post.stand("--keep-days", "90")
+    assert post.events("--kind", "config.change") == []
+    post.end()
+    post.stand("--keep", "1G")
+    told = {one["setting"]: (one.get("from"), one.get("to")) for one in post.events("--kind", "config.change")}
+    assert told == {"keep": ("0", str(1 << 30)), "keep_seconds": (str(90 * 86400), "0")}
