@@ -243,8 +243,10 @@ int rf_runs_write_started(struct rf_buf *out, const struct rf_plan *plan,
 int rf_runs_started(struct rf_teller *teller, const struct rf_plan *plan,
 		    const struct rf_runs_facts *facts, struct rf_err *err)
 {
-	int code = rf_runs_write_started(&teller->out, plan, facts, err);
+	int code;
 
+	rf_buf_reserve(&teller->out, RF_AUDIT_EVENT_MAX - 64); /* at once, and not piece by piece */
+	code = rf_runs_write_started(&teller->out, plan, facts, err);
 	return code < 0 ? code : rf_teller_post(teller, err);
 }
 

@@ -19,7 +19,8 @@
 #include "policy/policy.h"
 #include "workspace/visit.h"
 
-#define TRAFFIC_EACH_MS 200 /* how often a busy network is told of */
+#define TRAFFIC_EACH_MS 200  /* how often a busy network is told of */
+#define USUAL_POLICY    2000 /* bytes of its text */
 
 void rf_recorder_init(struct rf_recorder *recorder)
 {
@@ -119,6 +120,7 @@ static int on_start(void *data, const char *id, struct rf_err *err)
 		return miss(recorder, &recorder->why, err);
 	if (visit && visit->kept.folder >= 0)
 		facts.workspace = visit->kept.ledger.name;
+	rf_buf_reserve(&policy, USUAL_POLICY);
 	rf_policy_format_told(recorder->request->policy, &policy);
 	facts.policy = policy.has_failed ? NULL : policy.data;
 	if (rf_runs_planted(&recorder->teller, plan, id, &why) < 0 ||

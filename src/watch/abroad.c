@@ -37,6 +37,22 @@ static bool read_row(const struct rf_audit_event *event, struct rf_abroad_row *r
 	return true;
 }
 
+/* Room for one more of a box: one that fails everywhere pushes out its own, and nobody else's. */
+static void make_room(struct rf_abroad *abroad, const char *box)
+{
+	size_t first = 0, own = 0;
+
+	for (size_t i = abroad->count; i-- > 0;)
+		if (strcmp(abroad->rows[i].box, box) == 0) {
+			first = i;
+			own++;
+		}
+	if (own >= RF_ABROAD_EACH)
+		remove_row(abroad, first);
+	else if (abroad->count == RF_ABROAD_MOST)
+		remove_row(abroad, 0);
+}
+
 bool rf_abroad_hear(struct rf_abroad *abroad, const struct rf_audit_event *event,
 		    enum rf_table_kind *ret_kind)
 {
@@ -50,8 +66,7 @@ bool rf_abroad_hear(struct rf_abroad *abroad, const struct rf_audit_event *event
 			remove_row(abroad, i);
 	if (row.state == RF_BREAKER_CLOSED)
 		return false;
-	if (abroad->count == RF_ABROAD_MOST)
-		remove_row(abroad, 0);
+	make_room(abroad, row.box);
 	abroad->rows[abroad->count++] = row;
 	*ret_kind = row.kind;
 	return row.state == RF_BREAKER_OPEN;

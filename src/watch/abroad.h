@@ -2,7 +2,7 @@
  * Breakers that are not the watcher's own: of hosts, and of credentials whose budget is spent, each in the gateway of one box.
  *
  * Gateways keep them, and tell of each change.  What is known of them here is for people to look at, and goes with its box: a
- * host that one box could not reach says nothing about another's.  Bounded: the oldest makes room.  Pure.
+ * host that one box could not reach says nothing about another's.  Bounded, for each box and for all: the oldest makes room.  Pure.
  */
 #ifndef RF_WATCH_ABROAD_H
 #define RF_WATCH_ABROAD_H
@@ -15,6 +15,7 @@
 #include "watch/breaker.h"
 
 #define RF_ABROAD_MOST 512
+#define RF_ABROAD_EACH 32 /* of one box */
 #define RF_ABROAD_BOX  33
 
 struct rf_abroad_row {

@@ -117,6 +117,9 @@ def test_money_is_spent_by_all_runs_together(post, server, who):
         assert {(one["breaker"], one["to"], one["by"], one["reason"]) for one in change} == {
             ("credential token", "open", "gateway", "its budget is spent")} and all(one["until_ms"] for one in change)
         figures = post.run("metrics").stdout
+        if shutil.which("promtool"):
+            checked = subprocess.run(["promtool", "check", "metrics"], input=figures, text=True, capture_output=True, check=False)
+            assert checked.returncode == 0, checked.stderr
         assert 'ringfort_breaker_opened_total{kind="credential"}' in figures
         assert 'ringfort_money_total{credential="token"} 0.25\n' in figures  # since this watcher stands
         assert 'ringfort_credential_uses_total{credential="token",decision="deny"} ' in figures

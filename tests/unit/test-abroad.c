@@ -62,18 +62,25 @@ RF_TEST(what_opens_is_known_until_it_closes_or_its_box_is_over)
 
 RF_TEST(however_many_there_are_the_newest_are_kept)
 {
-	char name[32];
+	char name[32], box[32];
 
+	change("other", "host first", "open", 0);
 	for (int i = 0; i < 2 * RF_ABROAD_MOST; i++) {
 		snprintf(name, sizeof(name), "host h%d", i);
 		change("b", name, "open", 0);
 	}
-	RF_CHECK(abroad.count == RF_ABROAD_MOST, "%zu", abroad.count);
+	RF_CHECK(abroad.count == RF_ABROAD_EACH + 1, "%zu", abroad.count);
 	RF_CHECK(!rf_abroad_has(&abroad, RF_TABLE_HOST, "h0") &&
-			 rf_abroad_has(&abroad, RF_TABLE_HOST, name + 5),
-		 "the newest");
+			 rf_abroad_has(&abroad, RF_TABLE_HOST, name + 5) &&
+			 rf_abroad_has(&abroad, RF_TABLE_HOST, "first"),
+		 "the newest of one, and another's");
 	rf_abroad_leave(&abroad, "b");
-	RF_CHECK(abroad.count == 0, "none is left");
+	for (int i = 0; i < 2 * RF_ABROAD_MOST; i++) {
+		snprintf(box, sizeof(box), "b%d", i);
+		change(box, "host h", "open", 0);
+	}
+	RF_CHECK(abroad.count == RF_ABROAD_MOST, "%zu", abroad.count);
+	RF_CHECK(!rf_abroad_has(&abroad, RF_TABLE_HOST, "first"), "the newest of all");
 }
 
 RF_TEST(they_are_listed_with_their_box)
