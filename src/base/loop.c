@@ -48,6 +48,13 @@ uint64_t rf_loop_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static _Thread_local uint64_t turn_ns; /* 0: no loop runs */
+
+uint64_t rf_loop_turn(void)
+{
+	return turn_ns ? turn_ns : rf_loop_now();
+}
+
 int rf_loop_new(struct rf_loop **ret_loop, struct rf_err *err)
 {
 	struct rf_loop *loop = calloc(1, sizeof(*loop));
@@ -357,7 +364,7 @@ static int until_next(const struct rf_loop *loop)
 
 static void dispatch_others(struct rf_loop *loop)
 {
-	loop->round_ns = rf_loop_now();
+	loop->round_ns = turn_ns = rf_loop_now();
 	while (loop->set > 0 && loop->timers[0]->at_ns <= loop->round_ns) {
 		struct rf_event *timer = loop->timers[0];
 
@@ -380,13 +387,17 @@ int rf_loop_run(struct rf_loop *loop, struct rf_err *err)
 		/* After a stop, too: what can be read by now comes before a time that has passed. */
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
+		if (n < 0) {
+			turn_ns = 0;
 			return rf_fail(err, -errno, "wait for events");
+		}
+		turn_ns = rf_loop_now();
 		for (int i = 0; i < n; i++)
 			dispatch(told[i].data.ptr, told[i].events);
 		dispatch_others(loop);
 		sweep(loop);
 	}
+	turn_ns = 0;
 	return 0;
 }
 

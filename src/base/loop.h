@@ -55,4 +55,7 @@ void rf_loop_stop(struct rf_loop *loop);
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t rf_loop_now(void);
 
+/* The same as it was when this turn of the loop began, for what need not be exact; outside of one, now. */
+uint64_t rf_loop_turn(void);
+
 #endif

@@ -49,6 +49,10 @@ struct rf_forward {
 	struct rf_field request_fields[RF_FORWARD_FIELDS], answer_fields[RF_FORWARD_FIELDS];
 };
 
+/* Zeroed but for the fields, with an arena that may be NULL; NULL when memory is gone.  And the end of it. */
+struct rf_forward *rf_forward_alloc(struct rf_gateway *gateway);
+void rf_forward_release(struct rf_gateway *gateway, struct rf_forward *f);
+
 /* Begins, on a request that has come; NULL when memory is gone. */
 struct rf_forward *rf_forward_new(struct rf_outlet *outlet, struct rf_exchange *exchange);
 

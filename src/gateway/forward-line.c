@@ -133,7 +133,7 @@ static bool pass_policy(struct rf_forward *f, const struct rf_url_path *path)
 				       "This sandbox does more than can be recorded.");
 		return false;
 	}
-	wait = rf_pace_rate_take(&outlet->rate, rf_loop_now());
+	wait = rf_pace_rate_take(&outlet->rate, rf_loop_turn());
 	if (wait > 0) {
 		refusal = (struct rf_refusal){ .status = 429, .code = "rate_limited" };
 		rf_judge_place(&f->place.host, f->place.port, refusal.host, sizeof(refusal.host));

@@ -37,14 +37,12 @@ static void on_down_hold(void *data);
 
 struct rf_forward *rf_forward_new(struct rf_outlet *outlet, struct rf_exchange *exchange)
 {
-	struct rf_forward *f = malloc(sizeof(*f));
+	struct rf_forward *f = rf_forward_alloc(outlet->gateway);
 
 	if (!f)
 		return NULL;
-	memset(f, 0, offsetof(struct rf_forward, request_fields));
 	f->outlet = outlet;
-	f->began_ns = rf_loop_now();
-	f->request.arena = f->answer.arena = rf_arena_new();
+	f->began_ns = rf_loop_turn();
 	f->request.fields = f->request_fields;
 	f->answer.fields = f->answer_fields;
 	f->request.room = f->answer.room = RF_FORWARD_FIELDS;
@@ -56,9 +54,9 @@ struct rf_forward *rf_forward_new(struct rf_outlet *outlet, struct rf_exchange *
 	    rf_deadline_init(&f->up_pause, outlet->gateway->deadlines, on_up_pause, f) < 0 ||
 	    rf_deadline_init(&f->down_pause, outlet->gateway->deadlines, on_down_pause, f) < 0 ||
 	    rf_deadline_init(&f->down_hold, outlet->gateway->deadlines, on_down_hold, f) < 0) {
-		rf_arena_free(f->request.arena);
 		rf_deadline_done(&f->up_pause);
-		free(f);
+		rf_deadline_done(&f->down_pause);
+		rf_forward_release(outlet->gateway, f);
 		return NULL;
 	}
 	f->link = &outlet->forwards;
@@ -85,7 +83,7 @@ static void tell(struct rf_forward *f)
 		.status = f->status,
 		.up_bytes = f->up_bytes,
 		.down_bytes = f->down_bytes,
-		.duration_us = (rf_loop_now() - f->began_ns) / 1000,
+		.duration_us = (rf_loop_turn() - f->began_ns) / 1000,
 		.rule = f->judge.rule,
 		.reason = f->reason ? f->reason : f->judge.reason,
 		.remedy = f->judge.remedy,
@@ -117,8 +115,7 @@ static void free_if_over(struct rf_forward *f)
 	rf_buf_done(&f->gathered);
 	rf_buf_done(&f->pieces[0]);
 	rf_buf_done(&f->pieces[1]);
-	rf_arena_free(f->request.arena);
-	free(f);
+	rf_forward_release(f->outlet->gateway, f);
 }
 
 /* ------------------------------------------------------------- refusals */
@@ -214,7 +211,7 @@ static bool spend(struct rf_pace_bytes *pace, size_t len, struct rf_deadline *pa
 	uint64_t wait;
 
 	rf_pace_bytes_spend(pace, len);
-	if (rf_pace_bytes_room(pace, 1, rf_loop_now(), &wait) > 0)
+	if (rf_pace_bytes_room(pace, 1, rf_loop_turn(), &wait) > 0)
 		return false;
 	rf_deadline_set(pause, rf_loop_now() + wait);
 	return true;
@@ -618,7 +615,7 @@ static void begin_call(struct rf_forward *f, struct rf_call *call)
 
 	if (f->place.port != (f->place.is_tls ? 443 : 80))
 		authority.port = f->place.port;
-	snprintf(f->address, sizeof(f->address), "%s", rf_upstream_address(call));
+	strncpy(f->address, rf_upstream_address(call), sizeof(f->address) - 1);
 	if (rf_call_begin(call, &request, &ops, f, &err) < 0) {
 		rf_upstream_drop(call);
 		rf_forward_refuse_with(f, 400, "request_malformed", err.msg);

@@ -24,6 +24,7 @@
 
 struct rf_forward;
 struct rf_outlet;
+struct rf_gateway;
 
 /* Where a request goes, as it was judged. */
 struct rf_forward_place {
@@ -113,6 +114,9 @@ int rf_forward_serve(struct rf_outlet *outlet, struct rf_transport transport,
 
 /* Closes all that is under way; it has told its end when outlet->forwards is empty, after some turns of the loop. */
 void rf_forward_close(struct rf_outlet *outlet);
+
+/* Nothing is under way any more in the whole process: frees memory that was kept for the next request. */
+void rf_forward_free_spares(struct rf_gateway *gateway);
 
 /* The policy has changed: cuts tunnels that it does not allow.  Requests are judged one by one. */
 void rf_forward_review(struct rf_outlet *outlet);

@@ -5,6 +5,8 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 
+#include "gateway/forward.h"
+
 #define FILES_MOST 65536 /* more would cost the kernel memory that nobody needs */
 
 /* As many descriptors as this user may have. */
@@ -37,6 +39,7 @@ int rf_gateway_init(struct rf_gateway *gateway, struct rf_err *err)
 
 void rf_gateway_done(struct rf_gateway *gateway)
 {
+	rf_forward_free_spares(gateway);
 	rf_resolve_free(gateway->resolve);
 	rf_relay_pipes_free(gateway->pipes);
 	rf_addr_own_free(gateway->own);

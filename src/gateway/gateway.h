@@ -12,6 +12,7 @@
 #include "gateway/resolve.h"
 
 struct rf_outlet;
+struct rf_forward;
 
 struct rf_gateway {
 	struct rf_loop *loop;
@@ -19,8 +20,10 @@ struct rf_gateway {
 	struct rf_resolve *resolve;
 	struct rf_addr_own *own;
 	struct rf_relay_pipes *pipes;
-	size_t files; /* descriptors that this process may have */
-	size_t boxes; /* that share them */
+	size_t files;              /* descriptors that this process may have */
+	size_t boxes;              /* that share them */
+	struct rf_forward *spares; /* memory of requests that are over, for the next ones */
+	size_t spare_count;
 };
 
 int rf_gateway_init(struct rf_gateway *gateway, struct rf_err *err);

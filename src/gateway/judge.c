@@ -25,14 +25,21 @@ static void suggest(const struct rf_host *host, uint16_t port, struct rf_span me
 		 path.len < 160 ? (int)path.len : 0, path.at ? path.at : "");
 }
 
+/* As snprintf("%s") does, for what is done with every request. */
+static void copy(char *to, size_t size, const char *text)
+{
+	size_t len = strnlen(text, size - 1);
+
+	memcpy(to, text, len);
+	to[len] = '\0';
+}
+
 static void take(const struct rf_net_verdict *verdict, struct rf_judge *judge)
 {
 	judge->is_allowed = verdict->is_allowed;
 	judge->is_reported = verdict->is_reported;
-	snprintf(judge->rule, sizeof(judge->rule), "%s",
-		 verdict->rule ? verdict->rule->text : "default");
-	snprintf(judge->reason, sizeof(judge->reason), "%s",
-		 verdict->reason ? verdict->reason : "");
+	copy(judge->rule, sizeof(judge->rule), verdict->rule ? verdict->rule->text : "default");
+	copy(judge->reason, sizeof(judge->reason), verdict->reason ? verdict->reason : "");
 	judge->remedy[0] = '\0';
 	if (verdict->rule && verdict->rule->is_deny)
 		snprintf(judge->remedy, sizeof(judge->remedy),

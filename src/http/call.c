@@ -245,7 +245,7 @@ int rf_call_begin(struct rf_call *c, const struct rf_call_request *request,
 	};
 	c->err = RF_ERR_INIT;
 	c->idle_ns = UINT64_MAX;
-	c->since_ns = rf_loop_now();
+	c->since_ns = rf_loop_turn();
 	c->total_ns = limits->total_ms ? c->since_ns + limits->total_ms * MS : UINT64_MAX;
 	rf_http1_begin_response(&c->http, &c->asked);
 	wake(c);
@@ -278,7 +278,7 @@ int rf_call_send(struct rf_call *c, struct rf_span bytes)
 	if (c->sent != SENDING)
 		return c->sent == FINISHED && c->body != RF_BODY_NONE ? -EPIPE : -EPROTO;
 	if (rf_stream_pending(&c->stream) == 0)
-		c->since_ns = rf_loop_now();
+		c->since_ns = rf_loop_turn();
 	code = c->body == RF_BODY_LENGTH && bytes.len > c->left ? -EMSGSIZE : put_body(c, bytes);
 	if (code < 0) {
 		rf_fail(&c->err, code, "send the request's body");
@@ -311,7 +311,7 @@ int rf_call_finish(struct rf_call *c, struct rf_fields trailer)
 		return code;
 	}
 	c->sent = FINISHED;
-	c->since_ns = rf_loop_now();
+	c->since_ns = rf_loop_turn();
 	wake(c);
 	return 0;
 }
@@ -319,7 +319,7 @@ int rf_call_finish(struct rf_call *c, struct rf_fields trailer)
 void rf_call_pause(struct rf_call *c, bool is_paused)
 {
 	c->is_paused = is_paused;
-	c->since_ns = rf_loop_now();
+	c->since_ns = rf_loop_turn();
 	wake(c);
 }
 
@@ -442,7 +442,7 @@ static bool fill(struct rf_call *c)
 		return end_input(c);
 	if (n < 0)
 		return fail_to(c, (int)n, "read the answer");
-	c->since_ns = rf_loop_now();
+	c->since_ns = rf_loop_turn();
 	return true;
 }
 
@@ -578,7 +578,7 @@ static bool flush(struct rf_call *c)
 	left = rf_stream_pending(&c->stream);
 	if (c->stream.sent > c->bytes_sent) { /* here, or when it was written */
 		c->bytes_sent = c->stream.sent;
-		c->since_ns = rf_loop_now();
+		c->since_ns = rf_loop_turn();
 		c->is_connected = has_sent = true;
 	}
 	if (code < 0 && (code != -EAGAIN || !c->stream.event)) {

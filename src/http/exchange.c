@@ -279,7 +279,7 @@ int rf_exchange_send(struct rf_exchange *x, struct rf_span bytes)
 		return -EMSGSIZE;
 	}
 	if (rf_stream_pending(&x->stream) == 0)
-		x->since_ns = rf_loop_now();
+		x->since_ns = rf_loop_turn();
 	code = put_body(x, bytes);
 	if (code < 0) {
 		cut(x);
@@ -336,7 +336,7 @@ void rf_exchange_keep(struct rf_exchange *x, void *own)
 void rf_exchange_pause(struct rf_exchange *x, bool is_paused)
 {
 	x->is_paused = is_paused;
-	x->since_ns = rf_loop_now();
+	x->since_ns = rf_loop_turn();
 	wake(x);
 }
 
@@ -398,7 +398,7 @@ static bool refuse(struct rf_exchange *x, unsigned status, const char *words)
 	if (!x->is_handled && x->host->on_refused)
 		x->host->on_refused(x->host, status, words);
 	end_handler(x, false);
-	x->since_ns = rf_loop_now();
+	x->since_ns = rf_loop_turn();
 	x->fate = CLOSING;
 	return true;
 }
@@ -472,7 +472,7 @@ static bool fill(struct rf_exchange *x)
 		cut(x);
 		return false;
 	}
-	x->since_ns = rf_loop_now();
+	x->since_ns = rf_loop_turn();
 	if (is_first && x->asked == AWAITED)
 		x->head_ns = x->since_ns;
 	return true;
@@ -614,7 +614,7 @@ static bool flush(struct rf_exchange *x)
 
 	if (x->stream.sent > x->sent) { /* here, or when it was written */
 		x->sent = x->stream.sent;
-		x->since_ns = rf_loop_now();
+		x->since_ns = rf_loop_turn();
 	}
 	if (code < 0 && (code != -EAGAIN || !x->stream.event))
 		x->fate = GONE;

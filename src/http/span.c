@@ -11,10 +11,8 @@ bool rf_span_is(struct rf_span span, struct rf_span other)
 	return span.len == other.len && (span.len == 0 || memcmp(span.at, other.at, span.len) == 0);
 }
 
-bool rf_span_is_like(struct rf_span span, struct rf_span other)
+bool rf_span_is_alike(struct rf_span span, struct rf_span other)
 {
-	if (span.len != other.len)
-		return false;
 	for (size_t i = 0; i < span.len; i++)
 		if (rf_octet_lower(span.at[i]) != rf_octet_lower(other.at[i]))
 			return false;
@@ -42,15 +40,6 @@ size_t rf_span_find(struct rf_span span, char octet)
 	const char *found = span.len > 0 ? memchr(span.at, octet, span.len) : NULL;
 
 	return found ? (size_t)(found - span.at) : span.len;
-}
-
-struct rf_span rf_span_part(struct rf_span span, size_t from, size_t len)
-{
-	if (from > span.len)
-		from = span.len;
-	if (len > span.len - from)
-		len = span.len - from;
-	return (struct rf_span){ from ? span.at + from : span.at, len };
 }
 
 int rf_span_number(struct rf_span span, unsigned long long max, unsigned long long *ret_number)

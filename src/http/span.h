@@ -34,8 +34,13 @@ static inline struct rf_span rf_span_of(const char *text)
 /* The same bytes. */
 bool rf_span_is(struct rf_span span, struct rf_span other);
 
-/* The same but for the case of ASCII letters. */
-bool rf_span_is_like(struct rf_span span, struct rf_span other);
+/* The same but for the case of ASCII letters; and that of two which are as long as each other. */
+bool rf_span_is_alike(struct rf_span span, struct rf_span other);
+
+static inline bool rf_span_is_like(struct rf_span span, struct rf_span other)
+{
+	return span.len == other.len && rf_span_is_alike(span, other);
+}
 
 /* Without spaces and tabs at both ends. */
 struct rf_span rf_span_trim(struct rf_span span);
@@ -44,7 +49,14 @@ struct rf_span rf_span_trim(struct rf_span span);
 size_t rf_span_find(struct rf_span span, char octet);
 
 /* From `from` on, and at most `len` bytes of it; never more than there is. */
-struct rf_span rf_span_part(struct rf_span span, size_t from, size_t len);
+static inline struct rf_span rf_span_part(struct rf_span span, size_t from, size_t len)
+{
+	if (from > span.len)
+		from = span.len;
+	if (len > span.len - from)
+		len = span.len - from;
+	return (struct rf_span){ from ? span.at + from : span.at, len };
+}
 
 /*
  * All of it as a decimal number of at most `max`: digits, no sign, no zero in front.  Returns 0, or -EINVAL for what is

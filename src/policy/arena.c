@@ -62,6 +62,27 @@ void rf_arena_free(struct rf_arena *arena)
 	free(arena);
 }
 
+void rf_arena_reset(struct rf_arena *arena)
+{
+	struct rf_arena_block *kept = NULL;
+
+	while (arena->blocks) {
+		struct rf_arena_block *block = arena->blocks;
+
+		arena->blocks = block->next;
+		if (kept || block->size != BLOCK) {
+			release(block);
+			continue;
+		}
+		memset(block->data, 0, block->used);
+		block->used = 0;
+		block->next = NULL;
+		kept = block;
+	}
+	arena->blocks = kept;
+	arena->has_failed = false;
+}
+
 static struct rf_arena_block *grow(struct rf_arena *arena, size_t size)
 {
 	size_t room = size > BLOCK ? size : BLOCK;

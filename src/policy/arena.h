@@ -22,6 +22,9 @@ struct rf_arena {
 struct rf_arena *rf_arena_new(void);
 void rf_arena_free(struct rf_arena *arena);
 
+/* As new, with nothing of what was in it; keeps some memory for the next use. */
+void rf_arena_reset(struct rf_arena *arena);
+
 /* Zeroed, aligned for anything, alive until rf_arena_free(). */
 void *rf_arena_alloc(struct rf_arena *arena, size_t size);
 char *rf_arena_copy(struct rf_arena *arena, const char *text);
