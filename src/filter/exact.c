@@ -77,6 +77,11 @@ void rf_exact_free(struct rf_exact *set)
 	free(set);
 }
 
+size_t rf_exact_longest(const struct rf_exact *set)
+{
+	return set->longest;
+}
+
 size_t rf_exact_count(const struct rf_exact *set)
 {
 	return set ? set->count : 0;

@@ -44,6 +44,9 @@ int rf_exact_seal(struct rf_exact *set, struct rf_err *err);
 /* How many forms are looked for. */
 size_t rf_exact_count(const struct rf_exact *set);
 
+/* The bytes of the longest one. */
+size_t rf_exact_longest(const struct rf_exact *set);
+
 /* Is told where a form lies.  One that begins within another may be told of before it. */
 typedef void rf_exact_found(void *context, size_t at, size_t len, unsigned id);
 

@@ -19,7 +19,7 @@
 #define MS          1000000ull
 #define GATHER      (256u * 1024) /* bodies up to this are looked through before anything is sent */
 #define GATHER_SIGN (8u * 1024 * 1024) /* and up to this where they are signed */
-#define TAIL        (64u * 1024)       /* bytes that a form of a placeholder may be long */
+#define TAIL        (128u * 1024)      /* bytes that a form of a placeholder may be long */
 
 static_assert(RF_GATE_CREDENTIALS <= 64, "a bit for each");
 
@@ -447,6 +447,12 @@ static size_t open_end(const struct credentials *all, const struct use *use, str
 	return len;
 }
 
+/* As many bytes as a form that is not whole yet can have here: whoever sends byte by byte has no more than these looked through each time. */
+static size_t tail_of(const struct credentials *all)
+{
+	return rf_exact_longest(all->placeholders);
+}
+
 /*
  * The tail holds bytes that were sent, so that a placeholder is found wherever it was cut, and behind `sent` of them those that wait.  What is
  * part of a barred placeholder may be sent before the rest is seen: it is no secret, and the request is cut.
@@ -472,8 +478,8 @@ static int on_request_body(void *data, void **own, struct rf_span bytes, bool is
 	text.len -= held;
 	write_out(all, use, text, out);
 	use->sent += text.len;
-	if (use->sent > TAIL) {
-		size_t gone = use->sent - TAIL;
+	if (use->sent > tail_of(all)) {
+		size_t gone = use->sent - tail_of(all);
 
 		memmove(use->tail.data, use->tail.data + gone, use->tail.len - gone);
 		use->tail.len -= gone;
@@ -505,9 +511,10 @@ static int on_sent(void *data, void **own, struct rf_forward_message *request, s
 			return rf_fail(err, -ENOBUFS, "look through a frame");
 		look(all, (struct rf_span){ use->tail.data, use->tail.len }, &found);
 		found &= use->barred;
-		if (use->tail.len > TAIL) {
-			memmove(use->tail.data, use->tail.data + use->tail.len - TAIL, TAIL);
-			use->tail.len = TAIL;
+		if (use->tail.len > tail_of(all)) {
+			memmove(use->tail.data, use->tail.data + use->tail.len - tail_of(all),
+				tail_of(all));
+			use->tail.len = tail_of(all);
 		}
 	}
 	if (!found)

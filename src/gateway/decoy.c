@@ -9,7 +9,6 @@
 #include "filter/exact.h"
 
 #define GATHER (256u * 1024) /* bodies up to this are looked through before anything is sent */
-#define TAIL   1024          /* more bytes than any form of a canary has */
 #define NOBODY RF_GATE_CANARIES
 
 struct decoys {
@@ -157,7 +156,7 @@ static int on_request_body(void *data, void **own, struct rf_span bytes, bool is
 	struct decoys *decoys = data;
 	struct passing *passing = *own;
 	struct rf_buf *tail = &passing->tail;
-	size_t found = NOBODY;
+	size_t found = NOBODY, kept = rf_exact_longest(decoys->values);
 
 	(void)is_last;
 	rf_buf_add(tail, bytes.at, bytes.len);
@@ -169,9 +168,9 @@ static int on_request_body(void *data, void **own, struct rf_span bytes, bool is
 	}
 	if (decoys->is_caught)
 		return rf_fail_say(err, -EPERM, "a planted credential was sent");
-	if (tail->len > TAIL) {
-		memmove(tail->data, tail->data + tail->len - TAIL, TAIL);
-		tail->len = TAIL;
+	if (tail->len > kept) {
+		memmove(tail->data, tail->data + tail->len - kept, kept);
+		tail->len = kept;
 	}
 	rf_buf_add(out, bytes.at, bytes.len);
 	return 0;

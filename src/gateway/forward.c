@@ -273,6 +273,8 @@ void rf_forward_on_body_end(void *own, struct rf_exchange *exchange, struct rf_f
 	if (f->is_refused)
 		return;
 	if (!rf_forward_take_trailer(f, true, trailer, &refusal)) {
+		rf_way_close(f->way);
+		f->way = NULL;
 		if (f->call)
 			rf_call_abort(f->call);
 		rf_forward_deny(f, &refusal);

@@ -13,7 +13,8 @@
 struct rf_frames {
 	struct rf_forward *f;
 	struct rf_websocket up, down;
-	struct rf_buf scratch;   /* what the box sent, unmasked */
+	struct rf_buf scratch;   /* what came, unmasked */
+	struct rf_buf sent;      /* of it, what is of messages of the box's */
 	struct rf_buf pieces[2]; /* of an answer, on its way through filters */
 	bool is_begun;           /* a first frame of the server's message was written */
 };
@@ -53,6 +54,7 @@ struct rf_frames *rf_frames_new(struct rf_forward *f)
 	frames->f = f;
 	frames->up.is_masked = true;
 	rf_buf_init(&frames->scratch, PIECE);
+	rf_buf_init(&frames->sent, PIECE);
 	rf_buf_init(&frames->pieces[0], PIECE);
 	rf_buf_init(&frames->pieces[1], PIECE);
 	return frames;
@@ -63,6 +65,7 @@ void rf_frames_free(struct rf_frames *frames)
 	if (!frames)
 		return;
 	rf_buf_done(&frames->scratch);
+	rf_buf_done(&frames->sent);
 	rf_buf_done(&frames->pieces[0]);
 	rf_buf_done(&frames->pieces[1]);
 	free(frames);
@@ -98,11 +101,13 @@ static int look_at(struct rf_frames *frames, struct rf_span payload, bool is_con
 	return 0;
 }
 
+/* Messages are looked at as they follow each other, however they were cut: a flood of small frames costs no more than a large one. */
 static int pass_up(struct rf_frames *frames, struct rf_span bytes, struct rf_buf *out)
 {
 	struct rf_websocket_event event;
 	size_t at = 0, used;
 
+	rf_buf_clear(&frames->sent);
 	rf_buf_clear(&frames->scratch);
 	rf_buf_add(&frames->scratch, bytes.at, bytes.len);
 	if (frames->scratch.has_failed)
@@ -114,7 +119,7 @@ static int pass_up(struct rf_frames *frames, struct rf_span bytes, struct rf_buf
 					  frames->scratch.data + at, bytes.len - at, &used,
 					  &event)) {
 		case RF_WEBSOCKET_DATA:
-			code = look_at(frames, event.payload, false);
+			rf_buf_add(&frames->sent, event.payload.at, event.payload.len);
 			break;
 		case RF_WEBSOCKET_CONTROL_FRAME:
 			code = look_at(frames, event.payload, true);
@@ -131,6 +136,10 @@ static int pass_up(struct rf_frames *frames, struct rf_span bytes, struct rf_buf
 		if (used == 0) /* behind a close nothing passes */
 			break;
 	}
+	if (frames->sent.has_failed ||
+	    (frames->sent.len > 0 &&
+	     look_at(frames, (struct rf_span){ frames->sent.data, frames->sent.len }, false) < 0))
+		return -EPERM;
 	rf_buf_add(out, bytes.at, at);
 	return out->has_failed ? -ENOMEM : 0;
 }

@@ -7,7 +7,7 @@
 #define MS      1000000ull
 #define PENDING (128 * 1024) /* bytes that wait for one end, above which the other is not read */
 #define FILLS   8            /* reads in a row */
-#define PIECE   (16 * 1024)  /* bytes that are filtered at a time */
+#define PIECE   (4 * 1024) /* bytes that are filtered in one turn: each frame among them makes work */
 #define FILTERED                                                                                   \
 	(256 * 1024) /* and what they may come to, with what was kept back of those before */
 
@@ -172,12 +172,13 @@ static bool go_on(struct rf_tunnel *tunnel, struct rf_stream *from, struct rf_st
 	int code;
 
 	half->is_slow = false;
-	for (int i = 0; i < FILLS && !half->is_slow; i++) {
+	for (int i = 0; i < (tunnel->filter ? 1 : FILLS) && !half->is_slow; i++) {
 		ssize_t n;
 
 		if (!pass(tunnel, from, to, half))
 			return false;
-		if (half->has_ended || half->is_slow || rf_stream_pending(to) > PENDING)
+		if (half->has_ended || half->is_slow || rf_stream_pending(to) > PENDING ||
+		    rf_stream_input(from).len > 0)
 			break;
 		n = rf_stream_fill(from);
 		if (n == 0)
@@ -196,6 +197,13 @@ static bool go_on(struct rf_tunnel *tunnel, struct rf_stream *from, struct rf_st
 		half->is_shut = true;
 	}
 	return true;
+}
+
+/* Bytes are here that can go on at once: where they are filtered, not all of them did. */
+static bool has_more(const struct rf_stream *from, const struct rf_stream *to,
+		     const struct half *half)
+{
+	return rf_stream_input(from).len > 0 && !half->is_slow && rf_stream_pending(to) <= PENDING;
 }
 
 static void run(struct rf_tunnel *tunnel)
@@ -218,8 +226,11 @@ static void run(struct rf_tunnel *tunnel)
 		     rf_stream_pending(&tunnel->inner) <= PENDING;
 	rf_stream_wait(&tunnel->inner, wants_up);
 	rf_stream_wait(&tunnel->outer, wants_down);
-	/* Of one that has hung up nobody tells us. */
-	if ((!tunnel->inner.event && wants_up) || (!tunnel->outer.event && wants_down))
+	/* What is here already, nobody tells us of; nor of one that has hung up. */
+	if (has_more(&tunnel->inner, &tunnel->outer, &tunnel->up) ||
+	    has_more(&tunnel->outer, &tunnel->inner, &tunnel->down))
+		rf_deadline_set(&tunnel->soon, rf_loop_now());
+	else if ((!tunnel->inner.event && wants_up) || (!tunnel->outer.event && wants_down))
 		rf_deadline_set(&tunnel->soon, rf_loop_now());
 	else if (tunnel->wait_ns)
 		rf_deadline_set(&tunnel->soon, rf_loop_now() + tunnel->wait_ns);

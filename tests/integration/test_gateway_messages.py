@@ -4,6 +4,7 @@ import os
 import socket
 import struct
 import sys
+import threading
 
 import pytest
 
@@ -279,6 +280,7 @@ def test_a_placeholder_or_a_canary_in_a_frame_ends_it(filtered, odd, pieces, kin
 def test_frames_of_a_server_that_break_a_rule_do_not_pass(filtered, odd, bad):  # noqa: F811
     gateway = filtered(websocket(odd, [bad]))
     with Socket(gateway, odd, [bad]) as box:
+        box.client.settimeout(2)
         seen = []
         try:
             while (got := read_frame(box.client)) is not None:
@@ -300,3 +302,31 @@ def test_without_filters_bytes_pass_as_they_are(gate, odd):  # noqa: F811
     with Socket(gate(hosts=to(server)), odd, []) as box:
         assert read_all(box.client, 7) == b"\xc1\x05abcde"
     assert b"permessage-deflate" in server.heads[0]
+
+
+def test_a_flood_of_small_frames_costs_no_more_than_its_bytes(filtered, odd):  # noqa: F811
+    """Both ways, some hundred thousand frames: each is looked at, and none makes the gateway look at much more than itself."""
+    count = 60000
+    small = frame(b"x", mask=MASK)
+    server = websocket(odd, [frame(b"y") * 5000] * (count // 5000) + [frame(b"", 9) * 20000, frame(b"the end")])
+    gateway = filtered(server, filter="on")
+    with Socket(gateway, odd, []) as box:
+        box.client.settimeout(60)
+        before = processor_time(gateway.process.pid)
+        got = b""
+        while not got.endswith(b"the end"):
+            got += box.client.recv(1 << 20)
+        assert got.count(b"\x81\x01y") == count
+        sender = threading.Thread(target=box.client.sendall, args=[small * count + frame(b"last", mask=MASK)])
+        sender.start()
+        got = b""
+        while not got.endswith(b"last"):
+            got += box.client.recv(1 << 20)
+        sender.join()
+        assert processor_time(gateway.process.pid) - before < 5
+
+
+def processor_time(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
