@@ -201,7 +201,7 @@ def prove(sock, warden=None):
 # --- the protocol, as docs/protocols/warden.md has it ---
 
 HELLO, JOIN, RUN, SIGNAL, END, WELCOME, STARTED, ENDED, REFUSED, PROVE = range(1, 11)
-KEEP, EXEC, ATTACH, FREEZE, THAW, RENEW, CLOSE, LIST = range(29, 37)
+KEEP, EXEC, ATTACH, FREEZE, THAW, RENEW, CLOSE, LIST, TERMINAL, BOXES, BOUND = range(29, 40)
 HEAD = struct.Struct("=IHHQ")
 VERSION = 1
 INFINITY = 2**64 - 1
@@ -223,14 +223,27 @@ def strings(words):
 
 
 def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), umask=0o22, nice=0, rlimits=None,
-           command=0):
-    """A RUN's body."""
+           command=0, extras=(), own=(), note=None):
+    """A RUN's body.  `extras` are (kind, path, source)."""
     rlimits = rlimits or [(INFINITY, INFINITY)] * 16
     return b"".join([
         struct.pack("=I", command), string(policy), string("/"), string(home), string(cwd), strings(argv),
-        strings(env), struct.pack("=I", 0), string("/usr/bin:/bin"), struct.pack("=I", 0),
+        strings(env), struct.pack("=I", len(extras)),
+        *(struct.pack("=I", kind) + string(path) + string(source) + struct.pack("=II", 1, 0) + string("") + string("")
+          for kind, path, source in extras),
+        string("/usr/bin:/bin"), struct.pack("=I", 0),
         struct.pack("=I", umask), struct.pack("=i", nice), *(struct.pack("=QQ", *pair) for pair in rlimits),
-        struct.pack("=I", 0xffffffff)])  # no ceiling
+        struct.pack("=I", 0xffffffff), strings(own), string(note)])  # no ceiling
+
+
+def bind(sock, key="k1", tenant="acme", ceiling="version: 1\n", boxes=4):
+    """A further connection, on terms."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        send(sock, message(BOUND, string(key) + string(tenant) + string(ceiling) + struct.pack("=I", boxes)),
+             [theirs.fileno()])
+    ours.settimeout(20)
+    return ours
 
 
 def send(sock, data, fds=()):

@@ -55,7 +55,19 @@ static const char *stand_in(const struct rf_facts *facts, const char *name)
 	return value ? value : "(placeholder)";
 }
 
-/* What a box has, then what is passed, then what is set; a later one replaces an earlier. */
+static int assign_own(struct rf_list *env, const char *variable)
+{
+	const char *sign = strchr(variable, '=');
+	char name[256];
+
+	if (!sign || (size_t)(sign - variable) >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, variable, (size_t)(sign - variable));
+	name[sign - variable] = '\0';
+	return rf_list_assign(env, name, sign + 1);
+}
+
+/* What a box has, then what is passed, then what is set, then the program's own; a later one replaces an earlier. */
 static int gather(const struct rf_policy *policy, const struct rf_facts *facts,
 		  const struct rf_plan *plan, struct rf_list *env)
 {
@@ -93,6 +105,8 @@ static int gather(const struct rf_policy *policy, const struct rf_facts *facts,
 		if (name)
 			r = rf_list_assign(env, name, stand_in(facts, name));
 	}
+	for (char *const *own_set = facts->set; own_set && *own_set && r >= 0; own_set++)
+		r = assign_own(env, *own_set);
 	return r;
 }
 

@@ -105,6 +105,7 @@ struct rf_facts {
 	const char *home;  /* from passwd; never NULL, "/" when unknown */
 	char *const *env;  /* the caller's environment, for env.pass */
 	char *const *argv; /* what to run, at least one element */
+	char *const *set;  /* NULL-ended "K=V": for this program alone, over all others; or NULL */
 	bool has_terminal; /* wants a terminal of the box's own */
 	/* What is brought along besides the rules, HOST (only read), TEXT or DATA; or NULL.  Borrowed. */
 	const struct rf_place *extras;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct warden *warden_of(const struct client *client)
@@ -49,7 +50,8 @@ static int find_ward(const struct client *client, const char *id, struct client 
 	for (struct rf_door_visitor *at = client->visitor.door->visitors; at; at = at->next) {
 		struct client *keeper = (struct client *)at;
 
-		if (keeper->is_standing && strcmp(keeper->work->life.box.id, id) == 0) {
+		if (keeper->is_standing && rf_bound_sees(client->bound, keeper->bound) &&
+		    strcmp(keeper->work->life.box.id, id) == 0) {
 			*ret_keeper = keeper;
 			return 0;
 		}
@@ -98,9 +100,11 @@ static int send_boxes(struct client *client, uint64_t id, const char *box, struc
 	for (struct rf_door_visitor *at = client->visitor.door->visitors; at; at = at->next) {
 		const struct client *keeper = (const struct client *)at;
 
-		if (!keeper->is_standing || (box[0] && strcmp(keeper->work->life.box.id, box) != 0))
+		if (!keeper->is_standing || !rf_bound_sees(client->bound, keeper->bound) ||
+		    (box[0] && strcmp(keeper->work->life.box.id, box) != 0))
 			continue;
 		rf_ward_describe(keeper->ward, &row);
+		snprintf(row.note, sizeof(row.note), "%s", keeper->label ? keeper->label : "");
 		rf_exec_box_pack(&row, out);
 	}
 	if (out->has_failed)

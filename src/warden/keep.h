@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "warden/bound.h"
 #include "warden/gossip.h"
 #include "warden/scribe.h"
 #include "warden/ward.h"
@@ -49,6 +50,9 @@ struct client {
 	struct rf_ward_program *program; /* in a kept box, whose connection this is; or NULL */
 	struct client *closes;           /* whose box is being ended for this one; or NULL */
 	uint64_t closes_id;              /* that its answer carries */
+	struct rf_bound *bound;          /* what bounds it, or NULL; counted */
+	char *label;                     /* what lists say of its kept box, or NULL */
+	bool is_counted;                 /* its box is one of those that it may have */
 	bool is_standing;                /* it was told that its box is there to stay */
 	bool is_owner;                   /* a private warden's: it ends with this one */
 	bool is_gone;

@@ -38,12 +38,25 @@ static struct warden *warden_of(const struct client *client)
 
 /* ------------------------------------------------------------- clients */
 
+/* What it holds besides its connection and its run. */
+static void let_go(struct client *client)
+{
+	rf_buf_done(&client->started);
+	rf_gossip_done(&client->gossip);
+	if (client->is_counted)
+		rf_bound_leave(client->bound);
+	client->is_counted = false;
+	rf_bound_unref(client->bound);
+	client->bound = NULL;
+	free(client->label);
+	client->label = NULL;
+}
+
 static void forget(struct client *client)
 {
 	if (client->is_owner) /* also one that was found gone when it was to be told something */
 		rf_loop_stop(warden_of(client)->loop);
-	rf_buf_done(&client->started);
-	rf_gossip_done(&client->gossip);
+	let_go(client);
 	rf_door_leave(&client->visitor);
 }
 
@@ -321,6 +334,9 @@ static void finish(struct client *client)
 	rf_keep_tell_closers(client);
 	client->work = NULL;
 	client->is_standing = false;
+	if (client->is_counted)
+		rf_bound_leave(client->bound);
+	client->is_counted = false;
 	sched_yield();
 	rf_work_done(work, warden->yard);
 	record_recoveries(warden);
@@ -432,15 +448,23 @@ static int run(struct client *client, struct rf_wire_message *message,
 		.gateway = -1,
 	};
 
-	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0)
+	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0 ||
+	    rf_bound_check(client->bound, order.policy, err) < 0 ||
+	    rf_bound_enter(client->bound, err) < 0)
 		return err->code;
 	order.is_bounded = rf_lore_is_bounded(warden->lore, errand);
+	client->is_counted = client->bound != NULL;
+	free(client->label);
+	client->label = is_kept && errand->note ? strdup(errand->note) : NULL;
 	for (size_t i = 0; i < streams; i++)
 		order.streams[i] = rf_fd_take(&message->fds[i]);
 	order.gateway = message->fd_count > streams ? rf_fd_take(&message->fds[streams]) : -1;
 	if (rf_work_start(&order, &warden->self, warden->yard, warden->loop, on_over, client,
-			  &client->work, err) < 0)
+			  &client->work, err) < 0) {
+		rf_bound_leave(client->bound);
+		client->is_counted = false;
 		return err->code;
+	}
 	client->work->id = message->id;
 	client->work->is_bounded = order.is_bounded || rf_net_change_is_final(order.policy);
 	client->work->life.on_settled = on_settled;
@@ -481,10 +505,13 @@ static int serve_prove(struct client *client, struct rf_wire_message *message, s
 	return rf_door_take_proof(&client->visitor, message->fds[0], err);
 }
 
-static int serve_join(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+/* A further connection, of who has this one: what bounds this one bounds that, too. */
+static int join(const struct client *client, struct rf_wire_message *message,
+		struct client **ret_new, struct rf_err *err)
 {
 	struct rf_door *door = client->visitor.door;
 	int fd = message->fds[0], domain = 0, type = 0;
+	struct rf_door_visitor *visitor;
 	socklen_t len = sizeof(int);
 	pid_t pid = client->visitor.pid;
 
@@ -493,11 +520,46 @@ static int serve_join(struct client *client, struct rf_wire_message *message, st
 	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || domain != AF_UNIX ||
 	    type != SOCK_SEQPACKET)
-		return rf_fail_say(err, -EINVAL, "JOIN: not a socket of packets");
-	/* Who is at its other end is not who brought it, and must be what we are as well. */
-	if (door->listener >= 0 && rf_door_look(door, fd, &pid, err) < 0)
+		return rf_fail_say(err, -EINVAL, "%s: not a socket of packets",
+				   rf_wire_name(message->type));
+	/* Who is at its other end is not who brought it, and must be what we are as well; or is bound. */
+	if (door->listener >= 0 && !client->bound && rf_door_look(door, fd, &pid, err) < 0)
 		return err->code;
-	return rf_door_admit(door, &message->fds[0], pid, NULL, err);
+	if (rf_door_admit(door, &message->fds[0], pid, &visitor, err) < 0)
+		return err->code;
+	*ret_new = (struct client *)visitor;
+	if (client->bound)
+		visitor->is_proven = true;
+	(*ret_new)->bound = rf_bound_ref(client->bound);
+	return 0;
+}
+
+static int serve_join(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct client *joined = NULL;
+
+	return join(client, message, &joined, err);
+}
+
+/* For somebody else, on terms that only who has none itself can set. */
+static int serve_bound(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct rf_bound *bound = NULL;
+	struct client *joined = NULL;
+	struct rf_terms terms;
+
+	if (client->bound)
+		return rf_fail_say(err, -EPERM, "BOUND: this connection is bound itself");
+	if (rf_terms_unpack(message->body, message->len, &terms, err) < 0 ||
+	    rf_bound_new(&terms, &bound, err) < 0)
+		return err->code;
+	if (join(client, message, &joined, err) < 0) {
+		rf_bound_unref(bound);
+		return err->code;
+	}
+	joined->visitor.is_proven = true;
+	joined->bound = bound;
+	return 0;
 }
 
 static int serve_run(struct client *client, struct rf_wire_message *message, struct rf_err *err)
@@ -513,7 +575,13 @@ static int serve_run(struct client *client, struct rf_wire_message *message, str
 		return err->code;
 	if (rf_errand_unpack(message->body, message->len, &errand, err) < 0)
 		return err->code;
-	code = run(client, message, &errand, err);
+	code = rf_bound_errand(client->bound, &errand, err);
+	/* Its gateway would be one of its own making. */
+	if (code == 0 && client->bound &&
+	    message->fd_count > (message->type == RF_WIRE_KEEP ? 0u : 3u))
+		code = rf_fail_say(err, -EPERM, "a bound connection has no gateway of its own");
+	if (code == 0)
+		code = run(client, message, &errand, err);
 	rf_errand_done(&errand);
 	return code;
 }
@@ -570,6 +638,7 @@ static serve_fn *const serve[RF_WIRE_COUNT] = {
 	[RF_WIRE_RENEW]  = rf_keep_box,
 	[RF_WIRE_CLOSE]  = rf_keep_box,
 	[RF_WIRE_LIST]   = rf_keep_box,
+	[RF_WIRE_BOUND]  = serve_bound,
 };
 /* clang-format on */
 
@@ -703,8 +772,7 @@ static void dismiss(struct warden *warden)
 
 		if (client->note)
 			rf_scribe_drop(client->note);
-		rf_buf_done(&client->started);
-		rf_gossip_done(&client->gossip);
+		let_go(client);
 		if (client->work) {
 			record_end(warden, client->work);
 			rf_ward_free(client->ward);

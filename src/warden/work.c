@@ -74,6 +74,7 @@ static int make_plan(struct rf_work *work, const struct rf_work_order *order, st
 		.home = errand->home,
 		.env = errand->env,
 		.argv = errand->argv,
+		.set = errand->set,
 		.extras = errand->extras,
 		.extra_count = errand->extra_count,
 	};

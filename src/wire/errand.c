@@ -64,12 +64,13 @@ static size_t measure(char *const *list, size_t *ret_count)
 
 int rf_errand_check(const struct rf_errand *errand, struct rf_err *err)
 {
-	size_t args, variables;
-	size_t bytes = measure(errand->argv, &args) + measure(errand->env, &variables);
+	size_t args, variables, own;
+	size_t bytes = measure(errand->argv, &args) + measure(errand->env, &variables) +
+		       measure(errand->set, &own);
 
 	if (args == 0)
 		return rf_fail_say(err, -EINVAL, "there is no program to run");
-	if (args > RF_ERRAND_ARGS || variables > RF_ERRAND_ARGS)
+	if (args > RF_ERRAND_ARGS || variables > RF_ERRAND_ARGS || own > RF_ERRAND_ARGS)
 		return rf_fail_say(err, -E2BIG, "more than %d arguments or variables",
 				   RF_ERRAND_ARGS);
 	if (bytes > RF_ERRAND_BYTES)
@@ -81,6 +82,9 @@ int rf_errand_check(const struct rf_errand *errand, struct rf_err *err)
 	if (!is_absolute(errand->folder) || !is_absolute(errand->home) ||
 	    (errand->cwd && !is_absolute(errand->cwd)))
 		return rf_fail_say(err, -EINVAL, "a folder that is no absolute path");
+	for (char *const *set = errand->set; set && *set; set++)
+		if (**set == '=' || !strchr(*set, '='))
+			return rf_fail_say(err, -EINVAL, "a variable that is not K=V: %.60s", *set);
 	return 0;
 }
 
@@ -116,6 +120,8 @@ void rf_errand_pack(const struct rf_errand *errand, struct rf_buf *out)
 		rf_pack_u64(out, errand->rlimits[i].hard);
 	}
 	rf_pack_string(out, errand->ceiling);
+	rf_pack_strings(out, (const char *const *)errand->set);
+	rf_pack_string(out, errand->note);
 }
 
 /* ------------------------------------------------------------- reading */
@@ -187,6 +193,8 @@ int rf_errand_unpack(const void *data, size_t len, struct rf_errand *ret_errand,
 	read_extras(&in, &errand);
 	read_caller(&in, &errand);
 	errand.ceiling = rf_pack_read_maybe(&in, RF_MAX_POLICY_BYTES + 1);
+	errand.set = rf_pack_read_strings(&in, RF_ERRAND_ARGS, RF_ERRAND_BYTES);
+	errand.note = rf_pack_read_maybe(&in, RF_ERRAND_NOTE);
 	if (!rf_pack_is_whole(&in))
 		code = rf_fail_say(err, -EBADMSG, "an errand is malformed");
 	else
@@ -203,6 +211,7 @@ void rf_errand_done(struct rf_errand *errand)
 {
 	free((void *)(uintptr_t)errand->argv);
 	free((void *)(uintptr_t)errand->env);
+	free((void *)(uintptr_t)errand->set);
 	free((struct rf_place *)(uintptr_t)errand->extras);
 	*errand = (struct rf_errand){ 0 };
 }

@@ -18,7 +18,8 @@
 #define RF_ERRAND_ARGS    4096              /* arguments, and as many variables */
 #define RF_ERRAND_BYTES   (2 * 1024 * 1024) /* of both together */
 #define RF_ERRAND_EXTRAS  16
-#define RF_ERRAND_RLIMITS 16 /* RLIM_NLIMITS */
+#define RF_ERRAND_NOTE    2048 /* bytes, with a NUL */
+#define RF_ERRAND_RLIMITS 16   /* RLIM_NLIMITS */
 
 struct rf_errand {
 	enum rf_command command; /* whose defaults the policy is laid over */
@@ -32,6 +33,9 @@ struct rf_errand {
 	const struct rf_place *extras; /* what is brought along: see struct rf_facts */
 	size_t extra_count;
 	const char *caller_path; /* the client's PATH, or NULL */
+	char *const *
+		set; /* NULL-ended "K=V": for the program alone; words, as its arguments are; or NULL */
+	const char *note; /* what a list of kept boxes says of it, or NULL */
 	bool wants_denials;
 	uint32_t umask;
 	int32_t nice;

@@ -68,6 +68,7 @@ struct rf_exec_box {
 	uint64_t cpu_ns, memory_bytes, memory_peak, pids;
 	struct rf_exec_program programs[RF_EXEC_PROGRAMS];
 	uint32_t program_count;
+	char note[2048]; /* that it was asked for with, or "" */
 };
 
 void rf_exec_box_pack(const struct rf_exec_box *box, struct rf_buf *out);

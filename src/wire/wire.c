@@ -83,10 +83,21 @@ static const struct shape {
 	[RF_WIRE_GATE_BOUND]   = { "BOUND",   FROM(TENANT), 0, 1, RESULT_MAX },
 	[RF_WIRE_GATE_POLICY]  = { "POLICY",  FROM(GATE), 0, 1, RESULT_MAX },
 	[RF_WIRE_GATE_BOOKS] = { "BOOKS",  FROM(TENANT), 0, 1, SHORT },
+	[RF_WIRE_BOUND]    = { "BOUND",    FROM(CLIENT), 1, 1, RF_TERMS_BYTES },
+	[RF_WIRE_FRONT_BEGIN]    = { "BEGIN",    FROM(HOST), 0, 1, SHORT },
+	[RF_WIRE_FRONT_LISTEN]   = { "LISTEN",   FROM(HOST), 1, 0, 0 },
+	[RF_WIRE_FRONT_HOLDER]   = { "HOLDER",   FROM(HOST), 1, 1, ERROR_MAX },
+	[RF_WIRE_FRONT_STRANGER] = { "STRANGER", FROM(HOST), 0, 1, ERROR_MAX },
+	[RF_WIRE_FRONT_GUEST]    = { "GUEST",    FROM(HOST), 1, 0, 0 },
+	[RF_WIRE_FRONT_REVOKED]  = { "REVOKED",  FROM(HOST), 0, 1, ERROR_MAX },
+	[RF_WIRE_FRONT_DRAIN]    = { "DRAIN",    FROM(HOST), 0, 0, 0 },
+	[RF_WIRE_FRONT_READY]    = { "READY",    FROM(FRONT), 0, 0, 0 },
+	[RF_WIRE_FRONT_KEY]      = { "KEY",      FROM(FRONT), 0, 1, HELLO_MAX },
 };
 /* clang-format on */
 
-static const char *const sides[] = { "client", "warden", "client", "watcher", "client", "gateway" };
+static const char *const sides[] = { "client", "warden",  "client", "watcher",
+				     "client", "gateway", "server", "front" };
 
 #define UNREAD_MAX 4096 /* packets; a socket holds fewer */
 

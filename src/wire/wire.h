@@ -23,7 +23,8 @@
 #define RF_WIRE_PACKET  (64 * 1024)        /* bytes of a packet, head and all */
 #define RF_WIRE_BODY    (24 * 1024 * 1024) /* bytes of a body: code of RF_MAX_CODE, and the rest */
 #define RF_WIRE_ROOM    (RF_WIRE_BODY + RF_WIRE_PACKET) /* the maximum of a buffer to receive into */
-#define RF_WIRE_FDS     9 /* descriptors of a message, a long body's among them */
+#define RF_TERMS_BYTES  (2 * 1024 * 1024) /* of the terms of a connection: a ceiling, and the rest */
+#define RF_WIRE_FDS     9                 /* descriptors of a message, a long body's among them */
 
 enum rf_wire_side {
 	RF_WIRE_CLIENT,
@@ -31,7 +32,9 @@ enum rf_wire_side {
 	RF_WIRE_TELLER, /* who has something to tell the watcher: see docs/protocols/watch.md */
 	RF_WIRE_WATCHER,
 	RF_WIRE_TENANT, /* who has a box behind a gateway: see docs/protocols/gateway.md */
-	RF_WIRE_GATE
+	RF_WIRE_GATE,
+	RF_WIRE_HOST, /* who serves strangers, and has the keys: see docs/protocols/front.md */
+	RF_WIRE_FRONT /* who reads what they send */
 };
 
 enum rf_wire_type {
@@ -91,6 +94,19 @@ enum rf_wire_type {
 	RF_WIRE_GATE_BOUND, /* as CHANGE, of a box that has no sockets yet: if it can't be, the box is over */
 	/* To a gateway: */
 	RF_WIRE_GATE_BOOKS, /* what its box's credentials have come to, and what is opened by hand (books.h) */
+	/* From the client, of connections that are somebody else's: */
+	RF_WIRE_BOUND, /* a socket that becomes a further connection, on these terms (terms.h) */
+	/* From who serves strangers to who reads what they send (server/pass.h): */
+	RF_WIRE_FRONT_BEGIN,    /* how to serve */
+	RF_WIRE_FRONT_LISTEN,   /* a socket that listens */
+	RF_WIRE_FRONT_HOLDER,   /* whose key it is, and a connection to the warden on its terms */
+	RF_WIRE_FRONT_STRANGER, /* a packed error: it is nobody's key */
+	RF_WIRE_FRONT_GUEST,    /* a connection of who needs no key */
+	RF_WIRE_FRONT_REVOKED,  /* a key's id: it is nobody's any more */
+	RF_WIRE_FRONT_DRAIN,    /* answer what was asked, and end */
+	/* And back: */
+	RF_WIRE_FRONT_READY, /* nothing more is given up, and requests are answered */
+	RF_WIRE_FRONT_KEY,   /* somebody shows this key */
 	RF_WIRE_COUNT
 };
 

@@ -512,6 +512,9 @@ ODD = {
     "a program for no box": "send(sock, message(EXEC, string('none') + strings(['true']) + strings([]) + bytes(24)))",
     "a program that is malformed": "send(sock, message(EXEC, b'x' * 50), [0, 1, 2])",
     "a box that is not kept": "send(sock, message(FREEZE, b'none'.ljust(40, bytes(1))))",
+    "terms that are none": "send(sock, message(BOUND, b'x' * 30), [0])",
+    "terms for no socket": "send(sock, message(BOUND, string('k') + string('t') + string('') + struct.pack('=I', 1)), [0])",
+    "a ceiling that is none": "bind(sock, ceiling='limits: [what')",
     "an id without an end": "send(sock, message(CLOSE, b'x' * 40))",
 }
 

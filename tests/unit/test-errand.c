@@ -21,6 +21,8 @@ static struct rf_place extras[] = {
 	{ RF_PLACE_TEXT, "/code/main.py", "print(1)\n", RF_RIGHT_READ, true, "", "" },
 };
 
+static char *own[] = { (char[]){ "TOKEN=a=b" }, NULL };
+
 static struct rf_errand full(void)
 {
 	struct rf_errand errand = {
@@ -37,6 +39,8 @@ static struct rf_errand full(void)
 		.wants_denials = true,
 		.umask = 027,
 		.nice = -5,
+		.set = own,
+		.note = "{\"labels\":{}}",
 	};
 
 	for (size_t i = 0; i < RF_ERRAND_RLIMITS; i++)
@@ -73,6 +77,9 @@ RF_TEST(an_errand_arrives_as_it_was_asked)
 	RF_CHECK(got.umask == 027 && got.nice == -5 && got.rlimits[3].soft == 12345 &&
 			 got.wants_denials,
 		 "the caller");
+	RF_CHECK(strcmp(got.set[0], "TOKEN=a=b") == 0 && !got.set[1] &&
+			 strcmp(got.note, errand.note) == 0,
+		 "the program's own variables, and the note");
 	rf_buf_init(&again, RF_WIRE_BODY);
 	rf_errand_pack(&got, &again);
 	RF_CHECK(again.len == buf.len && memcmp(again.data, buf.data, buf.len) == 0,

@@ -1,0 +1,43 @@
+/*
+ * What bounds a connection that is somebody else's (wire/terms.h), and all that are joined to it.
+ *
+ * At its other end is a process that reads what strangers send, and may have been talked into anything.  So nothing that it says of itself
+ * counts: no working directory, home or file of the host is taken from its errands, its policies are met with the ceiling
+ * that whoever made the connection gave, and it sees the boxes of its tenant and no others.
+ */
+#ifndef RF_WARDEN_BOUND_H
+#define RF_WARDEN_BOUND_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "policy/policy.h"
+#include "wire/errand.h"
+#include "wire/terms.h"
+
+#define RF_BOUND_CODE "/code" /* beneath which files may be brought along */
+
+struct rf_bound;
+
+/* Copies the terms; their ceiling must be a policy.  Gives `*ret_bound`. */
+int rf_bound_new(const struct rf_terms *terms, struct rf_bound **ret_bound, struct rf_err *err);
+
+/* One more who is bound by it (NULL: nobody is), and one less. */
+struct rf_bound *rf_bound_ref(struct rf_bound *bound);
+void rf_bound_unref(struct rf_bound *bound);
+
+/* True if a client that is bound so (NULL: not at all) may know of a box of one that is bound so. */
+bool rf_bound_sees(const struct rf_bound *client, const struct rf_bound *keeper);
+
+/* Takes from the errand what is not its to say; or refuses it.  Nothing to do for NULL. */
+int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, struct rf_err *err);
+
+/* Refuses a policy, met with the ceiling already, that would have the warden open files which the ceiling does not name. */
+int rf_bound_check(const struct rf_bound *bound, const struct rf_policy *policy,
+		   struct rf_err *err);
+
+/* One more box, or -EDQUOT; and one less. */
+int rf_bound_enter(struct rf_bound *bound, struct rf_err *err);
+void rf_bound_leave(struct rf_bound *bound);
+
+#endif

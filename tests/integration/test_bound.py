@@ -1,0 +1,160 @@
+"""Connections on terms: who reads what strangers send asks on one, and the warden believes nothing that it says."""
+import json
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from wardens import Warden  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("as_who")
+
+
+@pytest.fixture(scope="module")
+def standing(ringfort, public):
+    found = {}
+    yield lambda who: found.get(who) or found.setdefault(who, Warden(ringfort, who, public / f"bound-{who}"))
+    for warden in found.values():
+        warden.close()
+
+
+@pytest.fixture
+def speak(standing, as_who):
+    """Runs code of a client of the warden's; what it prints last is JSON."""
+    before = """
+        import json
+        HOST, TEXT = 0, 2
+        sock = connect()
+
+        def run(line, body):
+            with line:
+                run = Run(line, body)
+                try:
+                    kind = receive(line)
+                    if kind[0] == REFUSED:
+                        return "refused"
+                    return run.read().decode()
+                finally:
+                    run.close()
+
+        def joined(line):
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                send(line, message(JOIN), [theirs.fileno()])
+            ours.settimeout(20)
+            return ours
+    """
+    def client(code, *args):
+        import textwrap
+        return json.loads(standing(as_who).python(textwrap.dedent(before) + textwrap.dedent(code), *args))
+
+    return client
+
+
+def test_the_ceiling_bounds_what_is_asked_on_it_and_on_what_is_joined(speak, workdir):
+    """Each row asks for something that the ceiling does not give; the same is given on a connection without terms."""
+    (workdir / "secret").write_text("found\n")
+    (workdir / "secret").chmod(0o644)
+    said = speak("""
+        here = sys.argv[2]
+        asks = {
+            "a file": errand("cat", here + "/secret", policy="files: {read: [" + here + "]}"),
+            "the working directory": errand("cat", here + "/secret", cwd=here),
+            "a home": errand("cat", here + "/secret", home=here, policy="files: {read: [~]}"),
+            "the network": errand("sh", "-c", "wc -l </proc/net/dev", policy="network: host"),
+        }
+        free = {name: run(connect(), ask) for name, ask in asks.items()}
+        ceiling = "version: 1\\nlimits: {time: 10s}\\n"
+        bound = {name: run(bind(sock, ceiling=ceiling), ask) for name, ask in asks.items()}
+        line = bind(sock, ceiling=ceiling)
+        further = {name: run(joined(line), ask) for name, ask in asks.items()}
+        print(json.dumps([free, bound, further]))
+    """, workdir)
+    free, bound, further = said
+    for name in ("a file", "the working directory", "a home"):
+        assert free[name] == "found\n", name
+        assert bound[name] == further[name] == "", name
+    assert bound["the network"] == further["the network"] == "3\n"  # two lines of heading, and loopback
+
+
+def test_what_is_brought_along_are_texts_beneath_one_folder(speak, workdir):
+    (workdir / "secret").write_text("found\n")
+    said = speak("""
+        here = sys.argv[2]
+        rows = [(TEXT, "/code/main.txt", "brought\\n"), (HOST, "/code/main.txt", here + "/secret"),
+                (TEXT, "/etc/main.txt", "x"), (TEXT, "/code/../main.txt", "x"), (TEXT, "/code", "x"),
+                (TEXT, "/codex/main.txt", "x")]
+        print(json.dumps([run(bind(sock), errand("cat", path, extras=[(kind, path, source)]))
+                          for kind, path, source in rows]))
+    """, workdir)
+    assert said == ["brought\n"] + ["refused"] * 5
+
+
+def test_variables_of_the_program_alone_are_words(speak):
+    """The ceiling says nothing of them, as it says nothing of arguments."""
+    assert speak("""
+        ask = errand("sh", "-c", "echo $ONE-$LANG", own=["ONE=1", "LANG=x=y"])
+        print(json.dumps([run(connect(), ask), run(bind(sock), ask), run(bind(sock), errand("true", own=["odd"]))]))
+    """) == ["1-x=y\n", "1-x=y\n", "refused"]
+
+
+def test_a_bound_connection_can_not_loosen_itself_and_has_no_gateway_or_filter_of_its_own(speak):
+    assert speak("""
+        line = bind(sock)
+        answers = []
+        bind(line, tenant="other")
+        answers.append(receive(line)[0])
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        fds = [os.open("/dev/null", os.O_RDWR) for _ in range(3)] + [theirs.fileno()]
+        send(line, message(RUN, errand("true")), fds)
+        answers.append(receive(line)[0])
+        answers.append(run(bind(sock), errand("true", policy="seccomp: [/etc/passwd]")))
+        print(json.dumps(answers))
+    """) == [9, 9, "refused"]
+
+
+def test_it_has_as_many_boxes_as_the_terms_say(speak):
+    assert speak("""
+        line = bind(sock, boxes=2)
+        runs = []
+        for i in range(2):
+            one = joined(line)
+            runs.append(Run(one, errand("sh", "-c", "echo up; read x")))
+            assert receive(one)[0] == STARTED
+        full = run(joined(line), errand("echo", "third"))
+        os.close(runs[0].stdin)
+        assert receive(runs[0].sock)[0] == ENDED
+        print(json.dumps([full, run(joined(line), errand("echo", "third"))]))
+    """) == ["refused", "third\n"]
+
+
+def test_a_tenant_sees_its_own_kept_boxes_and_no_others(speak):
+    """Whatever is asked of another's box is answered as if there were none."""
+    assert speak("""
+        def keep(line, note):
+            send(line, message(KEEP, errand("box", note=note)))
+            kind, _, body = receive(line)
+            assert kind == STARTED, kind
+            return body[:24].rstrip(b"\\0").decode()
+
+        def ask(line, kind, box="", time_ms=0):
+            send(line, message(kind, box.encode().ljust(24, b"\\0") + bytes(8) + struct.pack("=Q", time_ms)))
+            return receive(line)
+
+        lines = {who: bind(sock, key=who, tenant=who) for who in ("acme", "other")}
+        box = keep(joined(lines["acme"]), "its note")
+        theirs = keep(joined(lines["other"]), None)
+        listed = {who: ask(joined(line), LIST)[2] for who, line in lines.items()}
+        seen = {who: [box.encode() in body, theirs.encode() in body, b"its note" in body]
+                for who, body in listed.items()}
+        kinds = [ask(joined(lines["other"]), kind, box, 1000)[0] for kind in (FREEZE, THAW, RENEW, LIST, ATTACH, CLOSE)]
+        fds = [os.open("/dev/null", os.O_RDWR) for _ in range(3)]
+        line = joined(lines["other"])
+        send(line, message(EXEC, string(box) + strings(["true"]) + strings([]) + string(None) + bytes(20)), fds)
+        kinds.append(receive(line)[0])
+        everything = ask(connect(), LIST)[2]
+        all_seen = box.encode() in everything and theirs.encode() in everything
+        ended = [ask(joined(lines["acme"]), CLOSE, box)[0], ask(connect(), CLOSE, theirs)[0]]
+        print(json.dumps([seen, kinds, all_seen, ended]))
+    """) == [{"acme": [True, False, True], "other": [False, True, False]}, [9] * 7, True, [8, 8]]
