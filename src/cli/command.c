@@ -439,6 +439,37 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"belongs to the user alone.",
 		rf_example_gateway, "0 it ended as it was asked to, or --status found one; 1 --status found none; 125 Ringfort failed",
 	},
+	[RF_CMD_SERVE] = {
+		"serve", rf_cmd_serve, "boxes for others, over HTTP",
+		"[--listen ADDRESS:PORT] [--host NAME] [--origin URL]\n"
+		"--check [--listen ADDRESS:PORT]",
+		"Serves the API (docs/server.md): runs, and sandboxes that stay.  On api.sock in\n"
+		"$XDG_RUNTIME_DIR/ringfort (root: /run/ringfort) for processes of the same user; on each\n"
+		"--listen for who has a key; where there is none yet, one is made, and shown once.\n"
+		"SIGTERM ends it once what was asked is answered; a second one at once.",
+		rf_example_serve, "0 it ended as it was asked to, or --check found nothing; 125 Ringfort failed",
+	},
+	[RF_CMD_KEY] = {
+		"key", NULL, "keys with which others may ask a server for boxes",
+		"create|ls|rm",
+		"Whoever asks `ringfort serve` on a TCP port shows one: what it may, and how much.", rf_example_key, NULL,
+	},
+	[RF_CMD_KEY_CREATE] = {
+		"key create", rf_cmd_key_create, "make a key, and show it once",
+		"[--name NAME] [--scope run,read] [--tenant NAME]\n"
+		"[--ceiling NAME|FILE] [--boxes N] [--rate N] [--json]",
+		"Prints the key, of which only the hash is kept.  A server that runs knows it at once.",
+		rf_example_key_create, "0 made, 125 it could not be",
+	},
+	[RF_CMD_KEY_LS] = {
+		"key ls", rf_cmd_key_ls, "list the keys", "[--json]", "Lists each key's id, tenant, scopes and limits.",
+		rf_example_key_ls, "0 printed, 125 Ringfort failed",
+	},
+	[RF_CMD_KEY_RM] = {
+		"key rm", rf_cmd_key_rm, "end keys", "ID...",
+		"A server that runs refuses them within a second.  What was begun with one goes on.",
+		rf_example_key_rm, "0 removed, 1 there is no such key, 125 Ringfort failed",
+	},
 	[RF_CMD_PS] = {
 		"ps", rf_cmd_ps, "list the boxes that live, and what they use",
 		"[--json]",

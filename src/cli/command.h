@@ -68,6 +68,11 @@ enum rf_cmd_id {
 	RF_CMD_AUDIT_INDEX,
 	RF_CMD_WARDEN,
 	RF_CMD_GATEWAY,
+	RF_CMD_SERVE,
+	RF_CMD_KEY,
+	RF_CMD_KEY_CREATE,
+	RF_CMD_KEY_LS,
+	RF_CMD_KEY_RM,
 	RF_CMD_PS,
 	RF_CMD_FREEZE,
 	RF_CMD_THAW,
@@ -83,10 +88,12 @@ enum rf_cmd_id {
 	RF_CMD_COUNT
 };
 
-/* A set of commands. */
+/* A set of commands; there are more than 64. */
 __extension__ typedef unsigned __int128 rf_cmd_set;
 
 #define RF_CMD_BIT(id) ((rf_cmd_set)1 << (id))
+
+_Static_assert(RF_CMD_COUNT < 128, "each command has a bit");
 
 struct rf_cmd_example {
 	const char *line;  /* as it would be typed; NULL ends the list */

@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "base/style.h"
-#include "cli/lang.h"
+#include "policy/lang.h"
 
 struct rf_arena;
 

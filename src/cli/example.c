@@ -262,6 +262,34 @@ const struct rf_cmd_example rf_example_warden[] = {
 	{ NULL, NULL },
 };
 
+const struct rf_cmd_example rf_example_serve[] = {
+	{ "ringfort serve &",                         "for processes of yours, on a unix socket" },
+	{ "ringfort serve --listen 127.0.0.1:7070",   "and for who has a key" },
+	{ "ringfort serve --check --listen [::1]:0",  NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_key[] = {
+	{ "ringfort key ls",                          NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_key_create[] = {
+	{ "ringfort key create --name ci",            NULL },
+	{ "ringfort key create --scope read --tenant acme --ceiling strict", NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_key_ls[] = {
+	{ "ringfort key ls --json",                   NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_key_rm[] = {
+	{ "ringfort key rm 0123456789ab",             NULL },
+	{ NULL },
+};
+
 const struct rf_cmd_example rf_example_breaker[] = {
 	{ "ringfort breaker ls",                NULL },
 	{ "ringfort breaker reset bot",         "let an agent go on" },

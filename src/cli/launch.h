@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "cli/lang.h"
+#include "policy/lang.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
 

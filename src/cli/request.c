@@ -265,6 +265,10 @@ static int take_option(const struct rf_option *option, const char *value,
 		return 0;
 	case RF_OPTION_CEILING: /* of `warden` alone */
 	case RF_OPTION_AHEAD:
+	case RF_OPTION_SCOPE:
+	case RF_OPTION_TENANT:
+	case RF_OPTION_BOXES:
+	case RF_OPTION_RATE:
 	case RF_OPTION_STATUS:
 	case RF_OPTION_FOR:
 	case RF_OPTION_REASON:

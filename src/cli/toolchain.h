@@ -12,7 +12,7 @@
 #include <limits.h>
 
 #include "base/err.h"
-#include "cli/lang.h"
+#include "policy/lang.h"
 
 #define RF_TOOLCHAIN_BOX_PATH "/usr/local/bin:/usr/bin:/bin" /* as in every box */
 

@@ -15,11 +15,12 @@
 
 #define KIB         1024
 #define MS          1000000ull
-#define LINGER_MS   2000    /* for the client to read an answer before the connection goes */
-#define FILLS       8       /* reads in a row, before others have their turn */
-#define ROOMS       4       /* and times to go on sending */
-#define OUT_SPARE   1048576 /* bytes beyond those at which the handler is asked to wait */
-#define CHUNK_FRAME 32      /* bytes around a chunk, and behind the last one, at most */
+#define LINGER_MS   2000       /* for the client to read an answer before the connection goes */
+#define FILLS       8          /* reads in a row, before others have their turn */
+#define ROOMS       4          /* and times to go on sending */
+#define OUT_SPARE   1048576    /* bytes beyond those at which the handler is asked to wait */
+#define HEED_BYTES  (16 * KIB) /* that are read ahead of the next request */
+#define CHUNK_FRAME 32         /* bytes around a chunk, and behind the last one, at most */
 
 const struct rf_exchange_limits rf_exchange_usual = {
 	.http = {
@@ -379,21 +380,27 @@ int rf_exchange_take(struct rf_exchange *x, struct rf_span protocol, struct rf_f
 /* Answers what the handler will not see, or can't answer any more, and closes. */
 static bool refuse(struct rf_exchange *x, unsigned status, const char *words)
 {
-	static const struct rf_field type = { RF_SPAN_INIT("Content-Type"),
-					      RF_SPAN_INIT("text/plain; charset=utf-8") };
-	struct rf_span text = rf_span_of(words);
+	static const struct rf_field plain = { RF_SPAN_INIT("Content-Type"),
+					       RF_SPAN_INIT("text/plain; charset=utf-8") };
+	static const struct rf_field json = { RF_SPAN_INIT("Content-Type"),
+					      RF_SPAN_INIT("application/json") };
+	bool has_form = x->host->put_refusal;
+	RF_AUTO_BUF struct rf_buf text;
 
+	rf_buf_init(&text, 4 * KIB);
 	if (x->answered != NOTHING) {
 		cut(x);
 		return false;
 	}
+	if (has_form)
+		x->host->put_refusal(status, words, &text);
+	else
+		rf_buf_printf(&text, "%s\n", words);
 	x->is_kept = false;
-	put_head(x, status, (struct rf_fields){ &type, 1 }, RF_BODY_LENGTH, text.len + 1,
-		 RF_SPAN(""));
-	if (!x->is_head) {
-		rf_stream_write(&x->stream, text);
-		rf_stream_write(&x->stream, RF_SPAN("\n"));
-	}
+	put_head(x, status, (struct rf_fields){ has_form ? &json : &plain, 1 }, RF_BODY_LENGTH,
+		 text.len, RF_SPAN(""));
+	if (!x->is_head)
+		rf_stream_write(&x->stream, (struct rf_span){ text.data, text.len });
 	x->answered = FINISHED;
 	if (!x->is_handled && x->host->on_refused)
 		x->host->on_refused(x->host, status, words);
@@ -551,6 +558,13 @@ static bool is_reading(const struct rf_exchange *x)
 	return x->asked == AWAITED && rf_stream_pending(&x->stream) <= x->host->limits->out_bytes;
 }
 
+/* While the handler is at work: a client that is gone is noticed, and what it sends ahead is kept, up to a point. */
+static bool is_heeding(const struct rf_exchange *x)
+{
+	return x->host->limits->heeds_client && x->fate == OPEN && x->asked == RECEIVED &&
+	       x->answered != FINISHED && rf_stream_input(&x->stream).len < HEED_BYTES;
+}
+
 /* One step.  False if there is nothing to do but wait. */
 static bool step(struct rf_exchange *x)
 {
@@ -560,6 +574,8 @@ static bool step(struct rf_exchange *x)
 		return close_down(x);
 	if (x->answered == FINISHED && (x->asked == RECEIVED || !x->is_kept))
 		return go_on(x);
+	if (is_heeding(x))
+		return fill(x);
 	return is_reading(x) && read_request(x);
 }
 
@@ -649,7 +665,8 @@ static void run(struct rf_exchange *x)
 	}
 	if (x->asked == AWAITED)
 		rf_stream_rest(&x->stream);
-	rf_stream_wait(&x->stream, x->fate == OPEN ? is_reading(x) : x->fate == SHUT);
+	rf_stream_wait(&x->stream,
+		       x->fate == OPEN ? is_reading(x) || is_heeding(x) : x->fate == SHUT);
 	at = limit_of(x);
 	if (at == UINT64_MAX)
 		rf_deadline_cancel(&x->limit);

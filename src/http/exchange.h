@@ -46,6 +46,7 @@ struct rf_exchange_limits {
 	uint32_t
 		out_bytes; /* of an answer that wait for the client; above, the handler is asked to wait */
 	uint64_t drain_bytes; /* of a body that are read though it is answered already */
+	bool heeds_client; /* who closes its side before it is answered does not want the answer */
 };
 
 extern const struct rf_exchange_limits rf_exchange_usual;
@@ -60,6 +61,8 @@ struct rf_exchange_host {
 	void (*on_closed)(struct rf_exchange_host *host); /* a connection is gone; may be NULL */
 	/* Something was answered that no handler heard of: it is no request, or did not come in time.  May be NULL. */
 	void (*on_refused)(struct rf_exchange_host *host, unsigned status, const char *words);
+	/* Writes what is answered to what no handler heard of, as JSON; NULL: its words as plain text. */
+	void (*put_refusal)(unsigned status, const char *words, struct rf_buf *out);
 	void *server; /* whose host this is */
 	struct rf_exchange *first;
 	size_t count;

@@ -154,6 +154,39 @@ int rf_http_server_listen(struct rf_http_server *server, int *fd, struct rf_err 
 	return 0;
 }
 
+int rf_http_server_adopt(struct rf_http_server *server, int *fd, struct rf_err *err)
+{
+	if (server->host.count >= server->most) {
+		rf_fd_done(fd);
+		return rf_fail_say(err, -EAGAIN, "more than %zu connections", server->most);
+	}
+	return rf_exchange_new(&server->host, rf_transport_plain(fd), err);
+}
+
+static void close_listeners(struct rf_http_server *server)
+{
+	while (server->listeners) {
+		struct listener *listener = server->listeners;
+
+		server->listeners = listener->next;
+		rf_event_cancel(listener->event);
+		rf_fd_done(&listener->fd);
+		free(listener);
+	}
+}
+
+void rf_http_server_rest(struct rf_http_server *server)
+{
+	close_listeners(server);
+}
+
+void rf_http_server_form(struct rf_http_server *server,
+			 void (*put_refusal)(unsigned status, const char *words,
+					     struct rf_buf *out))
+{
+	server->host.put_refusal = put_refusal;
+}
+
 size_t rf_http_server_connections(const struct rf_http_server *server)
 {
 	return server->host.count;
@@ -163,14 +196,7 @@ void rf_http_server_free(struct rf_http_server *server)
 {
 	if (!server)
 		return;
-	while (server->listeners) {
-		struct listener *listener = server->listeners;
-
-		server->listeners = listener->next;
-		rf_event_cancel(listener->event);
-		rf_fd_done(&listener->fd);
-		free(listener);
-	}
+	close_listeners(server);
 	rf_exchange_close_all(&server->host);
 	rf_deadline_done(&server->rest);
 	rf_deadlines_free(server->host.deadlines);

@@ -19,6 +19,17 @@ int rf_http_server_new(struct rf_loop *loop, const struct rf_exchange_limits *li
 /* Accepts on a socket that listens and does not block (takes `*fd`). */
 int rf_http_server_listen(struct rf_http_server *server, int *fd, struct rf_err *err);
 
+/* A connection that somebody else has accepted, and that does not block (takes `*fd`, also on failure). */
+int rf_http_server_adopt(struct rf_http_server *server, int *fd, struct rf_err *err);
+
+/* No more is accepted; what is there goes on. */
+void rf_http_server_rest(struct rf_http_server *server);
+
+/* How refusals of what is no request look: see struct rf_exchange_host. */
+void rf_http_server_form(struct rf_http_server *server,
+			 void (*put_refusal)(unsigned status, const char *words,
+					     struct rf_buf *out));
+
 size_t rf_http_server_connections(const struct rf_http_server *server);
 
 /* Closes all sockets and connections. */

@@ -153,6 +153,22 @@ int ringfort_open(const struct ringfort_open *options, struct ringfort **ret_for
 	return 0;
 }
 
+struct ringfort *rf_fort_over(int *fd)
+{
+	struct ringfort *fort = calloc(1, sizeof(*fort));
+
+	if (fort)
+		*fort = (struct ringfort){
+			.users = 1, .fd = rf_fd_take(fd), .home = strdup("/"), .gateway = strdup("")
+		};
+	rf_fd_done(fd);
+	if (fort && fort->home && fort->gateway)
+		return fort;
+	if (fort)
+		rf_fort_unref(fort);
+	return NULL;
+}
+
 void ringfort_close(struct ringfort *fort)
 {
 	if (fort)

@@ -43,6 +43,9 @@ int rf_fort_tell(struct ringfort_error *error, const struct rf_err *err);
 struct ringfort *rf_fort_ref(struct ringfort *fort);
 void rf_fort_unref(struct ringfort *fort);
 
+/* A fort over a connection to a warden that there is already (takes `*fd`); NULL without memory. */
+struct ringfort *rf_fort_over(int *fd);
+
 /* A connection of a box's own.  Gives `*ret_fd`. */
 int rf_fort_connect(struct ringfort *fort, int *ret_fd, struct rf_err *err);
 

@@ -115,8 +115,10 @@ static void take_message(struct ringfort_box *box, struct rf_wire_message *messa
 
 	switch (message->type) {
 	case RF_WIRE_STARTED:
-		if (rf_wire_started(message, &started, &err) == 0)
-			box->number = started.number;
+		if (rf_wire_started(message, &started, &err) < 0)
+			break;
+		box->number = started.number;
+		memcpy(box->id, started.id, sizeof(box->id));
 		break;
 	case RF_WIRE_TERMINAL:
 		if (take_terminal(box, rf_fd_take(&message->fds[0]), &err) < 0)
@@ -129,6 +131,7 @@ static void take_message(struct ringfort_box *box, struct rf_wire_message *messa
 			end(box);
 		break;
 	case RF_WIRE_REFUSED:
+		box->is_refused = true;
 		rf_wire_refused(message, &err);
 		fail(box, &err);
 		break;
@@ -317,6 +320,10 @@ static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *po
 		.caller_path = getenv("PATH"),
 		.wants_denials = run->wants_denials,
 		.ceiling = box->ceiling,
+		.set = box->set,
+		.note = box->note,
+		.extras = box->extras,
+		.extra_count = box->extra_count,
 	};
 	int code = complete_policy(box, policy, run, escort, cwd, &text, err);
 

@@ -25,10 +25,16 @@ struct ringfort_box {
 	ringfort_output_fn *on_output;
 	void *data;
 	uint64_t output_limit;
-	const char *ceiling; /* borrowed while it is asked for; or NULL */
-	uint32_t number;     /* of the program in a kept box, once it is known */
-	bool is_kept;        /* it runs nothing by itself */
+	/* Borrowed while it is asked for: see struct rf_errand.  Or NULL. */
+	const char *ceiling, *note;
+	char *const *set;
+	const struct rf_place *extras;
+	size_t extra_count;
+	char id[24];     /* of the box, once it was started; "" before */
+	uint32_t number; /* of the program in a kept box, once it is known */
+	bool is_kept;    /* it runs nothing by itself */
 	bool has_terminal;
+	bool is_refused;  /* there is no run: the warden would not have it */
 	bool has_ended;   /* the result is there */
 	bool is_complete; /* with what is known here */
 	bool is_truncated[2];

@@ -69,6 +69,8 @@ NOT_RUN = {
     "sudo": "this is not the place for passwords",
     "shell": "waits for somebody to type",
     " -t": "wants a terminal",
+    "serve &": "stays: see test_server.py",
+    "serve --listen": "stays: see test_server.py",
     "warden &": "stays: see test_warden.py",
     "warden --ceiling": "stays: see test_warden.py",
     "watch &": "stays: see test_watch.py",

@@ -5,8 +5,8 @@
  * how the language is called, what runs it and what it needs; where that lies on this machine is
  * cli/toolchain.c, and how code gets into the box cli/launch.c.
  */
-#ifndef RF_CLI_LANG_H
-#define RF_CLI_LANG_H
+#ifndef RF_POLICY_LANG_H
+#define RF_POLICY_LANG_H
 
 #include <stdbool.h>
 #include <stddef.h>

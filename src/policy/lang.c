@@ -1,5 +1,5 @@
 /* Languages: see lang.h. */
-#include "cli/lang.h"
+#include "policy/lang.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,0 +1,105 @@
+/*
+ * One request of the API, from its head to the end of its answer.
+ *
+ *     AUTH   its key is not known here yet: who has the keys is asked, and nothing is read of the body meanwhile
+ *     BODY   the body comes, and is kept; there is a most for each route
+ *     LINE   it waits until its key may begin something more
+ *     WORK   its handler has it: a question or a job is under way
+ *     DONE   it is answered, or is being
+ *
+ * The exchange lives as long as the call does: when one ends, so does the other, and with it the job or the question that was for it alone.
+ */
+#ifndef RF_SERVER_API_CALL_H
+#define RF_SERVER_API_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "http/exchange.h"
+#include "server/api-error.h"
+#include "server/holder.h"
+#include "server/job.h"
+#include "server/order.h"
+#include "server/query.h"
+#include "server/route.h"
+
+struct rf_front;
+
+enum rf_api_state {
+	RF_API_AUTH,
+	RF_API_BODY,
+	RF_API_LINE,
+	RF_API_WORK,
+	RF_API_DONE
+};
+
+struct rf_api_call {
+	struct rf_front *front;
+	struct rf_exchange *x;
+	const struct rf_route *route;
+	struct rf_route_parts parts;
+	struct rf_holder *holder; /* or NULL: no key is needed */
+	enum rf_api_state state;
+	uint64_t id; /* what an answer about its key carries */
+	char request_id[65];
+	char traceparent[64]; /* as it came, or "" */
+	uint8_t token_hash[RF_SHA256_BYTES];
+	char *query;       /* of its target, or NULL */
+	bool wants_stream; /* Accept: text/event-stream */
+	bool is_local;
+	bool is_counted; /* it has begun something, for its key */
+	bool has_body_ended;
+	struct rf_buf body;
+	struct rf_order order;
+	struct rf_job *job;
+	struct rf_query *asked;
+	struct rf_buf out; /* of the answer, what is not sent */
+	size_t out_at;
+	bool is_held;            /* the exchange asked to wait */
+	bool is_stream, is_last; /* an answer in pieces; no more of them come */
+	char carry[2][4];        /* of each stream: the beginning of a character */
+	size_t carry_len[2];
+	uint64_t since_ns;
+	struct rf_api_call *next_awaiting, *next_waiting;
+	void (*go)(struct rf_api_call *call); /* what it waits in line for */
+	void *extra;                          /* the handler's own; freed with free() */
+};
+
+/* What exchanges of the API do; `data` is a struct rf_front_side. */
+extern const struct rf_exchange_ops rf_api_call_ops;
+
+/* Who has the keys has answered: the holder, or NULL and why it is nobody's. */
+void rf_api_call_admit(struct rf_api_call *call, struct rf_holder *holder,
+		       const struct rf_err *why);
+
+/* ------------------------------------------------------------- for handlers */
+
+/* Answers as a whole.  `json` is empty afterwards. */
+void rf_api_call_answer(struct rf_api_call *call, unsigned status, struct rf_buf *json);
+void rf_api_call_answer_bytes(struct rf_api_call *call, unsigned status, const char *type,
+			      struct rf_buf *bytes);
+void rf_api_call_fail(struct rf_api_call *call, const struct rf_api_error *error);
+void rf_api_call_fail_with(struct rf_api_call *call, const struct rf_err *err, const char *where);
+
+/* Answers in pieces, as events; rf_api_call_end() is the last. */
+void rf_api_call_begin_events(struct rf_api_call *call);
+void rf_api_call_event(struct rf_api_call *call, const char *name, const struct rf_buf *json);
+void rf_api_call_end(struct rf_api_call *call);
+
+/* Too much waits for the client to read it: nothing more is to be sent for now. */
+bool rf_api_call_is_full(const struct rf_api_call *call);
+
+/* A parameter of the target, decoded into `text`; false if it is not there.  -1 for a parameter that is none. */
+int rf_api_call_parameter(const struct rf_api_call *call, const char *name, char *text, size_t size,
+			  struct rf_api_error *error);
+
+/* Whether its key's rate allows one more thing to be begun; else that is answered. */
+bool rf_api_call_is_paced(struct rf_api_call *call);
+
+/* Takes a place among those that its key may have at once, or waits for one: `go` is called then, now or later; or refuses. */
+void rf_api_call_take_place(struct rf_api_call *call, void (*go)(struct rf_api_call *call));
+/* It is free again, though the call goes on. */
+void rf_api_call_leave_place(struct rf_api_call *call);
+
+#endif

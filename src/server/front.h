@@ -1,0 +1,71 @@
+/*
+ * ringfort-front: reads what strangers send, and answers.
+ *
+ * Has no right of its own (confine.h): it is given sockets that listen, and for each key that it is shown a connection to the warden on that key's
+ * terms (landlord.h).  One thread, one loop.  Holds what can be lost: after a crash another front goes on, with the same boxes.
+ */
+#ifndef RF_SERVER_FRONT_H
+#define RF_SERVER_FRONT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "http/http-server.h"
+#include "server/api-call.h"
+#include "server/pass.h"
+
+struct ringfort_policy;
+
+#define RF_FRONT_STATUSES 6
+
+struct rf_front_figures {
+	uint64_t requests[RF_FRONT_STATUSES]; /* answered, by the first digit of their status */
+	uint64_t runs, programs, sandboxes;   /* begun */
+	uint64_t refused;                     /* for want of room, or by the rate */
+	uint64_t waiting, under_way;          /* now */
+	uint64_t run_ns;                      /* of all runs together, from request to answer */
+	uint64_t runs_ended;
+};
+
+/* What a connection came through. */
+struct rf_front_side {
+	struct rf_front *front;
+	bool is_local;
+};
+
+struct rf_front {
+	struct rf_loop *loop;
+	int host; /* the connection to who has the keys */
+	struct rf_event *host_event;
+	struct rf_buf in;
+	char *rules_text; /* that the rules point into */
+	struct rf_pass_rules rules;
+	struct rf_front_side ports_side, local_side;
+	struct rf_http_server *ports, *local;
+	struct rf_holder *holders;      /* whose keys were shown */
+	struct rf_holder *local_holder; /* or NULL */
+	struct rf_api_call *awaiting;   /* whose keys are being looked up */
+	struct rf_order_tools tools;
+	struct rf_front_figures figures;
+	uint64_t last_id, calls;
+	uint64_t started_ns;
+	struct rf_event *timer;
+	bool is_ready, is_draining;
+};
+
+/* Serves on the connection to who started it, until that ends or says so. */
+int rf_front_serve(int host, struct rf_err *err);
+
+/* Asks whose key a call's is, if nobody knows yet: gives the holder, or NULL: the call will be told. */
+struct rf_holder *rf_front_look_up(struct rf_front *front, struct rf_api_call *call,
+				   struct rf_span token, struct rf_err *err);
+void rf_front_forget_call(struct rf_front *front, struct rf_api_call *call);
+
+/* A policy, read before or now; it stays the front's, and is there until the next call. */
+int rf_front_policy(struct rf_front *front, const char *text,
+		    const struct ringfort_policy **ret_policy, struct rf_api_error *error);
+
+#endif

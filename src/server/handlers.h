@@ -1,0 +1,20 @@
+/* Who answers what: see the table in route.c. */
+#ifndef RF_SERVER_HANDLERS_H
+#define RF_SERVER_HANDLERS_H
+
+struct rf_api_call;
+
+typedef void rf_serve_fn(struct rf_api_call *call);
+
+/* serve-info.c */
+rf_serve_fn rf_serve_health, rf_serve_ready, rf_serve_version, rf_serve_openapi, rf_serve_metrics;
+/* serve-run.c */
+rf_serve_fn rf_serve_run, rf_serve_exec;
+/* serve-box.c */
+rf_serve_fn rf_serve_box_create, rf_serve_box_list, rf_serve_box_get, rf_serve_box_delete,
+	rf_serve_box_renew, rf_serve_box_pause, rf_serve_box_resume;
+/* serve-file.c */
+rf_serve_fn rf_serve_file_read, rf_serve_file_write, rf_serve_file_delete, rf_serve_file_list,
+	rf_serve_file_stat;
+
+#endif

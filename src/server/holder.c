@@ -1,0 +1,48 @@
+/* Who asks: see holder.h. */
+#include "server/holder.h"
+
+#include <ringfort/ringfort.h>
+#include <stdlib.h>
+
+#include "lib/fort.h"
+
+struct rf_holder *rf_holder_new(const struct rf_pass_holder *pass, int *line)
+{
+	struct rf_holder *holder = calloc(1, sizeof(*holder));
+	struct ringfort *fort = rf_fort_over(line);
+
+	if (!holder || !fort) {
+		free(holder);
+		ringfort_close(fort);
+		return NULL;
+	}
+	holder->users = 1;
+	holder->pass = *pass;
+	holder->fort = fort;
+	holder->last = &holder->first;
+	rf_admit_init(&holder->admit, pass->boxes, pass->rate);
+	return holder;
+}
+
+struct rf_holder *rf_holder_ref(struct rf_holder *holder)
+{
+	holder->users++;
+	return holder;
+}
+
+void rf_holder_unref(struct rf_holder *holder)
+{
+	if (!holder || --holder->users > 0)
+		return;
+	ringfort_close(holder->fort);
+	free(holder);
+}
+
+bool rf_holder_is_of(const struct rf_holder *holder, const uint8_t token_hash[RF_SHA256_BYTES])
+{
+	volatile uint8_t differs = 0;
+
+	for (size_t i = 0; i < RF_SHA256_BYTES; i++)
+		differs = (uint8_t)(differs | (token_hash[i] ^ holder->token_hash[i]));
+	return differs == 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * Who asks: a key that was shown, and the connection to the warden that was made on its terms.
+ *
+ * Counted: a request that is under way keeps its holder, also when the key was removed meanwhile.
+ */
+#ifndef RF_SERVER_HOLDER_H
+#define RF_SERVER_HOLDER_H
+
+#include <stdbool.h>
+
+#include "base/sha256.h"
+#include "server/admit.h"
+#include "server/pass.h"
+
+struct ringfort;
+struct rf_api_call;
+
+struct rf_holder {
+	struct rf_holder *next; /* in the front's list */
+	unsigned users;
+	struct rf_pass_holder pass;
+	uint8_t token_hash[RF_SHA256_BYTES]; /* of the token that it was shown with */
+	struct ringfort *fort;
+	struct rf_admit admit;
+	struct rf_api_call *first, **last; /* who waits for room */
+	uint32_t waiting;
+};
+
+/* Takes `*line`, the connection, also on failure.  NULL without memory. */
+struct rf_holder *rf_holder_new(const struct rf_pass_holder *pass, int *line);
+struct rf_holder *rf_holder_ref(struct rf_holder *holder);
+void rf_holder_unref(struct rf_holder *holder);
+
+/* Whether the token is the one that it was shown with; takes as long whatever differs. */
+bool rf_holder_is_of(const struct rf_holder *holder, const uint8_t token_hash[RF_SHA256_BYTES]);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * A box, or a program in a kept one, that a request waits for: libringfort's, on the loop.
+ */
+#ifndef RF_SERVER_JOB_H
+#define RF_SERVER_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "server/order.h"
+
+struct ringfort;
+struct ringfort_policy;
+struct rf_job;
+
+/* What its owner hears of it.  Each may free the job but on_output(). */
+struct rf_job_ops {
+	/* What it wrote, where it is not kept; may be NULL. */
+	void (*on_output)(void *data, int stream, const char *bytes, size_t len);
+	/* The box stands, or the program runs; may be NULL. */
+	void (*on_started)(void *data);
+	/* It is over. */
+	void (*on_end)(void *data);
+};
+
+/* What is to be done: the order borrows until it has begun, but for its input, which the job needs until the end. */
+struct rf_job_task {
+	const struct rf_order *order;
+	const struct ringfort_policy *policy; /* of a box of its own; or NULL: */
+	const char *box;       /* the kept one that it runs in; or NULL, and no program: */
+	const char *note;      /* a box that is kept, with that note */
+	bool keeps_output;     /* for its result, and not told as it comes */
+	uint64_t output_limit; /* of a program in a kept box, where it is kept */
+};
+
+int rf_job_start(struct rf_loop *loop, struct ringfort *fort, const struct rf_job_task *task,
+		 const struct rf_job_ops *ops, void *data, struct rf_job **ret_job,
+		 struct rf_err *err);
+
+/* Ends it, if it still runs, and frees it; a box that is kept and was started stays.  Accepts NULL. */
+void rf_job_free(struct rf_job *job);
+
+/* Nothing is read of what it writes until it may go on. */
+void rf_job_pause(struct rf_job *job, bool is_paused);
+
+/* Of a box that is kept, once it was started: its id. */
+const char *rf_job_id(const struct rf_job *job);
+
+/* Of a program in one: its number. */
+uint32_t rf_job_number(const struct rf_job *job);
+
+/* When it is over: its result, and whether there is one or the warden would not have it. */
+const struct rf_result *rf_job_result(const struct rf_job *job);
+bool rf_job_is_refused(const struct rf_job *job);
+
+int rf_job_signal(struct rf_job *job, int signal, struct rf_err *err);
+
+#endif

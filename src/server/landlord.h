@@ -1,0 +1,28 @@
+/*
+ * Who serves strangers: has the keys, starts the warden and the front, and stands between them.
+ *
+ * The front reads what strangers send and has no right of its own.  It shows each key that it was shown to us; we look it up, make a connection to
+ * the warden on the key's terms, and give it that.  So a front that was broken into has what the keys that came by have, and nothing else.  A front that dies
+ * is started anew, and the boxes that are kept stay; when we end, so do the front, the warden and all boxes.
+ */
+#ifndef RF_SERVER_LANDLORD_H
+#define RF_SERVER_LANDLORD_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+#define RF_LANDLORD_SOCKET "api.sock" /* in $RUN, for processes of the same user */
+#define RF_LANDLORD_MOST   16         /* ports */
+
+struct rf_landlord_options {
+	const char *listen[RF_LANDLORD_MOST + 1]; /* NULL-ended, "ADDRESS:PORT" */
+	char *hosts[65], *origins[65];            /* NULL-ended */
+	const char *folder;                       /* where our programs are */
+	bool only_checks;
+};
+
+/* Serves until a signal asks to end; or looks whether it could. */
+int rf_landlord_serve(const struct rf_landlord_options *options, struct rf_err *err);
+
+#endif

@@ -1,0 +1,500 @@
+/* What a request orders: see order.h. */
+#include "server/order.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/fd.h"
+#include "base/limits.h"
+
+#define CODE_FOLDER     "/code"
+#define WORDS           2048
+#define SANDBOX_SECONDS 300
+#define KEPT_OUTPUT     "1M"
+
+/* All that any kind of order says. */
+struct said {
+	char **argv, **env, **profile;
+	const char *command, *code, *language, *input, *input_base64, *cwd;
+	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs;
+	uint64_t timeout;
+	bool is_background;
+};
+
+#define AT(member) offsetof(struct said, member)
+
+/* clang-format off */
+#define PROGRAM \
+	{ "argv",           RF_FORM_STRINGS,   AT(argv),           1, WORDS, false }, \
+	{ "command",        RF_FORM_STRING,    AT(command),        1, 100000, false }, \
+	{ "stdin",          RF_FORM_STRING,    AT(input),          0, RF_MAX_JSON_READ, false }, \
+	{ "stdin_base64",   RF_FORM_STRING,    AT(input_base64),   0, RF_MAX_JSON_READ, false }, \
+	{ "cwd",            RF_FORM_STRING,    AT(cwd),            1, 4000, false }
+#define BOX \
+	{ "env",            RF_FORM_VARIABLES, AT(env),            0, 256, false }, \
+	{ "timeout",        RF_FORM_NUMBER,    AT(timeout),        1, RF_ORDER_SECONDS, false }
+#define RULES \
+	{ "profile",        RF_FORM_NAMES,     AT(profile),        1, RF_MAX_EXTENDS, false }, \
+	{ "policy",         RF_FORM_OBJECT,    AT(policy),         0, 64, false }, \
+	{ "limits",         RF_FORM_OBJECT,    AT(limits),         0, 32, false }, \
+	{ "needs",          RF_FORM_OBJECT,    AT(needs),          0, 16, false }
+
+static const struct rf_form_field run_fields[] = {
+	PROGRAM, BOX, RULES,
+	{ "code",           RF_FORM_STRING,    AT(code),           0, RF_MAX_CODE, false },
+	{ "language",       RF_FORM_STRING,    AT(language),       1, 40, false },
+	{ "files",          RF_FORM_OBJECTS,   AT(files),          0, RF_ORDER_FILES, false },
+};
+static const struct rf_form_field sandbox_fields[] = {
+	BOX, RULES,
+	{ "labels",         RF_FORM_OBJECT,    AT(labels),         0, RF_ORDER_LABELS, false },
+};
+static const struct rf_form_field exec_fields[] = {
+	PROGRAM, BOX,
+	{ "background",     RF_FORM_TRUTH,     AT(is_background),  0, 0, false },
+};
+static const struct rf_form_field renew_fields[] = {
+	{ "timeout",        RF_FORM_NUMBER,    AT(timeout),        1, RF_ORDER_SECONDS, true },
+};
+
+static const struct { const struct rf_form_field *fields; size_t count; } forms[] = {
+	[RF_ORDER_RUN]     = { run_fields,     RF_LEN(run_fields) },
+	[RF_ORDER_SANDBOX] = { sandbox_fields, RF_LEN(sandbox_fields) },
+	[RF_ORDER_EXEC]    = { exec_fields,    RF_LEN(exec_fields) },
+	[RF_ORDER_RENEW]   = { renew_fields,   RF_LEN(renew_fields) },
+};
+/* clang-format on */
+
+struct reading {
+	enum rf_order_kind kind;
+	struct said said;
+	struct rf_order *order;
+	const struct rf_order_tools *tools;
+	struct rf_api_error *error;
+	bool keeps_output;
+};
+
+static int invalid(const struct reading *r, const char *where, const char *what, const char *hint)
+{
+	rf_api_error_say(r->error, RF_API_INVALID, where, "%s: %s", where, what);
+	return rf_api_error_hint(r->error, "%s", hint);
+}
+
+static int no_memory(const struct reading *r)
+{
+	return rf_api_error_say(r->error, RF_API_UNAVAILABLE, NULL, "there is no memory left");
+}
+
+/* ------------------------------------------------------------- bytes */
+
+/* Bytes that came as text, or as base64: one of the two, or neither.  Gives them as they are meant. */
+static int decode(const struct reading *r, const char *text, const char *base64, const char *where,
+		  const char **ret_data, size_t *ret_len)
+{
+	size_t len = base64 ? strlen(base64) : 0;
+	char *data;
+	ssize_t got;
+
+	if (text && base64)
+		return invalid(r, where, "it is there as text, too", "say it in one way");
+	if (!base64) {
+		*ret_data = text;
+		*ret_len = text ? strlen(text) : 0;
+		return 0;
+	}
+	data = rf_arena_alloc(r->order->memory, len + 4);
+	if (!data)
+		return no_memory(r);
+	got = len % 4 ? -EINVAL : rf_base64_decode(base64, len, data);
+	if (got < 0 || strpbrk(base64, "\r\n"))
+		return invalid(r, where, "it is no base64", "with padding, without line breaks");
+	*ret_data = data;
+	*ret_len = (size_t)got;
+	return 0;
+}
+
+/* ------------------------------------------------------------- what is brought along */
+
+/* Parts of letters, digits, `_`, `-` and `.`, which begin with one of the first three, or with a dot and one of them. */
+static bool is_name(const char *path)
+{
+	static const char first[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+	for (const char *at = path;; at++) {
+		at += *at == '.';
+		if (!*at || !strchr(first, *at))
+			return false;
+		while (*at && (strchr(first, *at) || *at == '-' || *at == '.'))
+			at++;
+		if (*at != '/')
+			return !*at;
+	}
+}
+
+static int bring(const struct reading *r, const char *name, enum rf_place_kind kind,
+		 const char *source)
+{
+	struct rf_order *order = r->order;
+	char *path = rf_arena_printf(order->memory, CODE_FOLDER "/%s", name);
+
+	if (!path)
+		return no_memory(r);
+	for (size_t i = 0; i < order->extra_count; i++)
+		if (strcmp(order->extras[i].path, path) == 0)
+			return rf_api_error_say(r->error, RF_API_CONFLICT, "files",
+						"files: %s is there twice", path);
+	order->extras[order->extra_count++] = (struct rf_place){
+		.kind = kind,
+		.path = path,
+		.source = source,
+		.rights = RF_RIGHT_READ,
+		.why = "",
+		.rule = "request",
+	};
+	return 0;
+}
+
+static int read_file(const struct reading *r, const struct rf_jsonread_value *value, size_t index)
+{
+	struct {
+		const char *path, *content, *base64;
+	} file = { 0 };
+	/* clang-format off */
+	const struct rf_form_field fields[] = {
+		{ "path",           RF_FORM_STRING, 0,                                                  1, 200, true },
+		{ "content",        RF_FORM_STRING, (size_t)((char *)&file.content - (char *)&file), 0, RF_MAX_JSON_READ, false },
+		{ "content_base64", RF_FORM_STRING, (size_t)((char *)&file.base64 - (char *)&file),  0, RF_MAX_JSON_READ, false },
+	};
+	/* clang-format on */
+	char where[40];
+	const char *data;
+	size_t len;
+
+	snprintf(where, sizeof(where), "files[%zu]", index);
+	if (rf_form_read(value, fields, RF_LEN(fields), &file, r->order->memory, where, r->error) <
+	    0)
+		return -1;
+	if (!is_name(file.path))
+		return invalid(r, where, "the path is none of a file beneath " CODE_FOLDER,
+			       "for example: data/input.csv");
+	if (!file.content && !file.base64)
+		return invalid(r, where, "it has no content", "give content or content_base64");
+	if (decode(r, file.content, file.base64, where, &data, &len) < 0)
+		return -1;
+	return bring(r, file.path, file.content ? RF_PLACE_TEXT : RF_PLACE_DATA,
+		     file.content ? file.content : file.base64);
+}
+
+static int read_files(const struct reading *r)
+{
+	const struct rf_jsonread_value *at = r->said.files ? r->said.files->first : NULL;
+
+	for (size_t i = 0; at; at = at->next, i++)
+		if (read_file(r, at, i) < 0)
+			return -1;
+	return 0;
+}
+
+/* ------------------------------------------------------------- what is run */
+
+/* Builds, then becomes the program: as `ringfort run --lang` does. */
+static const char script_form[] =
+	"program=$1 source=$2 out=/tmp/.build; shift 2\n"
+	"mkdir -p \"$out\" && { %s\n} </dev/null || {\n"
+	"code=$?; echo 'ringfort: the build failed, so nothing was run' >&2; exit $code\n"
+	"}\n"
+	"%s\n";
+
+static char **words_of(const struct reading *r, const struct rf_lang *lang, const char *program,
+		       const char *path)
+{
+	struct rf_arena *memory = r->order->memory;
+	char **argv = rf_arena_alloc(memory, 16 * sizeof(*argv));
+	char *rest = rf_arena_copy(memory, program), *word;
+	size_t n = 0;
+
+	if (!argv || !rest)
+		return NULL;
+	if (lang->build) {
+		argv[n++] = rf_arena_copy(memory, "/bin/sh");
+		argv[n++] = rf_arena_copy(memory, "-c");
+		argv[n++] = rf_arena_printf(memory, script_form, lang->build, lang->run);
+		argv[n++] = rf_arena_copy(memory, "sh");
+		argv[n++] = rest;
+	} else {
+		for (word = strtok_r(rest, " ", &rest); word && n < 12;
+		     word = strtok_r(NULL, " ", &rest))
+			argv[n++] = word;
+	}
+	argv[n++] = rf_arena_copy(memory, path);
+	return memory->has_failed ? NULL : argv;
+}
+
+static int read_code(const struct reading *r)
+{
+	const struct rf_langs langs = { 0 };
+	const struct rf_lang *lang = NULL;
+	struct rf_err err = RF_ERR_INIT;
+	const char *program;
+	char name[64], path[80];
+
+	if (!r->said.language)
+		return invalid(r, "language", "it is missing", "name the language of the code");
+	if (rf_lang_find(&langs, r->said.language, &lang, &err) < 0)
+		return rf_api_error_of(r->error, &err, "language");
+	program = r->tools->find(lang);
+	if (!program) {
+		rf_api_error_say(r->error, RF_API_UNSUPPORTED, "language",
+				 "language: this machine has nothing that runs %s", lang->name);
+		return rf_api_error_hint(r->error, "install %s there, or use another language",
+					 lang->package ? lang->package : lang->name);
+	}
+	snprintf(name, sizeof(name), "main%s%s", lang->extensions[0] ? "." : "",
+		 lang->extensions[0] ? lang->extensions[0] : "");
+	snprintf(path, sizeof(path), CODE_FOLDER "/%s", name);
+	if (bring(r, name, RF_PLACE_TEXT, r->said.code) < 0)
+		return -1;
+	r->order->argv = words_of(r, lang, program, path);
+	return r->order->argv ? 0 : no_memory(r);
+}
+
+static int read_program(const struct reading *r)
+{
+	const struct said *said = &r->said;
+	int count = (said->argv != NULL) + (said->command != NULL) + (said->code != NULL);
+	char **argv;
+
+	if (count != 1)
+		return invalid(
+			r, r->kind == RF_ORDER_RUN ? "argv, command or code" : "argv or command",
+			count ? "more than one of them is there" : "none of them is there",
+			"say what to run in one way");
+	if (said->language && !said->code)
+		return invalid(r, "language", "there is no code", "leave it out, or give code");
+	if (said->cwd && said->cwd[0] != '/')
+		return invalid(r, "cwd", "it is no absolute path", "for example: /tmp");
+	if (said->code)
+		return read_code(r);
+	if (said->argv) {
+		if (!said->argv[0][0])
+			return invalid(r, "argv", "the first of them is empty", "name a program");
+		r->order->argv = said->argv;
+		return 0;
+	}
+	argv = rf_arena_alloc(r->order->memory, 4 * sizeof(*argv));
+	if (!argv)
+		return no_memory(r);
+	argv[0] = rf_arena_copy(r->order->memory, "/bin/sh");
+	argv[1] = rf_arena_copy(r->order->memory, "-c");
+	argv[2] = (char *)(uintptr_t)said->command;
+	r->order->argv = argv;
+	return r->order->memory->has_failed ? no_memory(r) : 0;
+}
+
+/* ------------------------------------------------------------- the policy */
+
+static bool has_limit(const struct said *said, const char *name)
+{
+	const struct rf_jsonread_value *of_policy =
+		said->policy ? rf_jsonread_member(said->policy, "limits") : NULL;
+
+	return (said->limits && rf_jsonread_member(said->limits, name)) ||
+	       (of_policy && of_policy->type == RF_JSONREAD_OBJECT &&
+		rf_jsonread_member(of_policy, name));
+}
+
+static void put_limits(const struct reading *r, uint64_t seconds, struct rf_json *json)
+{
+	const struct said *said = &r->said;
+	const struct rf_jsonread_value *of_policy =
+		said->policy ? rf_jsonread_member(said->policy, "limits") : NULL;
+	char text[32];
+
+	rf_json_open_object(json, "limits");
+	for (const struct rf_jsonread_value *at =
+		     of_policy && of_policy->type == RF_JSONREAD_OBJECT ? of_policy->first : NULL;
+	     at; at = at->next)
+		if (!said->limits || !rf_jsonread_member(said->limits, at->name))
+			rf_form_copy(at, at->name, json);
+	for (const struct rf_jsonread_value *at = said->limits ? said->limits->first : NULL; at;
+	     at = at->next)
+		rf_form_copy(at, at->name, json);
+	snprintf(text, sizeof(text), "%llus", (unsigned long long)seconds);
+	if (seconds) {
+		rf_json_string(json, "time", text);
+		if (!has_limit(said, "cpu_time"))
+			rf_json_string(json, "cpu_time", text);
+	}
+	if (r->keeps_output && r->kind == RF_ORDER_RUN && !has_limit(said, "output"))
+		rf_json_string(json, "output", KEPT_OUTPUT);
+	rf_json_close_object(json);
+}
+
+/* One text of the profiles, the policy, the limits and the time-out: what `ringfort run --policy` would be given. */
+static int put_policy(struct reading *r)
+{
+	const struct said *said = &r->said;
+	const struct rf_jsonread_value *time =
+		said->limits ? rf_jsonread_member(said->limits, "time") : NULL;
+	uint64_t seconds = said->timeout;
+	struct rf_json json;
+	RF_AUTO_BUF struct rf_buf out;
+
+	rf_buf_init(&out, RF_MAX_POLICY_BYTES);
+	if (said->profile && said->policy && rf_jsonread_member(said->policy, "extends"))
+		return invalid(r, "profile", "the policy has `extends`, too",
+			       "say it in one place");
+	if (time)
+		return invalid(r, "limits.time", "it is said as `timeout`, in seconds",
+			       "leave it out here");
+	if (seconds && has_limit(said, "time"))
+		return invalid(r, "timeout", "the policy has `limits.time`, too",
+			       "say it in one place");
+	if (!seconds && r->kind == RF_ORDER_SANDBOX && !has_limit(said, "time"))
+		seconds = SANDBOX_SECONDS;
+	rf_json_init(&json, &out, false);
+	rf_json_open_object(&json, NULL);
+	if (said->profile) {
+		rf_json_open_array(&json, "extends");
+		for (char **at = said->profile; *at; at++)
+			rf_json_string(&json, NULL, *at);
+		rf_json_close_array(&json);
+	}
+	for (const struct rf_jsonread_value *at = said->policy ? said->policy->first : NULL; at;
+	     at = at->next)
+		if (strcmp(at->name, "limits") != 0 || at->type != RF_JSONREAD_OBJECT)
+			rf_form_copy(at, at->name, &json);
+	put_limits(r, seconds, &json);
+	rf_json_close_object(&json);
+	if (out.has_failed)
+		return rf_api_error_say(r->error, RF_API_TOO_LARGE, "policy",
+					"policy: it is longer than %d bytes", RF_MAX_POLICY_BYTES);
+	r->order->timeout = seconds;
+	r->order->policy = rf_buf_take(&out);
+	return r->order->policy ? 0 : no_memory(r);
+}
+
+/* What a request can't do without is refused before anything runs. */
+static int read_needs(const struct reading *r)
+{
+	struct {
+		const char *isolation;
+		bool network;
+	} needs = { 0 };
+	const struct rf_form_field fields[] = {
+		{ "isolation", RF_FORM_STRING, 0, 1, 20, false },
+		{ "network", RF_FORM_TRUTH, (size_t)((char *)&needs.network - (char *)&needs), 0, 0,
+		  false },
+	};
+
+	if (!r->said.needs)
+		return 0;
+	if (rf_form_read(r->said.needs, fields, RF_LEN(fields), &needs, r->order->memory, "needs",
+			 r->error) < 0)
+		return -1;
+	if (needs.isolation && strcmp(needs.isolation, "process") != 0) {
+		rf_api_error_say(r->error, RF_API_UNSUPPORTED, "needs.isolation",
+				 "needs.isolation: this server has no `%.20s`", needs.isolation);
+		return rf_api_error_hint(r->error, "it has `process`");
+	}
+	if (needs.network) {
+		rf_api_error_say(r->error, RF_API_UNSUPPORTED, "needs.network",
+				 "needs.network: boxes of this server have no network");
+		return rf_api_error_hint(r->error,
+					 "`ringfort run --net` gives one on the machine itself");
+	}
+	return 0;
+}
+
+bool rf_order_is_label(const char *text)
+{
+	size_t len =
+		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
+
+	return len > 0 && len <= 63 && !text[len];
+}
+
+static int check_labels(const struct reading *r)
+{
+	const struct rf_jsonread_value *at = r->said.labels ? r->said.labels->first : NULL;
+
+	for (; at; at = at->next)
+		if (at->type != RF_JSONREAD_STRING || !rf_order_is_label(at->name) ||
+		    (at->text[0] && !rf_order_is_label(at->text)))
+			return invalid(
+				r, "labels",
+				"names and values are up to 63 letters, digits, `-`, `_` and `.`",
+				"for example: {\"project\": \"blue\"}");
+	r->order->labels = r->said.labels;
+	return 0;
+}
+
+/* ------------------------------------------------------------- the whole */
+
+static int read_all(struct reading *r)
+{
+	bool runs = r->kind == RF_ORDER_RUN || r->kind == RF_ORDER_EXEC;
+	bool makes = r->kind == RF_ORDER_RUN || r->kind == RF_ORDER_SANDBOX;
+
+	r->order->extras =
+		rf_arena_alloc(r->order->memory, (RF_ORDER_FILES + 1) * sizeof(*r->order->extras));
+	if (!r->order->extras)
+		return no_memory(r);
+	r->order->env = r->said.env;
+	r->order->cwd = r->said.cwd;
+	r->order->timeout = r->said.timeout;
+	r->order->is_background = r->said.is_background;
+	if (runs && (decode(r, r->said.input, r->said.input_base64, "stdin_base64",
+			    &r->order->input, &r->order->input_len) < 0 ||
+		     read_files(r) < 0 || read_program(r) < 0))
+		return -1;
+	if (makes && (read_needs(r) < 0 || put_policy(r) < 0))
+		return -1;
+	return check_labels(r);
+}
+
+int rf_order_read(enum rf_order_kind kind, const char *text, size_t len, bool keeps_output,
+		  const struct rf_order_tools *tools, struct rf_order *ret_order,
+		  struct rf_api_error *error)
+{
+	struct rf_order order = { .memory = rf_arena_new() };
+	struct reading r = { .kind = kind,
+			     .order = &order,
+			     .tools = tools,
+			     .error = error,
+			     .keeps_output = keeps_output };
+	struct rf_err err = RF_ERR_INIT;
+	int code;
+
+	if (!order.memory)
+		return no_memory(&r);
+	if (rf_jsonread_parse(text, len, &order.json, &err) < 0) {
+		rf_order_done(&order);
+		rf_api_error_say(error, RF_API_MALFORMED, "body", "body, line %d, column %d: %s",
+				 err.line, err.column, err.msg);
+		return rf_api_error_hint(error, "%s",
+					 err.hint[0] ? err.hint : "send one JSON object");
+	}
+	code = rf_form_read(rf_jsonread_root(order.json), forms[kind].fields, forms[kind].count,
+			    &r.said, order.memory, "", error);
+	if (code == 0)
+		code = read_all(&r);
+	if (code < 0) {
+		rf_order_done(&order);
+		return -1;
+	}
+	*ret_order = order;
+	return 0;
+}
+
+void rf_order_done(struct rf_order *order)
+{
+	rf_jsonread_free(order->json);
+	rf_arena_free(order->memory);
+	free(order->policy);
+	*order = (struct rf_order){ 0 };
+}

@@ -1,0 +1,60 @@
+/*
+ * What a request orders: a program or code to run, a sandbox to make, a program in one.
+ *
+ * Read from JSON as a whole, or refused with the field that is wrong.  Pure: what it comes to is words and a policy's text; whether the policy is
+ * one is found when it is read (lib/rules.c), and what of it is given, by the warden.
+ */
+#ifndef RF_SERVER_ORDER_H
+#define RF_SERVER_ORDER_H
+
+#include "policy/lang.h"
+#include "policy/plan.h"
+#include "server/form.h"
+
+#define RF_ORDER_FILES   15 /* that can be brought along, besides the code */
+#define RF_ORDER_SECONDS 86400
+#define RF_ORDER_LABELS  16
+
+enum rf_order_kind {
+	RF_ORDER_RUN,
+	RF_ORDER_SANDBOX,
+	RF_ORDER_EXEC,
+	RF_ORDER_RENEW
+};
+
+/* Where a language's program is; asked once for each, before files are given up. */
+struct rf_order_tools {
+	const char *(*find)(
+		const struct rf_lang *lang); /* its words, "deno run"; NULL: it is not here */
+};
+
+struct rf_order {
+	char **argv;       /* what to run; NULL of a sandbox */
+	const char *input; /* for its standard input, or NULL */
+	size_t input_len;
+	char **env;       /* NULL-ended "K=V", or NULL */
+	const char *cwd;  /* inside, or NULL */
+	uint64_t timeout; /* seconds; 0: none was said */
+	char *policy;     /* its text; of a run or a sandbox */
+	struct rf_place *extras;
+	size_t extra_count;
+	const struct rf_jsonread_value *labels; /* of a sandbox, or NULL */
+	bool is_background;
+	/* What all of it lies in: */
+	struct rf_jsonread *json;
+	struct rf_arena *memory;
+};
+
+/*
+ * Reads one from `len` bytes (borrows).  `keeps_output`: what the program writes is to fit into one answer.  On success gives `*ret_order`, to be ended
+ * with rf_order_done(); else -1, and the error.
+ */
+int rf_order_read(enum rf_order_kind kind, const char *text, size_t len, bool keeps_output,
+		  const struct rf_order_tools *tools, struct rf_order *ret_order,
+		  struct rf_api_error *error);
+void rf_order_done(struct rf_order *order);
+
+/* What a label can be called, and have as its value besides nothing. */
+bool rf_order_is_label(const char *text);
+
+#endif

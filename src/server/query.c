@@ -1,0 +1,94 @@
+/* A question to the warden: see query.h. */
+#include "server/query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "lib/fort.h"
+
+#define ANSWER_NS 10000000000ull
+
+struct rf_query {
+	int fd;
+	struct rf_event *event, *timer;
+	struct rf_buf in;
+	rf_query_fn *fn;
+	void *data;
+};
+
+void rf_query_drop(struct rf_query *query)
+{
+	if (!query)
+		return;
+	rf_event_cancel(query->event);
+	rf_event_cancel(query->timer);
+	rf_fd_done(&query->fd);
+	rf_buf_done(&query->in);
+	free(query);
+}
+
+static void tell(struct rf_query *query, const struct rf_wire_message *answer,
+		 const struct rf_err *why)
+{
+	query->fn(query->data, answer, why);
+	rf_query_drop(query);
+}
+
+static void on_late(void *data, int what)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	(void)what;
+	rf_fail_say(&err, -ETIMEDOUT, "the warden has not answered in time");
+	rf_fail_hint(&err, "it may be busy: try again");
+	tell(data, NULL, &err);
+}
+
+static void on_answer(void *data, int what)
+{
+	struct rf_query *query = data;
+	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
+	struct rf_err err = RF_ERR_INIT;
+	int got = rf_wire_receive(query->fd, RF_WIRE_WARDEN, &query->in, &message, &err);
+
+	(void)what;
+	if (got == -EAGAIN)
+		return;
+	if (got == 0)
+		rf_fail_say(&err, -ECONNRESET, "the warden has ended, and its boxes with it");
+	else if (got > 0 && message.type == RF_WIRE_REFUSED)
+		rf_wire_refused(&message, &err);
+	tell(query, err.code ? NULL : &message, &err);
+}
+
+int rf_query_ask(struct rf_loop *loop, struct ringfort *fort, enum rf_wire_type type,
+		 const char *id, uint64_t time_ms, rf_query_fn *fn, void *data,
+		 struct rf_query **ret_query, struct rf_err *err)
+{
+	struct rf_wire_ref ref = { .time_ms = time_ms };
+	struct rf_query *query;
+
+	if (strlen(id) >= sizeof(ref.id))
+		return rf_fail_say(err, -ENOENT, "no box %.40s is kept", id);
+	memcpy(ref.id, id, strlen(id));
+	query = calloc(1, sizeof(*query));
+	if (!query)
+		return rf_fail(err, -ENOMEM, "a question");
+	query->fd = -1;
+	query->fn = fn;
+	query->data = data;
+	rf_buf_init(&query->in, RF_WIRE_ROOM);
+	if (rf_fort_connect(fort, &query->fd, err) < 0 ||
+	    rf_wire_send(query->fd, type, 1, &ref, sizeof(ref), NULL, 0, err) < 0 ||
+	    rf_loop_watch(loop, query->fd, RF_LOOP_READ, on_answer, query, &query->event, err) <
+		    0 ||
+	    rf_loop_timer(loop, rf_loop_now() + ANSWER_NS, on_late, query, &query->timer, err) <
+		    0) {
+		rf_query_drop(query);
+		return err->code;
+	}
+	*ret_query = query;
+	return 0;
+}

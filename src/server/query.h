@@ -1,0 +1,26 @@
+/*
+ * A question to the warden about kept boxes, on the loop: asked on a connection of its own, answered once or not in time.
+ */
+#ifndef RF_SERVER_QUERY_H
+#define RF_SERVER_QUERY_H
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "wire/wire.h"
+
+struct ringfort;
+struct rf_query;
+
+/* The answer (its body holds until this returns), or NULL and why there is none.  The question is over then. */
+typedef void rf_query_fn(void *data, const struct rf_wire_message *answer,
+			 const struct rf_err *why);
+
+/* Asks: `type` is LIST, FREEZE, THAW, RENEW or CLOSE, of the box `id` ("": all).  Gives `*ret_query`. */
+int rf_query_ask(struct rf_loop *loop, struct ringfort *fort, enum rf_wire_type type,
+		 const char *id, uint64_t time_ms, rf_query_fn *fn, void *data,
+		 struct rf_query **ret_query, struct rf_err *err);
+
+/* Nobody wants to know any more.  Accepts NULL. */
+void rf_query_drop(struct rf_query *query);
+
+#endif

@@ -1,0 +1,115 @@
+/* The API: see route.h. */
+#include "server/route.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/limits.h"
+#include "server/api-key.h"
+#include "server/handlers.h"
+
+#define READ  (RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN)
+#define RUN   (RF_SCOPE_RUN | RF_SCOPE_ADMIN)
+#define ADMIN RF_SCOPE_ADMIN
+#define JSON  RF_MAX_JSON_READ
+#define BYTES (16ul << 20)
+
+/* clang-format off */
+const struct rf_route rf_route_table[] = {
+	{ "GET",    "/v1/health",                       0,     0,     NULL,                     rf_serve_health },
+	{ "GET",    "/v1/ready",                        0,     0,     NULL,                     rf_serve_ready },
+	{ "GET",    "/v1/version",                      0,     0,     NULL,                     rf_serve_version },
+	{ "GET",    "/v1/openapi.json",                 0,     0,     NULL,                     rf_serve_openapi },
+	{ "GET",    "/metrics",                         ADMIN, 0,     NULL,                     rf_serve_metrics },
+	{ "POST",   "/v1/run",                          RUN,   JSON,  NULL,                     rf_serve_run },
+	{ "POST",   "/v1/sandboxes",                    RUN,   JSON,  NULL,                     rf_serve_box_create },
+	{ "GET",    "/v1/sandboxes",                    READ,  0,     ",limit,cursor,label,",   rf_serve_box_list },
+	{ "GET",    "/v1/sandboxes/{id}",               READ,  0,     NULL,                     rf_serve_box_get },
+	{ "DELETE", "/v1/sandboxes/{id}",               RUN,   0,     NULL,                     rf_serve_box_delete },
+	{ "POST",   "/v1/sandboxes/{id}/timeout",       RUN,   JSON,  NULL,                     rf_serve_box_renew },
+	{ "POST",   "/v1/sandboxes/{id}/pause",         RUN,   0,     NULL,                     rf_serve_box_pause },
+	{ "POST",   "/v1/sandboxes/{id}/resume",        RUN,   0,     NULL,                     rf_serve_box_resume },
+	{ "POST",   "/v1/sandboxes/{id}/exec",          RUN,   JSON,  NULL,                     rf_serve_exec },
+	{ "GET",    "/v1/sandboxes/{id}/files",         READ,  0,     ",path,",                 rf_serve_file_read },
+	{ "PUT",    "/v1/sandboxes/{id}/files",         RUN,   BYTES, ",path,",                 rf_serve_file_write },
+	{ "DELETE", "/v1/sandboxes/{id}/files",         RUN,   0,     ",path,",                 rf_serve_file_delete },
+	{ "GET",    "/v1/sandboxes/{id}/files/list",    READ,  0,     ",path,",                 rf_serve_file_list },
+	{ "GET",    "/v1/sandboxes/{id}/files/stat",    READ,  0,     ",path,",                 rf_serve_file_stat },
+};
+/* clang-format on */
+
+const size_t rf_route_count = RF_LEN(rf_route_table);
+
+static bool is_part(struct rf_span text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.at[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      c == '-' || c == '_'))
+			return false;
+	}
+	return text.len > 0 && text.len < RF_ROUTE_PART;
+}
+
+/* Segment by segment, as it stands: nothing is decoded, so a path has one spelling. */
+static bool matches(const char *pattern, struct rf_span path, struct rf_route_parts *ret_parts)
+{
+	struct rf_span want = rf_span_of(pattern);
+
+	*ret_parts = (struct rf_route_parts){ 0 };
+	while (want.len > 0 && path.len > 0) {
+		struct rf_span a, b;
+
+		if (want.at[0] != '/' || path.at[0] != '/')
+			return false;
+		want = rf_span_part(want, 1, want.len);
+		path = rf_span_part(path, 1, path.len);
+		a = rf_span_part(want, 0, rf_span_find(want, '/'));
+		b = rf_span_part(path, 0, rf_span_find(path, '/'));
+		if (a.len > 0 && a.at[0] == '{') {
+			if (!is_part(b) || ret_parts->count == RF_ROUTE_PARTS)
+				return false;
+			memcpy(ret_parts->part[ret_parts->count++], b.at, b.len);
+		} else if (!rf_span_is(a, b)) {
+			return false;
+		}
+		want = rf_span_part(want, a.len, want.len);
+		path = rf_span_part(path, b.len, path.len);
+	}
+	return want.len == 0 && path.len == 0;
+}
+
+/* HEAD is GET without its body. */
+static bool is_method(const char *method, struct rf_span asked)
+{
+	return rf_span_is(asked, rf_span_of(method)) ||
+	       (strcmp(method, "GET") == 0 && rf_span_is(asked, RF_SPAN("HEAD")));
+}
+
+const struct rf_route *rf_route_find(struct rf_span method, struct rf_span path,
+				     struct rf_route_parts *ret_parts, struct rf_api_error *error)
+{
+	char methods[64] = "";
+
+	for (size_t i = 0; i < rf_route_count; i++) {
+		const struct rf_route *route = &rf_route_table[i];
+
+		if (!matches(route->path, path, ret_parts))
+			continue;
+		if (is_method(route->method, method))
+			return route;
+		snprintf(methods + strlen(methods), sizeof(methods) - strlen(methods), "%s%s",
+			 methods[0] ? ", " : "", route->method);
+	}
+	if (methods[0]) {
+		rf_api_error_say(error, RF_API_NO_METHOD, "method", "this path has no such method");
+		rf_api_error_hint(error, "it has %s", methods);
+		snprintf(error->allow, sizeof(error->allow), "%s", methods);
+		return NULL;
+	}
+	rf_api_error_say(error, RF_API_NOT_FOUND, "path", "there is nothing at this path");
+	rf_api_error_hint(error, "the API is described at /v1/openapi.json");
+	return NULL;
+}

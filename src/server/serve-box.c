@@ -1,0 +1,445 @@
+/* Sandboxes: boxes that are kept, made, listed, paused and ended. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/jsonread.h"
+#include "lib/fort.h"
+#include "result/result.h"
+#include "server/form.h"
+#include "server/front.h"
+#include "server/handlers.h"
+#include "wire/errand.h"
+#include "wire/exec.h"
+
+#define LIST_MOST  1000
+#define LIST_USUAL 100
+#define TEXT_MOST  (16u << 20)
+
+/* ------------------------------------------------------------- how one looks */
+
+static const char *const states[] = { "running", "paused", "ending" };
+
+_Static_assert(sizeof(states) / sizeof(states[0]) == RF_EXEC_STATES, "every state has a name");
+
+static void put_figure(struct rf_json *json, const char *name, uint64_t figure)
+{
+	if (figure == UINT64_MAX)
+		rf_json_null(json, name);
+	else
+		rf_json_int(json, name, (int64_t)figure);
+}
+
+/* What was noted when it was made: when, and its labels. */
+static void put_note(struct rf_json *json, const char *note)
+{
+	struct rf_jsonread *read = NULL;
+	struct rf_err ignored;
+	const struct rf_jsonread_value *created = NULL, *labels = NULL;
+
+	if (rf_jsonread_parse(note, strlen(note), &read, &ignored) == 0 &&
+	    rf_jsonread_root(read)->type == RF_JSONREAD_OBJECT) {
+		created = rf_jsonread_member(rf_jsonread_root(read), "created");
+		labels = rf_jsonread_member(rf_jsonread_root(read), "labels");
+	}
+	if (created)
+		rf_form_copy(created, "created", json);
+	else
+		rf_json_null(json, "created");
+	if (labels) {
+		rf_form_copy(labels, "labels", json);
+	} else {
+		rf_json_open_object(json, "labels");
+		rf_json_close_object(json);
+	}
+	rf_jsonread_free(read);
+}
+
+static void put_box(struct rf_json *json, const struct rf_exec_box *box)
+{
+	rf_json_open_object(json, NULL);
+	rf_json_string(json, "id", box->id);
+	rf_json_string(json, "state", states[box->state]);
+	put_note(json, box->note);
+	put_figure(json, "age_ms", box->age_ms);
+	put_figure(json, "expires_in_ms", box->left_ms);
+	rf_json_open_object(json, "usage");
+	put_figure(json, "cpu_ms", box->cpu_ns == UINT64_MAX ? UINT64_MAX : box->cpu_ns / 1000000);
+	put_figure(json, "memory", box->memory_bytes);
+	put_figure(json, "memory_peak", box->memory_peak);
+	put_figure(json, "pids", box->pids);
+	rf_json_close_object(json);
+	rf_json_open_array(json, "programs");
+	for (uint32_t i = 0; i < box->program_count; i++) {
+		rf_json_open_object(json, NULL);
+		rf_json_int(json, "number", box->programs[i].number);
+		rf_json_string(json, "name", box->programs[i].name);
+		rf_json_bool(json, "background", box->programs[i].is_background);
+		rf_json_bool(json, "ended", box->programs[i].has_ended);
+		rf_json_close_object(json);
+	}
+	rf_json_close_array(json);
+	rf_json_close_object(json);
+}
+
+/* Which box a call is about: the one in its path, or the one that it made. */
+static const char *id_of(const struct rf_api_call *call)
+{
+	return call->extra ? call->extra : call->parts.part[0];
+}
+
+static void fail_not_found(struct rf_api_call *call)
+{
+	struct rf_api_error error;
+
+	rf_api_error_say(&error, RF_API_NOT_FOUND, "id", "there is no sandbox `%.24s`",
+			 id_of(call));
+	rf_api_error_hint(&error, "its time may be over; GET /v1/sandboxes lists them");
+	rf_api_call_fail(call, &error);
+}
+
+static void fail(struct rf_api_call *call, const struct rf_err *why)
+{
+	struct rf_err own = *why;
+
+	if (own.code == -ENOENT) {
+		fail_not_found(call);
+		return;
+	}
+	if (own.code == -EINVAL) /* what was asked is well-formed: it is this sandbox that can't */
+		own.code = -EBUSY;
+	rf_api_call_fail_with(call, &own, NULL);
+}
+
+/* The one that it was about, with the status that fits. */
+static void on_one(void *data, const struct rf_wire_message *answer, const struct rf_err *why)
+{
+	struct rf_api_call *call = data;
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_exec_box *box = malloc(sizeof(*box));
+	struct rf_json json;
+	size_t at = 0;
+	RF_AUTO_BUF struct rf_buf out;
+
+	call->asked = NULL;
+	rf_buf_init(&out, TEXT_MOST);
+	rf_json_init(&json, &out, false);
+	if (!answer) {
+		fail(call, why);
+	} else if (!box || answer->type != RF_WIRE_BOXES ||
+		   rf_exec_box_next(answer, &at, box, &err) <= 0) {
+		fail_not_found(call);
+	} else {
+		put_box(&json, box);
+		rf_buf_puts(&out, "\n");
+		rf_api_call_answer(call, call->extra ? 201 : 200, &out);
+	}
+	free(box);
+}
+
+static void ask(struct rf_api_call *call, enum rf_wire_type type, const char *id, uint64_t time_ms,
+		rf_query_fn *fn)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	if (rf_query_ask(call->front->loop, call->holder->fort, type, id, time_ms, fn, call,
+			 &call->asked, &err) < 0)
+		fail(call, &err);
+}
+
+/* ------------------------------------------------------------- making one */
+
+static int put_labels(const struct rf_order *order, struct rf_buf *out)
+{
+	struct rf_json json;
+	char now[32];
+	time_t at = time(NULL);
+	struct tm tm;
+
+	strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &tm));
+	rf_json_init(&json, out, false);
+	rf_json_open_object(&json, NULL);
+	rf_json_string(&json, "created", now);
+	if (order->labels)
+		rf_form_copy(order->labels, "labels", &json);
+	rf_json_close_object(&json);
+	return out->has_failed ? -1 : 0;
+}
+
+/* It stands: what is answered is what a list would say of it. */
+static void on_made(void *data)
+{
+	struct rf_api_call *call = data;
+	struct rf_job *job = call->job;
+
+	call->extra = strdup(rf_job_id(job));
+	call->job = NULL;
+	rf_job_free(job); /* the box stays */
+	rf_api_call_leave_place(call);
+	call->front->figures.sandboxes++;
+	if (call->extra)
+		ask(call, RF_WIRE_LIST, call->extra, 0, on_one);
+	else
+		rf_exchange_abort(call->x);
+}
+
+static void on_not_made(void *data)
+{
+	struct rf_api_call *call = data;
+	struct rf_err err = rf_job_result(call->job)->error;
+
+	if (err.code >= 0)
+		rf_fail_say(&err, -EIO, "the box ended before it stood");
+	rf_job_free(call->job);
+	call->job = NULL;
+	rf_api_call_fail_with(call, &err, NULL);
+	rf_api_call_leave_place(call);
+}
+
+static const struct rf_job_ops making = { .on_started = on_made, .on_end = on_not_made };
+
+static void go_create(struct rf_api_call *call)
+{
+	struct rf_job_task task = { .order = &call->order, .keeps_output = true };
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_api_error error;
+	RF_AUTO_BUF struct rf_buf note;
+
+	rf_buf_init(&note, RF_ERRAND_NOTE - 1);
+	if (put_labels(&call->order, &note) < 0) {
+		rf_api_error_say(&error, RF_API_INVALID, "labels", "labels: they are too long");
+		rf_api_error_hint(&error, "all of them together have room for %d bytes of JSON",
+				  RF_ERRAND_NOTE - 64);
+		rf_api_call_fail(call, &error);
+	} else if (rf_front_policy(call->front, call->order.policy, &task.policy, &error) < 0) {
+		rf_api_call_fail(call, &error);
+	} else {
+		task.note = note.data;
+		if (rf_job_start(call->front->loop, call->holder->fort, &task, &making, call,
+				 &call->job, &err) == 0)
+			return;
+		rf_api_call_fail_with(call, &err, NULL);
+	}
+	rf_api_call_leave_place(call);
+}
+
+void rf_serve_box_create(struct rf_api_call *call)
+{
+	const char *text = call->body.len ? call->body.data : "{}";
+	struct rf_api_error error;
+
+	if (rf_order_read(RF_ORDER_SANDBOX, text, strlen(text), true, &call->front->tools,
+			  &call->order, &error) < 0)
+		rf_api_call_fail(call, &error);
+	else
+		rf_api_call_take_place(call, go_create);
+}
+
+/* ------------------------------------------------------------- looking, pausing, ending */
+
+void rf_serve_box_get(struct rf_api_call *call)
+{
+	ask(call, RF_WIRE_LIST, id_of(call), 0, on_one);
+}
+
+void rf_serve_box_pause(struct rf_api_call *call)
+{
+	ask(call, RF_WIRE_FREEZE, id_of(call), 0, on_one);
+}
+
+void rf_serve_box_resume(struct rf_api_call *call)
+{
+	ask(call, RF_WIRE_THAW, id_of(call), 0, on_one);
+}
+
+void rf_serve_box_renew(struct rf_api_call *call)
+{
+	struct rf_api_error error;
+
+	if (rf_order_read(RF_ORDER_RENEW, call->body.len ? call->body.data : "{}",
+			  call->body.len ? call->body.len : 2, true, &call->front->tools,
+			  &call->order, &error) < 0)
+		rf_api_call_fail(call, &error);
+	else
+		ask(call, RF_WIRE_RENEW, id_of(call), call->order.timeout * 1000, on_one);
+}
+
+/* The box's own end is the answer: nothing of it runs any more. */
+static void on_closed(void *data, const struct rf_wire_message *answer, const struct rf_err *why)
+{
+	struct rf_api_call *call = data;
+	struct rf_buf none = { 0 };
+
+	call->asked = NULL;
+	if (answer)
+		rf_api_call_answer(call, 204, &none);
+	else
+		fail(call, why);
+}
+
+void rf_serve_box_delete(struct rf_api_call *call)
+{
+	ask(call, RF_WIRE_CLOSE, id_of(call), 0, on_closed);
+}
+
+/* ------------------------------------------------------------- lists */
+
+struct page {
+	size_t limit;
+	char cursor[32];
+	char label[64], value[64]; /* "": any */
+};
+
+static int read_page(const struct rf_api_call *call, struct page *page, struct rf_api_error *error)
+{
+	char text[160];
+	unsigned long long number;
+	char *sign;
+	int got = rf_api_call_parameter(call, "limit", text, sizeof(text), error);
+
+	*page = (struct page){ .limit = LIST_USUAL };
+	if (got < 0)
+		return -1;
+	if (got > 0 && (rf_span_number(rf_span_of(text), LIST_MOST, &number) < 0 || number < 1)) {
+		rf_api_error_say(error, RF_API_INVALID, "limit",
+				 "limit: it is no number from 1 to %d", LIST_MOST);
+		return rf_api_error_hint(error, "leave it out for %d", LIST_USUAL);
+	}
+	if (got > 0)
+		page->limit = (size_t)number;
+	if (rf_api_call_parameter(call, "cursor", page->cursor, sizeof(page->cursor), error) < 0)
+		return -1;
+	if (page->cursor[0] && !rf_order_is_label(page->cursor)) {
+		rf_api_error_say(error, RF_API_INVALID, "cursor", "cursor: no page has this one");
+		return rf_api_error_hint(error, "pass `next_cursor` of the page before on");
+	}
+	got = rf_api_call_parameter(call, "label", text, sizeof(text), error);
+	if (got <= 0)
+		return got;
+	sign = strchr(text, '=');
+	if (sign)
+		*sign = '\0';
+	if (!sign || !rf_order_is_label(text) || (sign[1] && !rf_order_is_label(sign + 1))) {
+		rf_api_error_say(error, RF_API_INVALID, "label", "label: it is no NAME=VALUE");
+		return rf_api_error_hint(error, "for example: ?label=project%%3Dblue");
+	}
+	snprintf(page->label, sizeof(page->label), "%s", text);
+	snprintf(page->value, sizeof(page->value), "%s", sign + 1);
+	return 0;
+}
+
+static bool has_label(const struct rf_exec_box *box, const struct page *page)
+{
+	struct rf_jsonread *read = NULL;
+	struct rf_err ignored;
+	const struct rf_jsonread_value *labels = NULL, *one = NULL;
+
+	if (!page->label[0])
+		return true;
+	if (rf_jsonread_parse(box->note, strlen(box->note), &read, &ignored) == 0 &&
+	    rf_jsonread_root(read)->type == RF_JSONREAD_OBJECT)
+		labels = rf_jsonread_member(rf_jsonread_root(read), "labels");
+	if (labels && labels->type == RF_JSONREAD_OBJECT)
+		one = rf_jsonread_member(labels, page->label);
+	if (one && (one->type != RF_JSONREAD_STRING || strcmp(one->text, page->value) != 0))
+		one = NULL;
+	rf_jsonread_free(read);
+	return one != NULL;
+}
+
+struct row {
+	char id[24];
+	size_t at; /* in the answer */
+};
+
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->id, ((const struct row *)b)->id);
+}
+
+/* By their ids, which never change: so a page begins where the last one ended, whatever has come and gone meanwhile. */
+static size_t pick(const struct rf_wire_message *answer, const struct page *page, struct row **rows)
+{
+	struct rf_exec_box *box = malloc(sizeof(*box));
+	struct rf_err err = RF_ERR_INIT;
+	size_t at = 0, before = 0, count = 0, room = 0;
+
+	*rows = NULL;
+	while (box && rf_exec_box_next(answer, &at, box, &err) > 0) {
+		if (strcmp(box->id, page->cursor) > 0 && has_label(box, page)) {
+			if (count == room) {
+				struct row *more = realloc(*rows, (room + 256) * sizeof(*more));
+
+				if (!more)
+					break;
+				*rows = more;
+				room += 256;
+			}
+			memcpy((*rows)[count].id, box->id, sizeof(box->id));
+			(*rows)[count++].at = before;
+		}
+		before = at;
+	}
+	free(box);
+	if (count > 0)
+		qsort(*rows, count, sizeof(**rows), by_id);
+	return count;
+}
+
+static void put_page(const struct rf_wire_message *answer, const struct page *page,
+		     struct rf_buf *out)
+{
+	struct rf_exec_box *box = malloc(sizeof(*box));
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_json json;
+	struct row *rows;
+	size_t count = pick(answer, page, &rows), shown = count < page->limit ? count : page->limit;
+
+	rf_json_init(&json, out, false);
+	rf_json_open_object(&json, NULL);
+	rf_json_open_array(&json, "sandboxes");
+	for (size_t i = 0; box && i < shown; i++) {
+		size_t at = rows[i].at;
+
+		if (rf_exec_box_next(answer, &at, box, &err) > 0)
+			put_box(&json, box);
+	}
+	rf_json_close_array(&json);
+	rf_json_string(&json, "next_cursor", shown < count ? rows[shown - 1].id : NULL);
+	rf_json_close_object(&json);
+	rf_buf_puts(out, "\n");
+	free(rows);
+	free(box);
+}
+
+static void on_list(void *data, const struct rf_wire_message *answer, const struct rf_err *why)
+{
+	struct rf_api_call *call = data;
+	RF_AUTO_BUF struct rf_buf out;
+
+	call->asked = NULL;
+	rf_buf_init(&out, TEXT_MOST);
+	if (!answer || answer->type != RF_WIRE_BOXES) {
+		fail(call, why);
+		return;
+	}
+	put_page(answer, call->extra, &out);
+	rf_api_call_answer(call, 200, &out);
+}
+
+void rf_serve_box_list(struct rf_api_call *call)
+{
+	struct page *page = calloc(1, sizeof(*page));
+	struct rf_api_error error;
+
+	call->extra = page;
+	if (!page)
+		rf_exchange_abort(call->x);
+	else if (read_page(call, page, &error) < 0)
+		rf_api_call_fail(call, &error);
+	else
+		ask(call, RF_WIRE_LIST, "", 0, on_list);
+}

@@ -1,0 +1,130 @@
+/* Runs, and programs in sandboxes: the result as a whole, or what it writes as it comes. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "lib/fort.h"
+#include "server/events.h"
+#include "server/front.h"
+#include "server/handlers.h"
+
+#define EXEC_OUTPUT (4u << 20) /* of a program in a sandbox, where its answer is whole */
+
+static void on_output(void *data, int stream, const char *bytes, size_t len)
+{
+	rf_events_output(data, stream, bytes, len);
+}
+
+/* There is no run: why is an error of the request, and not a result. */
+static void refuse(struct rf_api_call *call, const struct rf_result *result)
+{
+	const char *where = result->error.code == -ENOENT ? "id" : NULL;
+
+	rf_api_call_fail_with(call, &result->error, where);
+}
+
+static void on_end(void *data)
+{
+	struct rf_api_call *call = data;
+	struct rf_job *job = call->job;
+	const struct rf_result *result = rf_job_result(job);
+	RF_AUTO_BUF struct rf_buf text;
+
+	rf_buf_init(&text, RF_MAX_CAPTURE);
+	call->job = NULL; /* what is sent from now on is no more its to slow down */
+	call->front->figures.run_ns += rf_loop_now() - call->since_ns;
+	call->front->figures.runs_ended++;
+	if (rf_job_is_refused(job)) {
+		refuse(call, result);
+	} else if (call->is_stream) {
+		rf_events_result(call, result);
+	} else {
+		rf_result_json(result, false, &text);
+		rf_api_call_answer(call, 200, &text);
+	}
+	rf_job_free(job);
+	rf_api_call_leave_place(call);
+}
+
+/* The head of a stream goes out with the first thing that there is to tell, so that a refusal has its status. */
+static void on_started(void *data)
+{
+	struct rf_api_call *call = data;
+
+	if (call->wants_stream && !call->is_stream)
+		rf_api_call_begin_events(call);
+}
+
+static void on_output_of_stream(void *data, int stream, const char *bytes, size_t len)
+{
+	on_started(data);
+	on_output(data, stream, bytes, len);
+}
+
+static const struct rf_job_ops job_ops = {
+	.on_output = on_output_of_stream,
+	.on_started = on_started,
+	.on_end = on_end,
+};
+
+static void start(struct rf_api_call *call, struct rf_job_task *task)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	task->order = &call->order;
+	task->keeps_output = !call->wants_stream;
+	if (rf_job_start(call->front->loop, call->holder->fort, task, &job_ops, call, &call->job,
+			 &err) == 0)
+		return;
+	rf_api_call_fail_with(call, &err, NULL);
+	rf_api_call_leave_place(call);
+}
+
+static void go_run(struct rf_api_call *call)
+{
+	struct rf_job_task task = { 0 };
+	struct rf_api_error error;
+
+	if (rf_front_policy(call->front, call->order.policy, &task.policy, &error) < 0) {
+		rf_api_call_fail(call, &error);
+		rf_api_call_leave_place(call);
+		return;
+	}
+	call->front->figures.runs++;
+	start(call, &task);
+}
+
+void rf_serve_run(struct rf_api_call *call)
+{
+	struct rf_api_error error;
+
+	if (rf_order_read(RF_ORDER_RUN, call->body.data, call->body.len, !call->wants_stream,
+			  &call->front->tools, &call->order, &error) < 0)
+		rf_api_call_fail(call, &error);
+	else
+		rf_api_call_take_place(call, go_run);
+}
+
+static void go_exec(struct rf_api_call *call)
+{
+	struct rf_job_task task = { .box = call->parts.part[0], .output_limit = EXEC_OUTPUT };
+
+	call->front->figures.programs++;
+	start(call, &task);
+}
+
+void rf_serve_exec(struct rf_api_call *call)
+{
+	struct rf_api_error error;
+
+	if (rf_order_read(RF_ORDER_EXEC, call->body.data, call->body.len, false,
+			  &call->front->tools, &call->order, &error) < 0)
+		rf_api_call_fail(call, &error);
+	else if (call->order.is_background) {
+		rf_api_error_say(&error, RF_API_UNSUPPORTED, "background",
+				 "background: this version runs programs in the foreground only");
+		rf_api_error_hint(&error, "leave it out, and stream the answer");
+		rf_api_call_fail(call, &error);
+	} else if (rf_api_call_is_paced(call))
+		go_exec(call);
+}

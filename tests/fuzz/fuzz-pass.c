@@ -1,0 +1,34 @@
+/* What a server's two processes say to each other: refused, or packed to the same bytes again. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay.h"
+#include "server/pass.h"
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct rf_pass_holder holder;
+	struct rf_pass_rules rules;
+	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf again;
+
+	rf_buf_init(&again, 1 << 20);
+	if (rf_pass_take_holder(data, size, &holder, &err) == 0) {
+		rf_pass_put_holder(&holder, &again);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+	}
+	rf_buf_clear(&again);
+	if (rf_pass_take_rules(data, size, &rules, &err) == 0) {
+		rf_pass_put_rules(&rules, &again);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
+		rf_pass_rules_done(&rules);
+	}
+	return 0;
+}

@@ -1,0 +1,62 @@
+"""The document that the server gives of its API, held against the server by schemathesis (PyPI)."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from servers import Server  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VERSION = "4.32.5"
+EXAMPLES = os.environ.get("RINGFORT_API_EXAMPLES", "10")  # of each operation
+
+
+@pytest.fixture(scope="session")
+def schemathesis():
+    """The program, in a place of its own beneath build/: it is fetched once."""
+    venv = ROOT / "build/schemathesis"
+    program = venv / "bin/schemathesis"
+    if not program.exists():
+        made = subprocess.run(["/usr/bin/python3", "-m", "venv", venv], capture_output=True, text=True, check=False)
+        if made.returncode:
+            pytest.skip(f"no venv can be made: {made.stderr[-200:]}")
+        done = subprocess.run([venv / "bin/pip", "-q", "install", "--no-input", "--retries", "1", f"schemathesis=={VERSION}"],
+                              capture_output=True, text=True, timeout=280, check=False)
+        if done.returncode:
+            pytest.skip(f"schemathesis {VERSION} can't be had from PyPI: {done.stderr[-200:]}")
+    return program
+
+
+@pytest.fixture
+def server(ringfort, public):
+    with Server(ringfort, "user", public / "openapi") as there:
+        yield there
+
+
+def prepare(document, box):
+    """What a generator of random values can't know is taken out: the rules of policies and limits, which other tests
+    have; and there is a sandbox to be met, besides some that there are not."""
+    schemas = document["components"]["schemas"]
+    schemas["Policy"] = schemas["Limits"] = {"type": "object", "additionalProperties": False}
+    schemas["ProfileName"]["enum"].remove("strict")  # whose values are final
+    for path, item in document["paths"].items():
+        if path.startswith("/v1/sandboxes/{id}/"):
+            item["parameters"][0]["schema"] = {"enum": [box, "none"]}
+    return document
+
+
+def test_requests_of_all_kinds_are_answered_as_the_document_says(server, schemathesis, workdir):
+    box = server.post("/v1/sandboxes", {"timeout": 3000}).json["id"]
+    path = workdir / "openapi.json"
+    path.write_text(json.dumps(prepare(server.get("/v1/openapi.json", key="").json, box)))
+    done = subprocess.run([schemathesis, "run", path, "--url", f"http://127.0.0.1:{server.port}", "--seed", "1", "--workers", "2",
+                           "--header", f"Authorization: Bearer {server.key}", "--max-examples", EXAMPLES, "--no-color",
+                           "--phases", "examples,coverage,fuzzing", "--request-timeout", "30", "--generation-allow-x00",
+                           "false", "--generation-codec", "utf-8", "--generation-database", ":memory:"], cwd=workdir,
+                          capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stdout[-6000:]
+    assert server.get("/v1/health").status == 200 and "started anew" not in server.said

@@ -1,0 +1,49 @@
+/* What a front that was broken into could still do: src/server/confine.c. */
+#include "server/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+RF_TEST(a_confined_process_has_its_descriptors_and_nothing_else)
+{
+	static char *const words[] = { (char[]){ "true" }, NULL };
+	struct rf_err err = RF_ERR_INIT;
+	struct rlimit limit = { 1, 1 };
+	int pair[2], file = open("/dev/null", O_RDONLY), pid = getppid();
+
+	RF_REQUIRE(file >= 0 && rf_confine_raise(&err) == 0, "%s", err.msg);
+	/* What it needs: */
+	RF_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0,
+		 "a pair of packets");
+	RF_CHECK(write(pair[0], "x", 1) == 1 && pipe2(pair, O_CLOEXEC) == 0, "bytes");
+	RF_CHECK(memfd_create("x", MFD_CLOEXEC) >= 0, "memory that can be passed on");
+	RF_CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0, "to know its own limits");
+	/* What it does not: */
+	RF_CHECK(open("/dev/null", O_RDONLY) < 0 && open("/proc/self/status", O_RDONLY) < 0,
+		 "a file");
+	RF_CHECK(openat(file, "/etc/passwd", O_RDONLY) < 0, "a file by a descriptor");
+	RF_CHECK(socket(AF_INET, SOCK_STREAM, 0) < 0 && socket(AF_UNIX, SOCK_STREAM, 0) < 0,
+		 "a socket");
+	RF_CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0, "a pair that sends to others");
+	RF_CHECK(connect(file, NULL, 0) < 0 && errno == EPERM, "a connection");
+	RF_CHECK(bind(file, NULL, 0) < 0 && errno == EPERM, "an address");
+	RF_CHECK(fork() < 0 && errno == EPERM, "a process");
+	RF_CHECK(execve("/bin/true", words, NULL) < 0 && errno == EPERM, "a program");
+	RF_CHECK(kill(pid, 0) < 0 && errno == EPERM, "a signal");
+	RF_CHECK(prlimit(pid, RLIMIT_NOFILE, &limit, NULL) < 0, "another's limits");
+	RF_CHECK(syscall(SYS_ptrace, 16, pid, 0, 0) < 0 && errno == EPERM, "another's memory");
+	RF_CHECK(syscall(SYS_unshare, 0x10000000) < 0 && errno == EPERM, "a namespace");
+	RF_CHECK(mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0) == MAP_FAILED,
+		 "code of its own");
+	RF_CHECK(setuid(0) < 0 && geteuid() != 0, "root");
+}
