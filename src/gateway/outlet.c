@@ -264,7 +264,7 @@ int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, s
 	rf_buf_add(&text, policy, len);
 	if (text.has_failed)
 		return rf_fail(err, -E2BIG, "the new policy");
-	if (read_policy(policy, len, &read, &net, err) < 0)
+	if (read_policy(policy, len, &read, &net, err) < 0 || !net)
 		return err->code;
 	rf_policy_free(read);
 	look_everywhere(outlet, net);

@@ -228,9 +228,8 @@ static void run(struct rf_tunnel *tunnel)
 	rf_stream_wait(&tunnel->outer, wants_down);
 	/* What is here already, nobody tells us of; nor of one that has hung up. */
 	if (has_more(&tunnel->inner, &tunnel->outer, &tunnel->up) ||
-	    has_more(&tunnel->outer, &tunnel->inner, &tunnel->down))
-		rf_deadline_set(&tunnel->soon, rf_loop_now());
-	else if ((!tunnel->inner.event && wants_up) || (!tunnel->outer.event && wants_down))
+	    has_more(&tunnel->outer, &tunnel->inner, &tunnel->down) ||
+	    (!tunnel->inner.event && wants_up) || (!tunnel->outer.event && wants_down))
 		rf_deadline_set(&tunnel->soon, rf_loop_now());
 	else if (tunnel->wait_ns)
 		rf_deadline_set(&tunnel->soon, rf_loop_now() + tunnel->wait_ns);

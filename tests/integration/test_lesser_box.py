@@ -88,6 +88,17 @@ def test_with_leave_the_result_says_what_it_is(as_who, box, way):
     assert not scratch_of(result["id"])
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_network_through_the_gateway_is_refused_whatever_the_leave(as_who, run, way):
+    """Without a network namespace nothing leads to a gateway: the host's network is not given in its place."""
+    for leave in ((), ("--weaker", "allow")):
+        done = run(*leave, "--net", "api.example", "--", "curl", "-sm", "3", "http://api.example/", way=way)
+        assert done.returncode in (125, 126) and done.stdout == "", done
+        assert "namespaces" in done.stderr and ("--weaker allow" in done.stderr or "--net none" in done.stderr), done
+    done = run("--weaker", "allow", "--net", "api.example", "--", "true", way=way)
+    assert "a network through the gateway needs namespaces" in done.stderr, done
+
+
 def test_where_namespaces_can_be_had_leave_changes_nothing(as_who, run_json):
     result = run_json("--weaker", "allow", "--", "true")
     assert result["isolation"]["got"] == "process"
