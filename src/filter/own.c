@@ -15,14 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FLAGS (HS_FLAG_SOM_LEFTMOST)
-#define MODE  (HS_MODE_STREAM | HS_MODE_SOM_HORIZON_SMALL)
+#define FLAGS        (HS_FLAG_SOM_LEFTMOST)
+#define GLANCE_LEAST 256 /* bytes; fewer are looked at line by line at once */
+#define MODE         (HS_MODE_STREAM | HS_MODE_SOM_HORIZON_SMALL)
 
 /* What is used of the library, in the names that it has there. */
 /* clang-format off */
 #define CALLS(X) X(hs_compile_multi) X(hs_free_compile_error) X(hs_expression_info) \
 	X(hs_free_database) X(hs_alloc_scratch) X(hs_free_scratch) X(hs_open_stream) \
-	X(hs_scan_stream) X(hs_reset_stream) X(hs_close_stream)
+	X(hs_scan_stream) X(hs_reset_stream) X(hs_close_stream) X(hs_scan)
 /* clang-format on */
 
 static struct {
@@ -34,6 +35,8 @@ static struct {
 
 struct rf_own {
 	hs_database_t *database;
+	hs_database_t *
+		glance; /* the same for many lines at once: whether there is anything in them; or NULL */
 	hs_scratch_t *scratch;
 	unsigned wide; /* the longest match */
 };
@@ -100,6 +103,42 @@ static int check(const char *expression, unsigned number, unsigned *wide, struct
 	return 0;
 }
 
+/*
+ * Whether what it matches in a line is matched in many lines, too, with ^ and $ at each.  Anchors of the whole text, and words that turn that off, are
+ * another matter.
+ */
+static bool is_plain(const char *at)
+{
+	for (; *at; at++) {
+		if (*at == '\\' && at[1]) {
+			if (strchr("AzZG", *++at))
+				return false;
+		} else if (*at == '(' && at[1] == '?') {
+			if (memchr(at, '-', strcspn(at, ":)")))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Without it every line is looked at by itself, which is slower and nothing else. */
+static void make_glance(struct rf_own *own, const char *const *expressions, unsigned *flags,
+			const unsigned *ids, unsigned count)
+{
+	hs_compile_error_t *why = NULL;
+
+	for (unsigned i = 0; i < count; i++) {
+		flags[i] = HS_FLAG_MULTILINE;
+		if (!is_plain(expressions[i]))
+			return;
+	}
+	if (lib.hs_compile_multi(expressions, flags, ids, count, HS_MODE_BLOCK, NULL, &own->glance,
+				 &why) != HS_SUCCESS) {
+		lib.hs_free_compile_error(why);
+		own->glance = NULL;
+	}
+}
+
 int rf_own_new(const char *const *expressions, unsigned count, struct rf_own **ret_own,
 	       struct rf_err *err)
 {
@@ -127,7 +166,9 @@ int rf_own_new(const char *const *expressions, unsigned count, struct rf_own **r
 		lib.hs_free_compile_error(why);
 		goto fail;
 	}
-	if (lib.hs_alloc_scratch(own->database, &own->scratch) != HS_SUCCESS) {
+	make_glance(own, expressions, flags, ids, count);
+	if (lib.hs_alloc_scratch(own->database, &own->scratch) != HS_SUCCESS ||
+	    (own->glance && lib.hs_alloc_scratch(own->glance, &own->scratch) != HS_SUCCESS)) {
 		rf_fail(err, -ENOMEM, "compile rules");
 		goto fail;
 	}
@@ -147,6 +188,8 @@ void rf_own_free(struct rf_own *own)
 		lib.hs_free_scratch(own->scratch);
 	if (own->database)
 		lib.hs_free_database(own->database);
+	if (own->glance)
+		lib.hs_free_database(own->glance);
 	free(own);
 }
 
@@ -192,16 +235,51 @@ static int scan(struct rf_own_stream *stream, const char *data, size_t len)
 	return 0;
 }
 
+static int on_glance(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
+		     void *context)
+{
+	return 1; /* there is something: no need to look on */
+}
+
+/* How many bytes of whole lines, from the beginning of one, have nothing in them. */
+static size_t pass_over(const struct rf_own_stream *stream, const char *data, size_t len)
+{
+	const char *end;
+
+	if (!stream->own->glance || stream->at != stream->line || len < GLANCE_LEAST ||
+	    len > INT_MAX)
+		return 0;
+	end = memrchr(data, '\n', len);
+	if (!end)
+		return 0;
+	len = (size_t)(end - data) + 1;
+	return lib.hs_scan(stream->own->glance, data, (unsigned)len, 0, stream->own->scratch,
+			   on_glance, NULL) == HS_SUCCESS
+		       ? len
+		       : 0;
+}
+
 int rf_own_stream_feed(struct rf_own_stream *stream, const char *data, size_t len,
 		       rf_own_found *found, void *context)
 {
+	bool is_looked_at = false;
+
 	stream->found = found;
 	stream->context = context;
 	while (len) {
-		const char *end = memchr(data, '\n', len);
-		size_t size = end ? (size_t)(end - data) : len;
+		size_t size = is_looked_at ? 0 : pass_over(stream, data, len);
+		const char *end;
 		int code;
 
+		is_looked_at |= stream->at == stream->line; /* at most once: then line by line */
+		if (size > 0) {
+			stream->line = stream->at += size;
+			data += size;
+			len -= size;
+			continue;
+		}
+		end = memchr(data, '\n', len);
+		size = end ? (size_t)(end - data) : len;
 		size = size > INT_MAX ? INT_MAX : size;
 		code = scan(stream, data, size);
 		if (code >= 0 && end)

@@ -339,6 +339,44 @@ RF_TEST(a_long_secret_is_found_in_pieces_of_any_size)
 	free(secret);
 }
 
+/* Many lines are glanced at together first: what is found in them must not depend on that, whatever the anchors are. */
+RF_TEST(rules_of_the_policys_own_are_the_same_in_many_lines)
+{
+	static const struct {
+		const char *rule;
+		int masked; /* lines of the text below that it finds */
+	} cases[] = {
+		{ "^whole line$", 2 },  { "\\Awhole", 2 },    { "line\\z", 4 },
+		{ "(?i)WHOLE", 2 },     { "(?-m)^whole", 2 }, { "middle of", 2 },
+		{ "\\bmiddle\\b", 2 },  { "e[^x]a", 0 },      { "the [^z]{1,3}nd", 2 },
+		{ "(?:not|here)!", 0 },
+	};
+	static const char lines[] = "whole line\nin the middle of a line\nan end, the end\n\n";
+
+	need_vectorscan();
+	for (size_t i = 0; i < LEN(cases); i++) {
+		const char *const own[] = { cases[i].rule };
+		struct rf_sieve_set *set = make_set(NULL, 0, false, own, 1);
+		struct rf_sieve_counts counts;
+		RF_AUTO_BUF struct rf_buf text;
+		char *out;
+
+		rf_buf_init(&text, 65536);
+		rf_buf_puts(&text, lines);
+		for (int j = 0; j < 60; j++) /* more than is looked at line by line */
+			rf_buf_puts(&text, "nothing at all\n");
+		rf_buf_puts(&text, lines);
+		for (int j = 0; j < 60; j++)
+			rf_buf_puts(&text, "nothing at all\n");
+		out = pass(set, text.data, text.len, &counts);
+		RF_CHECK(counts.own == (uint64_t)cases[i].masked, "%s: %lu", cases[i].rule,
+			 (unsigned long)counts.own);
+		free(out);
+		check_cuts(set, text.data);
+		rf_sieve_set_free(set);
+	}
+}
+
 RF_TEST(rules_of_the_policys_own_hold_within_a_line)
 {
 	static const char *const own[] = { "ACME-[0-9]{8}", "internal\\.[a-z]{1,20}\\.corp",
