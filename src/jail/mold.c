@@ -14,12 +14,17 @@
 #include "base/fd.h"
 #include "jail/mount.h"
 
-/* In the child: casts it, says what came of it, and holds it until it is taken hold of. */
-static _Noreturn void cast(const struct rf_plan *plan, int channel)
+/*
+ * In the child: casts it, says what came of it, and holds it until it is taken hold of.  A launcher that is killed before the child has asked to
+ * die with it is not waited for: it would hold, with all else, the launcher's lock, and no other could stand.
+ */
+static _Noreturn void cast(const struct rf_plan *plan, pid_t launcher, int channel)
 {
 	struct rf_err err = RF_ERR_INIT;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != launcher)
+		_exit(0);
 	if (unshare(CLONE_NEWNS) < 0)
 		rf_fail(&err, -errno, "a mount namespace");
 	else
@@ -46,6 +51,7 @@ static int take(int channel, pid_t pid, struct rf_err *err)
 
 int rf_mold_make(const struct rf_plan *plan, struct rf_err *err)
 {
+	const pid_t launcher = getpid();
 	int channel[2], ns;
 	pid_t pid;
 
@@ -53,7 +59,7 @@ int rf_mold_make(const struct rf_plan *plan, struct rf_err *err)
 		return rf_fail(err, -errno, "make a socket pair");
 	pid = fork();
 	if (pid == 0)
-		cast(plan, channel[1]);
+		cast(plan, launcher, channel[1]);
 	close(channel[1]);
 	ns = pid < 0 ? rf_fail(err, -errno, "make a process") : take(channel[0], pid, err);
 	close(channel[0]);
