@@ -90,11 +90,11 @@ def markdown(text, skip_title=True):
             flush()
             level, title = len(match[1]), match[2]
             if level == 2:
-                out.append(f".SH {escape(title).upper() if '(' not in title else escape(title)}")
+                out.append(f".SH {escape(title.upper() if '(' not in title else title)}")
             elif level > 2:
                 out.append(f".SS {escape(title)}")
             elif not skip_title:
-                out.append(f".SH {escape(title).upper()}")
+                out.append(f".SH {escape(title.upper())}")
         elif line.startswith("|"):
             flush()
             end = next((i for i in range(at, len(lines)) if not lines[i].startswith("|")), len(lines))

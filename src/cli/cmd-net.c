@@ -120,8 +120,9 @@ static int read_line(enum rf_cmd_id id, int argc, char **argv, struct wish *wish
 
 	while (at < argc) {
 		got = rf_option_next(id, argc, argv, &at, &option, &value, err);
-		if (got < 0 || (got > 0 && take_option(wish, option, value, err) < 0) ||
-		    (got == 0 && at < argc && take_word(id, wish, argv[at++], err) < 0))
+		if (got > 0 && take_option(wish, option, value, err) < 0)
+			return err->hint[0] ? err->code : rf_option_hint(option, err);
+		if (got < 0 || (got == 0 && at < argc && take_word(id, wish, argv[at++], err) < 0))
 			return err->code;
 	}
 	if (wish->wants_help || (wish->box && (id == RF_CMD_NET_SHOW || wish->what.len > 0)))

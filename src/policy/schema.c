@@ -101,6 +101,19 @@ static void put_hosts(struct rf_json *json)
 	put_text(json, "additionalProperties", "^[0-9A-Fa-f.:]+$|^\\[[0-9A-Fa-f.:]+\\](:[0-9]+)?$");
 }
 
+/* What is on or not there. */
+static void put_switch(struct rf_json *json, const char *name, const char *help)
+{
+	rf_json_open_object(json, name);
+	rf_json_string(json, "description", help);
+	rf_json_open_array(json, "enum");
+	rf_json_string(json, NULL, "on");
+	rf_json_string(json, NULL, "true");
+	rf_json_bool(json, NULL, true);
+	rf_json_close_array(json);
+	rf_json_close_object(json);
+}
+
 /* Credentials: each with a source, what it is bound to, and at most one way to be sent. */
 static void put_grants(struct rf_json *json)
 {
@@ -112,8 +125,6 @@ static void put_grants(struct rf_json *json)
 		{ "header", "^[^: ]+: .*\\{\\}", "a header, with {} for the value" },
 		{ "basic", NULL, "the user, or {}: where the value is the user" },
 		{ "query", "^[A-Za-z0-9._~-]+$", "the name of a parameter" },
-		{ "certificate", "^(on|true)$",
-		  "on: it is shown to servers when a connection begins" },
 		{ "sigv4", "^[a-z0-9-]+/[a-z0-9-]+$", "AWS: a region and a service" },
 		{ "env", NAME_PATTERN, "the variable inside that holds the placeholder" },
 		{ "budget", "^[0-9]+/(s|min|h|day)$|^none$", "requests that may use it" },
@@ -142,14 +153,8 @@ static void put_grants(struct rf_json *json)
 			rf_json_string(json, "pattern", fields[i].pattern);
 		rf_json_close_object(json);
 	}
-	rf_json_open_object(json, "body");
-	rf_json_string(json, "description", "replace the placeholder where it stands in a body");
-	rf_json_open_array(json, "enum");
-	rf_json_string(json, NULL, "on");
-	rf_json_string(json, NULL, "true");
-	rf_json_bool(json, NULL, true);
-	rf_json_close_array(json);
-	rf_json_close_object(json);
+	put_switch(json, "body", "replace the placeholder where it stands in a body");
+	put_switch(json, "certificate", "it is shown to servers when a connection begins");
 	rf_json_open_object(json, "hosts");
 	rf_json_string(json, "description", "what it is bound to; it is sent nowhere else");
 	rf_json_open_array(json, "anyOf");
