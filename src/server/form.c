@@ -136,12 +136,30 @@ static int read_variables(const struct reading *r, const struct rf_form_field *f
 	return list ? 0 : no_memory(r);
 }
 
+/* 5 and 5.0 are one number in JSON. */
+static int take_number(const struct rf_jsonread_value *value, uint64_t *ret_number)
+{
+	struct rf_jsonread_value whole = *value;
+	size_t len = strcspn(value->text, ".");
+	char digits[24];
+
+	if (!value->text[len])
+		return rf_jsonread_u64(value, ret_number);
+	if (len >= sizeof(digits) ||
+	    strspn(value->text + len + 1, "0") != strlen(value->text + len + 1))
+		return -1;
+	memcpy(digits, value->text, len);
+	digits[len] = '\0';
+	whole.text = digits;
+	return rf_jsonread_u64(&whole, ret_number);
+}
+
 static int read_number(const struct reading *r, const struct rf_form_field *field,
 		       const struct rf_jsonread_value *value)
 {
 	uint64_t number;
 
-	if (value->type != RF_JSONREAD_NUMBER || rf_jsonread_u64(value, &number) < 0)
+	if (value->type != RF_JSONREAD_NUMBER || take_number(value, &number) < 0)
 		return value->type == RF_JSONREAD_NUMBER
 			       ? complain(r, field->name,
 					  "it should be a whole number, and not negative")

@@ -378,9 +378,17 @@ static int put_policy(struct reading *r)
 	return r->order->policy ? 0 : no_memory(r);
 }
 
+static bool is_one_of(const char *word, const char *const *words)
+{
+	while (*words && strcmp(*words, word) != 0)
+		words++;
+	return *words != NULL;
+}
+
 /* What a request can't do without is refused before anything runs. */
 static int read_needs(const struct reading *r)
 {
+	static const char *const kinds[] = { "process", "gvisor", "vm", "wasm", NULL };
 	struct {
 		const char *isolation;
 		bool network;
@@ -396,6 +404,9 @@ static int read_needs(const struct reading *r)
 	if (rf_form_read(r->said.needs, fields, RF_LEN(fields), &needs, r->order->memory, "needs",
 			 r->error) < 0)
 		return -1;
+	if (needs.isolation && !is_one_of(needs.isolation, kinds))
+		return invalid(r, "needs.isolation", "there is no such kind",
+			       "process, gvisor, vm or wasm");
 	if (needs.isolation && strcmp(needs.isolation, "process") != 0) {
 		rf_api_error_say(r->error, RF_API_UNSUPPORTED, "needs.isolation",
 				 "needs.isolation: this server has no `%.20s`", needs.isolation);

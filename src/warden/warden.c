@@ -764,7 +764,7 @@ static int start(struct warden *warden, struct rf_err *err)
 	return options->owner >= 0 ? admit_owner(warden, err) : 0;
 }
 
-/* Ends all connections and what runs on them. */
+/* Ends what runs on all connections. */
 static void dismiss(struct warden *warden)
 {
 	for (struct rf_door_visitor *at = warden->door.visitors; at; at = at->next) {
@@ -779,7 +779,6 @@ static void dismiss(struct warden *warden)
 			rf_work_done(client->work, warden->yard);
 		}
 	}
-	rf_door_done(&warden->door);
 }
 
 int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
@@ -796,6 +795,7 @@ int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 	dismiss(&warden);
 	rf_scribe_free(warden.scribe);
 	rf_yard_free(warden.yard);
+	rf_door_done(&warden.door); /* who sees the end of its connection knows that no box is left */
 	rf_lore_free(warden.lore);
 	rf_loop_free(warden.loop);
 	rf_buf_done(&warden.in);

@@ -43,6 +43,7 @@ def prepare(document, box):
     schemas = document["components"]["schemas"]
     schemas["Policy"] = schemas["Limits"] = {"type": "object", "additionalProperties": False}
     schemas["ProfileName"]["enum"].remove("strict")  # whose values are final
+    schemas["Run"]["properties"]["language"]["enum"] = ["python", "sh"]  # which every machine has
     for path, item in document["paths"].items():
         if path.startswith("/v1/sandboxes/{id}/"):
             item["parameters"][0]["schema"] = {"enum": [box, "none"]}

@@ -186,6 +186,7 @@ WRONG = {
     "a network": ({"argv": ["a"], "policy": {"network": {"allow": ["a.example"]}}}, 501, "policy.network", "no network"),
     "a need for one": ({"argv": ["a"], "needs": {"network": True}}, 501, "needs.network", "no network"),
     "a need for a VM": ({"argv": ["a"], "needs": {"isolation": "vm"}}, 501, "needs.isolation", "process"),
+    "a need for nothing known": ({"argv": ["a"], "needs": {"isolation": "magic"}}, 422, "needs.isolation", "process"),
     "a need that there is not": ({"argv": ["a"], "needs": {"gpu": True}}, 422, "needs.gpu", "no such field"),
     "a folder that is none": ({"argv": ["a"], "cwd": "here"}, 422, "cwd", "absolute"),
     "a filter of this machine's": ({"argv": ["a"], "policy": {"seccomp": ["/etc/passwd"]}}, 403, None, "ceiling"),

@@ -15,7 +15,8 @@
 
 RF_TEST(a_confined_process_has_its_descriptors_and_nothing_else)
 {
-	static char *const words[] = { (char[]){ "true" }, NULL };
+	char word[] = "true";
+	char *const words[] = { word, NULL };
 	struct rf_err err = RF_ERR_INIT;
 	struct rlimit limit = { 1, 1 };
 	int pair[2], file = open("/dev/null", O_RDONLY), pid = getppid();

@@ -94,6 +94,9 @@ RF_TEST(each_kind_has_its_own_fields)
 		{ RF_ORDER_SANDBOX, "{\"labels\":{\"\":\"b\"}}",                   false },
 		{ RF_ORDER_SANDBOX, "{\"argv\":[\"x\"]}",                          false },
 		{ RF_ORDER_RENEW,   "{\"timeout\":5}",                             true },
+		{ RF_ORDER_RENEW,   "{\"timeout\":5.0}",                           true },
+		{ RF_ORDER_RENEW,   "{\"timeout\":5.5}",                           false },
+		{ RF_ORDER_RENEW,   "{\"timeout\":5e1}",                           false },
 		{ RF_ORDER_RENEW,   "{}",                                          false },
 	};
 	/* clang-format on */
