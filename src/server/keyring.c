@@ -22,7 +22,11 @@ static int open_folder(bool may_make, struct rf_err *err)
 {
 	int fd = rf_statedir_open_in(FOLDER, may_make);
 
-	return fd < 0 ? rf_fail(err, fd, "the folder of API keys") : fd;
+	if (fd >= 0)
+		return fd;
+	rf_fail(err, fd, "the folder of API keys");
+	return rf_fail_hint(err, "it lies in " RF_STATEDIR_OF_ROOT " for root, for others in "
+				 "$XDG_STATE_HOME/ringfort or in a home that passwd names");
 }
 
 static bool is_id(const char *text)

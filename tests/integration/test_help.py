@@ -79,6 +79,7 @@ NOT_RUN = {
     "watch --keep": "stays: see test_watch.py",
     "ringfort audit": "needs a log: see test_audit.py",
     "ringfort net": "needs a log: see test_net_log.py",
+    "ringfort key": "leaves a key: see test_server.py",
     "policy learn": "reaches the network: see test_net_log.py",
     "ringfort top ": "draws on a terminal: see test_top.py",
     **{f"ringfort {word}": "needs a workspace: see test_workspace.py" for word in (
