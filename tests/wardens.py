@@ -201,7 +201,8 @@ def prove(sock, warden=None):
 # --- the protocol, as docs/protocols/warden.md has it ---
 
 HELLO, JOIN, RUN, SIGNAL, END, WELCOME, STARTED, ENDED, REFUSED, PROVE = range(1, 11)
-KEEP, EXEC, ATTACH, FREEZE, THAW, RENEW, CLOSE, LIST, TERMINAL, BOXES, BOUND = range(29, 40)
+KEEP, EXEC, ATTACH, FREEZE, THAW, RENEW, CLOSE, LIST, TERMINAL, BOXES = range(29, 39)
+BOUND = 44
 HEAD = struct.Struct("=IHHQ")
 VERSION = 1
 INFINITY = 2**64 - 1
