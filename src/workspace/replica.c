@@ -21,6 +21,7 @@
 #include "workspace/closed.h"
 #include "workspace/copy.h"
 #include "workspace/merged.h"
+#include "workspace/scrub.h"
 
 #define OPAQUE  "user.overlay.opaque"
 #define FOLDER  (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -392,6 +393,8 @@ static int move(const struct walk *w, int from, const char *path, const char *na
 		code = set_mode(from, name, st->st_mode | 0700);
 	if (code == 0 && renameat(from, name, upper, name) < 0)
 		code = -errno;
+	if (code == 0)
+		code = rf_scrub(upper, name);
 	if (code == 0 && S_ISDIR(st->st_mode) && geteuid() != 0)
 		code = set_mode(upper, name, st->st_mode);
 	return code == 0 && hides_folder ? mark(upper, name, st->st_mode) : code;

@@ -120,6 +120,40 @@ def test_what_is_closed_to_its_owner_is_in_the_copy_and_stays_closed(post, tree,
     assert done.stdout == "0\n0\n500\nin\nd/x\na/b/x\n", done
 
 
+FORGE = r"""
+import os
+def forge(path):
+    for note in ("opaque", "whiteout", "redirect", "metacopy", "origin"):
+        os.setxattr(path, "user.overlay." + note, b"x" if note == "opaque" else b"y")
+    os.setxattr(path, "user.mine", b"kept")
+open("a/x", "a").write("more\n")
+os.makedirs("new/in/here")
+for path in ("new/f", "new/in/f", "new/in/here/f"):
+    open(path, "w").write(path + "\n")
+for path in ("a", "a/x", "d/y", "new", "new/f", "new/in", "new/in/f", "new/in/here", "new/in/here/f"):
+    forge(path)
+os.chmod("new/in/f", 0o444); os.chmod("new/in/here/f", 0); os.chmod("new/in/here", 0o500); os.chmod("new/in", 0o111)
+os.rename("d", "e"); os.mkdir("d"); forge("d")
+os.mkdir("deep"); os.chdir("deep")
+for n in range(200): os.mkdir("d"); os.chdir("d")
+open("f", "w").write("x"); forge("f"); forge(".")
+"""
+
+
+def test_a_box_on_a_copy_forges_no_notes_of_overlayfs(post, tree):
+    post.env["RINGFORT_TEST_WITHOUT"] = "overlay"
+    post.run("create", "--name", "w", "--workspace", tree)
+    done = post.run("exec", "w", "--", "/usr/bin/python3", "-c", FORGE)
+    assert done.returncode == 0, done.stderr
+    post.env["RINGFORT_TEST_WITHOUT"] = ""
+    look = ("cat a/x a/y e/y new/f; ls d; chmod 700 new/in; stat -c %a new/in/f new/in/here new/in/here/f; cat new/in/f; "
+            "python3 -c 'import os; print(os.listxattr(\"new\"), os.listxattr(\"a/x\"), os.listxattr(\"new/in/f\"))'")
+    done = post.run("exec", "w", "--", "sh", "-c", look)
+    assert done.stdout == ("a/x\nmore\na/y\nd/y\nnew/f\n444\n500\n0\nnew/in/f\n['user.mine'] ['user.mine'] ['user.mine']\n"), done
+    deep = "import os\nfor n in range(201): os.chdir('d' if n else 'deep')\nprint(os.listdir('.'), os.listxattr('f'))"
+    assert post.run("exec", "w", "--", "/usr/bin/python3", "-c", deep).stdout == "['f'] ['user.mine']\n"
+
+
 def test_a_living_program_on_a_copy_is_not_taken_for_one_that_changed_nothing(post, tree):
     post.env["RINGFORT_TEST_WITHOUT"] = "overlay"
     post.run("create", "--name", "w", "--workspace", tree)
