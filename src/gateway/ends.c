@@ -304,6 +304,7 @@ static const struct rf_transport_maker *secure(struct rf_outlet *outlet,
 					       const struct rf_forward_place *place)
 {
 	const struct rf_ends *ends = outlet->ends;
+	struct rf_tls_client *client = ends->client;
 
 	for (size_t i = 0; i < ends->own_count; i++) {
 		const struct rf_net_credential *rule = rule_of(outlet->net, ends->owns[i].name);
@@ -311,9 +312,10 @@ static const struct rf_transport_maker *secure(struct rf_outlet *outlet,
 		if (!rule || !is_shown(outlet->net, rule, place))
 			continue;
 		tell_shown(outlet, ends->owns[i].name, place);
-		return rf_tls_client_maker(ends->owns[i].client);
+		client = ends->owns[i].client;
+		break;
 	}
-	return rf_tls_client_maker(ends->client);
+	return place->is_http2 ? rf_tls_client_maker2(client) : rf_tls_client_maker(client);
 }
 
 static int open_clients(struct rf_ends *ends, const struct rf_gate_open *open,

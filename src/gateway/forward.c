@@ -689,6 +689,16 @@ bool rf_forward_show(struct rf_forward *f)
 	return true;
 }
 
+/* gRPC is HTTP/2 by definition; all else is spoken in HTTP/1.1, which costs less. */
+static bool is_grpc(const struct rf_forward_message *request)
+{
+	static const struct rf_span kind = RF_SPAN_INIT("application/grpc");
+	const struct rf_field *type = rf_forward_find(request, RF_SPAN("content-type"));
+
+	return type && rf_span_is_like(rf_span_part(type->value, 0, kind.len), kind) &&
+	       (type->value.len == kind.len || strchr("+; ", type->value.at[kind.len]));
+}
+
 /* Runs the filters over the request's head, and sends it. */
 void rf_forward_start(struct rf_forward *f)
 {
@@ -703,6 +713,7 @@ void rf_forward_start(struct rf_forward *f)
 	}
 	f->was_filtered = true;
 	f->has_frames = rf_frames_prepare(f);
+	f->place.is_http2 = f->place.is_tls && is_grpc(&f->request);
 	for (size_t i = 0; i < outlet->filter_count; i++) {
 		const struct rf_forward_filter *filter = outlet->filters[i];
 

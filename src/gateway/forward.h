@@ -30,7 +30,8 @@ struct rf_gateway;
 struct rf_forward_place {
 	struct rf_host host; /* the name that the box asked for, or an address */
 	uint16_t port;
-	bool is_tls; /* towards the server, which has proved to be `host` */
+	bool is_tls;   /* towards the server, which has proved to be `host` */
+	bool is_http2; /* what is asked can be carried by HTTP/2 alone */
 };
 
 /* A message's head, as it will be sent.  Spans are of memory that lives as long as the request does: `arena`'s, for what a filter writes. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gateway/way.h"
+#include "http2/h2-client.h"
 
 #define MOST_IDLE                                                                                  \
 	128 /* as many as a busy box has at once: a new one costs more than ten requests on an old one */
@@ -93,7 +94,7 @@ void rf_upstream_init(struct rf_outlet *outlet)
 static bool is_same(const struct rf_forward_place *place, const struct rf_forward_place *other)
 {
 	return place->port == other->port && place->is_tls == other->is_tls &&
-	       rf_host_is_same(&place->host, &other->host);
+	       place->is_http2 == other->is_http2 && rf_host_is_same(&place->host, &other->host);
 }
 
 struct rf_call *rf_upstream_find(struct rf_outlet *outlet, const struct rf_forward_place *place)
@@ -121,6 +122,8 @@ int rf_upstream_make(struct rf_outlet *outlet, const struct rf_forward_place *pl
 	}
 	*tag = (struct tag){ *place, way };
 	if (rf_way_transport(way, &transport, err) < 0 ||
+	    (place->is_http2 && rf_h2_client_new(outlet->gateway->loop, outlet->gateway->deadlines,
+						 transport, &transport, err) < 0) ||
 	    rf_call_new_on(&outlet->upstream, &origin, transport, ret_call, err) < 0) {
 		free(tag);
 		return err->code;

@@ -12,10 +12,11 @@
 
 #include "http/url.h"
 
-#define ANSWER_MAX  (512 * 1024) /* bytes of an answer's body that are kept */
-#define ANSWER_FULL (128 * 1024) /* above, its server is asked to wait */
-#define TRAILER_MAX (16 * 1024)
-#define FIELDS      RF_CALL_FIELDS
+#define ANSWER_MAX   (512 * 1024) /* bytes of an answer's body that are kept */
+#define ANSWER_FULL  (128 * 1024) /* above, its server is asked to wait */
+#define TRAILER_MAX  (16 * 1024)
+#define DROPPED_MOST (256 * 1024) /* bytes of a request behind its answer */
+#define FIELDS       RF_CALL_FIELDS
 
 /* Where a field's name and value are in the text. */
 struct place {
@@ -41,6 +42,8 @@ struct rf_h2_request {
 	struct rf_buf out; /* of the answer's body */
 	size_t out_at;
 	bool is_answered, is_whole, is_cut, is_paused;
+	unsigned lingers; /* 0: not; 1: since the last look; 2: for longer */
+	size_t dropped;   /* bytes meanwhile */
 };
 
 /* --- life --- */
@@ -292,9 +295,46 @@ void rf_h2_request_begin(struct rf_h2_request *ask, bool is_all)
 		rf_call_finish(ask->call, (struct rf_fields){ 0 });
 }
 
+void rf_h2_request_linger(struct rf_h2_request *ask)
+{
+	ask->lingers = 1;
+}
+
+bool rf_h2_request_end_lingering(struct rf_http2 *h)
+{
+	bool has_more = false;
+
+	for (struct rf_h2_request *ask = h->asks; ask; ask = ask->next) {
+		if (ask->lingers == 1)
+			has_more = true;
+		if (ask->lingers == 2)
+			nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, ask->stream,
+						  NGHTTP2_NO_ERROR);
+		if (ask->lingers > 0)
+			ask->lingers++;
+	}
+	return has_more;
+}
+
+/* What comes behind an answer is dropped; who sends much of it is told to stop. */
+static void drop(struct rf_h2_request *ask, size_t len)
+{
+	ask->dropped += len;
+	if (ask->dropped > DROPPED_MOST && ask->dropped - len <= DROPPED_MOST)
+		nghttp2_submit_rst_stream(ask->h->session, NGHTTP2_FLAG_NONE, ask->stream,
+					  NGHTTP2_NO_ERROR);
+	rf_http2_consume(ask->h, ask->stream, len);
+}
+
 void rf_h2_request_send(struct rf_h2_request *ask, struct rf_span bytes)
 {
-	int code = ask->call ? rf_call_send(ask->call, bytes) : -EPIPE;
+	int code;
+
+	if (ask->lingers > 0) {
+		drop(ask, bytes.len);
+		return;
+	}
+	code = ask->call ? rf_call_send(ask->call, bytes) : -EPIPE;
 
 	/* What the server takes no more of is read, and dropped: the answer is on its way, or is there. */
 	if (code == 1)

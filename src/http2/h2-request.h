@@ -17,7 +17,7 @@ struct rf_http2 {
 	void *data;
 	struct rf_stream stream;
 	nghttp2_session *session;
-	struct rf_deadline soon, idle;
+	struct rf_deadline soon, idle, linger;
 	struct rf_h2_request *asks; /* under way, for the client */
 	struct rf_call_host inside; /* of the calls */
 	struct rf_call *idle_calls;
@@ -46,6 +46,10 @@ bool rf_h2_request_end(struct rf_h2_request *ask);
 /* Bytes of the answer's body, for the client. */
 size_t rf_h2_request_take(struct rf_h2_request *ask, void *bytes, size_t size, bool *ret_is_last,
 			  bool *ret_is_cut);
+
+/* It is answered, and the client still sends: a little of that is dropped.  And for the connection: resets those that have had time; true if others have not. */
+void rf_h2_request_linger(struct rf_h2_request *ask);
+bool rf_h2_request_end_lingering(struct rf_http2 *h);
 
 /* The client wants no more of it: it is no longer the connection's. */
 void rf_h2_request_drop(struct rf_h2_request *ask);

@@ -20,6 +20,7 @@
 #define PER_KIB   16            /* KiB that earn a frame */
 #define PER_ASK   8             /* frames that a finished request earns */
 #define RESET     8             /* frames that a reset counts for */
+#define LINGER_NS 500000000ull  /* that a client has to end a request which is answered */
 #define HEAD_WIRE (128 * 1024)  /* bytes on the wire without a whole frame */
 
 const struct rf_http2_limits rf_http2_usual = {
@@ -101,18 +102,33 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 }
 
 /*
- * An answer that is whole before its request is (RFC 9113, 8.1): the rest of that is wanted by nobody, and a client that
- * waits for room to send it in would wait for good.
+ * An answer that is whole before its request is (RFC 9113, 8.1): the rest of that is wanted by nobody.  Clients exist that take a reset for a failure even
+ * then, and lose the answer (curl 7.88), so a short rest is read and dropped; one that goes on is reset, after a while or many bytes.
  */
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {
-	int32_t stream = frame->hd.stream_id;
+	struct rf_http2 *h = data;
+	struct rf_h2_request *ask;
 
-	if ((frame->hd.type == NGHTTP2_DATA || frame->hd.type == NGHTTP2_HEADERS) &&
-	    frame->hd.flags & NGHTTP2_FLAG_END_STREAM &&
-	    nghttp2_session_get_stream_remote_close(session, stream) == 0)
-		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, stream, NGHTTP2_NO_ERROR);
+	if ((frame->hd.type != NGHTTP2_DATA && frame->hd.type != NGHTTP2_HEADERS) ||
+	    !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
+	    nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) != 0)
+		return 0;
+	ask = ask_of(session, frame->hd.stream_id);
+	if (ask)
+		rf_h2_request_linger(ask);
+	if (h->linger.place == 0)
+		rf_deadline_set(&h->linger, rf_loop_now() + LINGER_NS);
 	return 0;
+}
+
+static void on_linger(void *data)
+{
+	struct rf_http2 *h = data;
+
+	if (rf_h2_request_end_lingering(h))
+		rf_deadline_set(&h->linger, rf_loop_now() + LINGER_NS);
+	rf_http2_wake(h);
 }
 
 static void earn(struct rf_http2 *h, size_t bytes)
@@ -214,6 +230,7 @@ static void leave(struct rf_http2 *h)
 {
 	rf_deadline_done(&h->soon);
 	rf_deadline_done(&h->idle);
+	rf_deadline_done(&h->linger);
 	while (h->asks)
 		rf_h2_request_drop(h->asks);
 	rf_h2_request_close_idle(h);
@@ -380,7 +397,9 @@ int rf_http2_new(const struct rf_http2_host *host, struct rf_transport transport
 		return err->code;
 	}
 	if (rf_deadline_init(&h->soon, host->deadlines, on_soon, h) < 0 ||
-	    rf_deadline_init(&h->idle, host->deadlines, on_idle, h) < 0 || make_session(h) < 0) {
+	    rf_deadline_init(&h->idle, host->deadlines, on_idle, h) < 0 ||
+	    rf_deadline_init(&h->linger, host->deadlines, on_linger, h) < 0 ||
+	    make_session(h) < 0) {
 		leave(h);
 		return rf_fail(err, -ENOMEM, "a connection");
 	}

@@ -1,5 +1,6 @@
 /* Connections that verify whom they reach: see tls.h. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ struct kept {
 };
 
 struct rf_tls_client {
-	struct rf_transport_maker maker; /* first: the maker is the client */
+	struct rf_transport_maker maker;  /* first: the maker is the client */
+	struct rf_transport_maker maker2; /* of connections that speak HTTP/2 and nothing else */
 	SSL_CTX *context;
 	bool speaks_http2;
 	struct kept *kept;
@@ -136,6 +138,17 @@ static int make(const struct rf_transport_maker *maker, int *fd, const char *nam
 	return rf_tls_connect(client, fd, name, ret_transport, err);
 }
 
+static int connect_for(struct rf_tls_client *client, int *fd, const char *name, bool is_http2,
+		       struct rf_transport *ret_transport, struct rf_err *err);
+
+static int make2(const struct rf_transport_maker *maker, int *fd, const char *name,
+		 struct rf_transport *ret_transport, struct rf_err *err)
+{
+	uintptr_t client = (uintptr_t)maker - offsetof(struct rf_tls_client, maker2);
+
+	return connect_for((struct rf_tls_client *)client, fd, name, true, ret_transport, err);
+}
+
 int rf_tls_client_new(const struct rf_tls_client_how *how, struct rf_tls_client **ret_client,
 		      struct rf_err *err)
 {
@@ -143,6 +156,7 @@ int rf_tls_client_new(const struct rf_tls_client_how *how, struct rf_tls_client 
 
 	if (client) {
 		client->maker.make = make;
+		client->maker2.make = make2;
 		client->speaks_http2 = how->speaks_http2;
 		client->most = how->most_sessions;
 		client->kept = calloc(client->most + 1, sizeof(*client->kept));
@@ -176,6 +190,11 @@ const struct rf_transport_maker *rf_tls_client_maker(struct rf_tls_client *clien
 	return &client->maker;
 }
 
+const struct rf_transport_maker *rf_tls_client_maker2(struct rf_tls_client *client)
+{
+	return &client->maker2;
+}
+
 /* Whom the other end must prove to be.  A name with a dot at its end, or none, never gets here. */
 static bool expect(SSL *ssl, const char *name)
 {
@@ -194,9 +213,10 @@ static bool expect(SSL *ssl, const char *name)
 	       SSL_set_tlsext_host_name(ssl, host.text) == 1;
 }
 
-int rf_tls_connect(struct rf_tls_client *client, int *fd, const char *name,
-		   struct rf_transport *ret_transport, struct rf_err *err)
+static int connect_for(struct rf_tls_client *client, int *fd, const char *name, bool is_http2,
+		       struct rf_transport *ret_transport, struct rf_err *err)
 {
+	static const unsigned char h2[] = "\x02h2";
 	struct rf_transport transport;
 	struct kept *kept;
 	SSL *ssl;
@@ -209,13 +229,24 @@ int rf_tls_connect(struct rf_tls_client *client, int *fd, const char *name,
 		return rf_fail_say(err, -EINVAL, "\"%s\" is no host that could prove who it is",
 				   name);
 	}
-	kept = find(client, name);
+	if (is_http2 && SSL_set_alpn_protos(ssl, h2, sizeof(h2) - 1)) {
+		transport.ops->done(&transport);
+		return rf_fail(err, -ENOMEM, "TLS");
+	}
+	kept = is_http2 ? NULL
+			: find(client, name); /* what was agreed upon with that is HTTP/1.1 */
 	if (kept) {
 		SSL_set_session(ssl, kept->session);
 		kept->used = ++client->uses;
 	}
-	rf_tls_connects(&transport, client->speaks_http2);
+	rf_tls_connects(&transport, client->speaks_http2, is_http2);
 	SSL_set_connect_state(ssl);
 	*ret_transport = transport;
 	return 0;
+}
+
+int rf_tls_connect(struct rf_tls_client *client, int *fd, const char *name,
+		   struct rf_transport *ret_transport, struct rf_err *err)
+{
+	return connect_for(client, fd, name, false, ret_transport, err);
 }

@@ -22,7 +22,7 @@ const char *rf_tls_name(const struct ssl_st *ssl);
 /* Bytes that come before those of the socket (copies). */
 int rf_tls_first(struct rf_transport *transport, struct rf_span first);
 
-/* It is a client's. */
-void rf_tls_connects(struct rf_transport *transport, bool speaks_http2);
+/* It is a client's; which speaks HTTP/2 as well, or nothing else. */
+void rf_tls_connects(struct rf_transport *transport, bool speaks_http2, bool is_http2_only);
 
 #endif

@@ -34,7 +34,7 @@ struct tls {
 	int code;       /* why nothing more can be done, or 0 */
 	bool is_shaken; /* the handshake is done */
 	bool is_ended;  /* the other end has said farewell */
-	bool is_client, speaks_http2;
+	bool is_client, speaks_http2, is_http2_only;
 	char name[RF_HOST_TEXT + 1];
 	char story[STORY];
 };
@@ -171,6 +171,8 @@ static int check_agreed(struct tls *tls)
 	unsigned len;
 
 	SSL_get0_alpn_selected(tls->ssl, &chosen, &len);
+	if (tls->is_http2_only && (len != 2 || memcmp(chosen, "h2", 2) != 0))
+		return keep(tls, -EPROTO, "the server speaks no HTTP/2, and nothing else will do");
 	if (!tls->is_client || len == 0 || (len == 8 && memcmp(chosen, "http/1.1", 8) == 0) ||
 	    (tls->speaks_http2 && len == 2 && memcmp(chosen, "h2", 2) == 0))
 		return 0;
@@ -339,12 +341,13 @@ int rf_tls_first(struct rf_transport *transport, struct rf_span first)
 	return 0;
 }
 
-void rf_tls_connects(struct rf_transport *transport, bool speaks_http2)
+void rf_tls_connects(struct rf_transport *transport, bool speaks_http2, bool is_http2_only)
 {
 	struct tls *tls = transport->data;
 
 	tls->is_client = true;
-	tls->speaks_http2 = speaks_http2;
+	tls->speaks_http2 = speaks_http2 || is_http2_only;
+	tls->is_http2_only = is_http2_only;
 }
 
 enum rf_tls_protocol rf_tls_protocol(const struct rf_transport *transport)

@@ -56,6 +56,9 @@ int rf_tls_connect(struct rf_tls_client *client, int *fd, const char *name,
 /* The same for who makes connections without knowing how (borrows the client). */
 const struct rf_transport_maker *rf_tls_client_maker(struct rf_tls_client *client);
 
+/* The same for connections on which HTTP/2 is offered and nothing else. */
+const struct rf_transport_maker *rf_tls_client_maker2(struct rf_tls_client *client);
+
 /* --- a server --- */
 
 struct rf_tls_server;
