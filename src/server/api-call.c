@@ -637,6 +637,9 @@ static void on_end(void *own, struct rf_exchange *x, bool is_whole)
 		rf_front_forget_call(front, call);
 	if (call->state == RF_API_LINE)
 		leave_line(call);
+	if (call->on_gone)
+		call->on_gone(call);
+	rf_event_cancel(call->timer);
 	rf_job_free(call->job);
 	rf_query_drop(call->asked);
 	rf_api_call_leave_place(call);

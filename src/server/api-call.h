@@ -54,6 +54,7 @@ struct rf_api_call {
 	struct rf_order order;
 	struct rf_job *job;
 	struct rf_query *asked;
+	struct rf_event *timer;
 	struct rf_buf out; /* of the answer, what is not sent */
 	size_t out_at;
 	bool is_held;            /* the exchange asked to wait */
@@ -62,8 +63,10 @@ struct rf_api_call {
 	size_t carry_len[2];
 	uint64_t since_ns;
 	struct rf_api_call *next_awaiting, *next_waiting;
-	void (*go)(struct rf_api_call *call); /* what it waits in line for */
-	void *extra;                          /* the handler's own; freed with free() */
+	void (*go)(struct rf_api_call *call); /* what it waits for */
+	void (*on_gone)(
+		struct rf_api_call *call); /* who is to hear that it waits no more, or NULL */
+	void *extra;                       /* the handler's own; freed with free() */
 };
 
 /* What exchanges of the API do; `data` is a struct rf_front_side. */

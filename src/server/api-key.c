@@ -222,6 +222,7 @@ static bool read_member(const struct rf_jsonread_value *value, struct rf_api_key
 			  take_hex(hash, key->hash, sizeof(key->hash));
 	else if (strcmp(value->name, "ceiling") == 0 && value->type == RF_JSONREAD_STRING &&
 		 strlen(value->text) <= RF_MAX_POLICY_BYTES) {
+		free(key->ceiling);
 		key->ceiling = strdup(value->text);
 		is_good = key->ceiling != NULL;
 	}

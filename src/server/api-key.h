@@ -60,7 +60,7 @@ void rf_api_key_hash(const uint8_t secret[RF_API_KEY_SECRET], uint8_t ret_hash[R
 
 /* "run,read" into bits, and back; `text` of at least 32 bytes. */
 int rf_api_key_parse_scopes(const char *text, unsigned *ret_scopes, struct rf_err *err);
-const char *rf_api_key_format_scopes(unsigned scopes, char *text);
+const char *rf_api_key_format_scopes(unsigned set, char *text);
 
 /* Letters, digits, `-`, `_` and `.`, up to 63 of them. */
 bool rf_api_key_is_name(const char *text);

@@ -15,6 +15,7 @@
 #include "lib/fort.h"
 #include "server/api-key.h"
 #include "server/confine.h"
+#include "server/program.h"
 #include "server/tools.h"
 #include "wire/wire.h"
 
@@ -340,6 +341,7 @@ int rf_front_serve(int host, struct rf_err *err)
 		code = rf_loop_run(front->loop, err);
 	rf_http_server_free(front->ports);
 	rf_http_server_free(front->local);
+	rf_program_free_all(front);
 	while (front->holders) {
 		struct rf_holder *holder = front->holders;
 

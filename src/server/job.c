@@ -118,6 +118,9 @@ static int begin_program(struct rf_job *job, struct ringfort *fort, const struct
 	run->env = (const char *const *)task->order->env;
 	run->cwd = task->order->cwd;
 	how.time_ms = task->order->timeout * 1000;
+	how.is_background = task->is_background;
+	if (task->is_background)
+		run->input_fd = task->input;
 	if (ringfort_exec(fort, task->box, run, &how, &job->box, &error) < 0) {
 		rf_fail_say(err, error.code, "%s", error.message);
 		return rf_fail_hint(err, "%s", error.remedy);

@@ -33,6 +33,8 @@ struct rf_job_task {
 	const char *note;      /* a box that is kept, with that note */
 	bool keeps_output;     /* for its result, and not told as it comes */
 	uint64_t output_limit; /* of a program in a kept box, where it is kept */
+	bool is_background;    /* it goes on without the job, and reads from: */
+	int input;             /* a descriptor (borrowed) */
 };
 
 int rf_job_start(struct rf_loop *loop, struct ringfort *fort, const struct rf_job_task *task,

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -52,9 +53,10 @@ struct known {
 struct landlord {
 	const struct rf_landlord_options *options;
 	struct rf_loop *loop;
-	int run, lock;     /* $RUN, and that there is one server */
-	int warden, front; /* connections; or -1 */
-	int local;         /* for processes of the user's own */
+	int run, lock;      /* $RUN, and that there is one server */
+	int warden, front;  /* connections; or -1 */
+	int warden_process; /* a descriptor of it, or -1 */
+	int local;          /* for processes of the user's own */
 	int ports[RF_LANDLORD_MOST];
 	size_t port_count;
 	struct rf_event *local_event, *front_event, *warden_event, *timer;
@@ -427,6 +429,7 @@ static int start_warden(struct landlord *l, struct rf_err *err)
 	if (rf_client_private(path, &l->warden, err) < 0 ||
 	    rf_client_hello(l->warden, HELLO_MS, &welcome, err) < 0)
 		return err->code;
+	l->warden_process = (int)syscall(SYS_pidfd_open, welcome.pid, 0);
 	if (strcmp(welcome.version, RF_VERSION) != 0)
 		return rf_fail_say(err, -EPROTO,
 				   "the warden is of version %s, the server of " RF_VERSION,
@@ -513,22 +516,23 @@ static int start(struct landlord *l, struct rf_err *err)
 	return rf_loop_timer(l->loop, rf_loop_now() + LOOK_NS, on_timer, l, &l->timer, err);
 }
 
-/* Nothing more is said to it, so it ends; and when it has ended, nothing of it is left. */
-static void see_off(int *fd)
+/* Nothing more is said to it, so it ends; `end` can be read when it has: its connection, or its process. */
+static void see_off(int *fd, int end)
 {
 	uint64_t until = rf_loop_now() + END_NS;
-	char byte[64];
+	char bytes[64];
 
 	if (*fd < 0)
 		return;
 	shutdown(*fd, SHUT_WR);
 	for (uint64_t now = rf_loop_now(); now < until; now = rf_loop_now()) {
-		struct pollfd wait = { .fd = *fd, .events = POLLIN };
-		ssize_t got;
+		struct pollfd wait = { .fd = end, .events = POLLIN };
+		ssize_t got = 0;
 
 		if (poll(&wait, 1, (int)((until - now) / 1000000u) + 1) <= 0)
 			continue;
-		got = recv(*fd, byte, sizeof(byte), MSG_DONTWAIT | MSG_TRUNC);
+		if (end == *fd)
+			got = recv(*fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_TRUNC);
 		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
 			break;
 	}
@@ -556,8 +560,9 @@ int rf_landlord_serve(const struct rf_landlord_options *options, struct rf_err *
 		rf_fd_done(&l.ports[i]);
 	forget_known(&l);
 	rf_fd_done(&l.local);
-	see_off(&l.front);
-	see_off(&l.warden);
+	see_off(&l.front, l.front);
+	see_off(&l.warden, l.warden_process >= 0 ? l.warden_process : l.warden);
+	rf_fd_done(&l.warden_process);
 	rf_loop_free(l.loop);
 	rf_buf_done(&l.in);
 	rf_fd_done(&l.lock);

@@ -2,6 +2,7 @@
 #include "server/order.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,9 @@ struct said {
 	char **argv, **env, **profile;
 	const char *command, *code, *language, *input, *input_base64, *cwd;
 	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs;
+	const char *data, *data_base64, *signal;
 	uint64_t timeout;
-	bool is_background;
+	bool is_background, is_last;
 };
 
 #define AT(member) offsetof(struct said, member)
@@ -56,6 +58,14 @@ static const struct rf_form_field exec_fields[] = {
 	PROGRAM, BOX,
 	{ "background",     RF_FORM_TRUTH,     AT(is_background),  0, 0, false },
 };
+static const struct rf_form_field write_fields[] = {
+	{ "data",           RF_FORM_STRING,    AT(data),           0, 4096, false },
+	{ "data_base64",    RF_FORM_STRING,    AT(data_base64),    0, 8192, false },
+	{ "close",          RF_FORM_TRUTH,     AT(is_last),        0, 0, false },
+};
+static const struct rf_form_field signal_fields[] = {
+	{ "signal",         RF_FORM_STRING,    AT(signal),         1, 10, true },
+};
 static const struct rf_form_field renew_fields[] = {
 	{ "timeout",        RF_FORM_NUMBER,    AT(timeout),        1, RF_ORDER_SECONDS, true },
 };
@@ -65,6 +75,8 @@ static const struct { const struct rf_form_field *fields; size_t count; } forms[
 	[RF_ORDER_SANDBOX] = { sandbox_fields, RF_LEN(sandbox_fields) },
 	[RF_ORDER_EXEC]    = { exec_fields,    RF_LEN(exec_fields) },
 	[RF_ORDER_RENEW]   = { renew_fields,   RF_LEN(renew_fields) },
+	[RF_ORDER_WRITE]   = { write_fields,   RF_LEN(write_fields) },
+	[RF_ORDER_SIGNAL]  = { signal_fields,  RF_LEN(signal_fields) },
 };
 /* clang-format on */
 
@@ -158,16 +170,18 @@ static int bring(const struct reading *r, const char *name, enum rf_place_kind k
 	return 0;
 }
 
+struct said_file {
+	const char *path, *content, *base64;
+};
+
 static int read_file(const struct reading *r, const struct rf_jsonread_value *value, size_t index)
 {
-	struct {
-		const char *path, *content, *base64;
-	} file = { 0 };
+	struct said_file file = { 0 };
 	/* clang-format off */
 	const struct rf_form_field fields[] = {
 		{ "path",           RF_FORM_STRING, 0,                                                  1, 200, true },
-		{ "content",        RF_FORM_STRING, (size_t)((char *)&file.content - (char *)&file), 0, RF_MAX_JSON_READ, false },
-		{ "content_base64", RF_FORM_STRING, (size_t)((char *)&file.base64 - (char *)&file),  0, RF_MAX_JSON_READ, false },
+		{ "content",        RF_FORM_STRING, offsetof(struct said_file, content), 0, RF_MAX_JSON_READ, false },
+		{ "content_base64", RF_FORM_STRING, offsetof(struct said_file, base64),  0, RF_MAX_JSON_READ, false },
 	};
 	/* clang-format on */
 	char where[40];
@@ -385,18 +399,19 @@ static bool is_one_of(const char *word, const char *const *words)
 	return *words != NULL;
 }
 
+struct said_needs {
+	const char *isolation;
+	bool network;
+};
+
 /* What a request can't do without is refused before anything runs. */
 static int read_needs(const struct reading *r)
 {
 	static const char *const kinds[] = { "process", "gvisor", "vm", "wasm", NULL };
-	struct {
-		const char *isolation;
-		bool network;
-	} needs = { 0 };
+	struct said_needs needs = { 0 };
 	const struct rf_form_field fields[] = {
 		{ "isolation", RF_FORM_STRING, 0, 1, 20, false },
-		{ "network", RF_FORM_TRUTH, (size_t)((char *)&needs.network - (char *)&needs), 0, 0,
-		  false },
+		{ "network", RF_FORM_TRUTH, offsetof(struct said_needs, network), 0, 0, false },
 	};
 
 	if (!r->said.needs)
@@ -444,6 +459,24 @@ static int check_labels(const struct reading *r)
 	return 0;
 }
 
+static int read_signal(const struct reading *r)
+{
+	/* clang-format off */
+	static const struct { const char *name; int number; } signals[] = {
+		{ "HUP", SIGHUP },   { "INT", SIGINT },   { "QUIT", SIGQUIT }, { "KILL", SIGKILL }, { "USR1", SIGUSR1 },
+		{ "USR2", SIGUSR2 }, { "TERM", SIGTERM }, { "CONT", SIGCONT }, { "STOP", SIGSTOP }, { "WINCH", SIGWINCH },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(signals); i++)
+		if (strcmp(signals[i].name, r->said.signal) == 0)
+			r->order->signal = signals[i].number;
+	return r->order->signal
+		       ? 0
+		       : invalid(r, "signal", "there is no such signal",
+				 "HUP, INT, QUIT, KILL, USR1, USR2, TERM, CONT, STOP or WINCH");
+}
+
 /* ------------------------------------------------------------- the whole */
 
 static int read_all(struct reading *r)
@@ -459,6 +492,12 @@ static int read_all(struct reading *r)
 	r->order->cwd = r->said.cwd;
 	r->order->timeout = r->said.timeout;
 	r->order->is_background = r->said.is_background;
+	r->order->is_last = r->said.is_last;
+	if (r->kind == RF_ORDER_WRITE)
+		return decode(r, r->said.data, r->said.data_base64, "data_base64", &r->order->input,
+			      &r->order->input_len);
+	if (r->kind == RF_ORDER_SIGNAL)
+		return read_signal(r);
 	if (runs && (decode(r, r->said.input, r->said.input_base64, "stdin_base64",
 			    &r->order->input, &r->order->input_len) < 0 ||
 		     read_files(r) < 0 || read_program(r) < 0))

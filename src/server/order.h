@@ -19,7 +19,9 @@ enum rf_order_kind {
 	RF_ORDER_RUN,
 	RF_ORDER_SANDBOX,
 	RF_ORDER_EXEC,
-	RF_ORDER_RENEW
+	RF_ORDER_RENEW,
+	RF_ORDER_WRITE, /* to a program's standard input */
+	RF_ORDER_SIGNAL
 };
 
 /* Where a language's program is; asked once for each, before files are given up. */
@@ -40,6 +42,8 @@ struct rf_order {
 	size_t extra_count;
 	const struct rf_jsonread_value *labels; /* of a sandbox, or NULL */
 	bool is_background;
+	bool is_last; /* of WRITE: its input ends */
+	int signal;   /* of SIGNAL */
 	/* What all of it lies in: */
 	struct rf_jsonread *json;
 	struct rf_arena *memory;

@@ -52,7 +52,7 @@ int rf_port_open(const char *text, int *ret_fd, struct rf_err *err)
 	struct sockaddr_storage address;
 	RF_AUTO_FD int fd = -1;
 	const int on = 1;
-	socklen_t len;
+	socklen_t len = 0;
 
 	if (rf_port_parse(text, &address, &len, err) < 0)
 		return err->code;
@@ -72,19 +72,21 @@ int rf_port_open(const char *text, int *ret_fd, struct rf_err *err)
 
 const char *rf_port_name(int fd, char *text, size_t size)
 {
-	struct sockaddr_storage address = { 0 };
-	const struct sockaddr_in *four = (const struct sockaddr_in *)&address;
-	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&address;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in four;
+		struct sockaddr_in6 six;
+	} address = { 0 };
 	socklen_t len = sizeof(address);
 	char host[64] = "?";
 
-	getsockname(fd, (struct sockaddr *)&address, &len);
-	if (address.ss_family == AF_INET6) {
-		inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof(host));
-		snprintf(text, size, "[%s]:%u", host, ntohs(six->sin6_port));
+	getsockname(fd, &address.any, &len);
+	if (address.any.sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &address.six.sin6_addr, host, sizeof(host));
+		snprintf(text, size, "[%s]:%u", host, ntohs(address.six.sin6_port));
 	} else {
-		inet_ntop(AF_INET, &four->sin_addr, host, sizeof(host));
-		snprintf(text, size, "%s:%u", host, ntohs(four->sin_port));
+		inet_ntop(AF_INET, &address.four.sin_addr, host, sizeof(host));
+		snprintf(text, size, "%s:%u", host, ntohs(address.four.sin_port));
 	}
 	return text;
 }

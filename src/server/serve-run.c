@@ -7,6 +7,7 @@
 #include "server/events.h"
 #include "server/front.h"
 #include "server/handlers.h"
+#include "server/program.h"
 
 #define EXEC_OUTPUT (4u << 20) /* of a program in a sandbox, where its answer is whole */
 
@@ -120,11 +121,10 @@ void rf_serve_exec(struct rf_api_call *call)
 	if (rf_order_read(RF_ORDER_EXEC, call->body.data, call->body.len, false,
 			  &call->front->tools, &call->order, &error) < 0)
 		rf_api_call_fail(call, &error);
-	else if (call->order.is_background) {
-		rf_api_error_say(&error, RF_API_UNSUPPORTED, "background",
-				 "background: this version runs programs in the foreground only");
-		rf_api_error_hint(&error, "leave it out, and stream the answer");
-		rf_api_call_fail(call, &error);
-	} else if (rf_api_call_is_paced(call))
+	else if (!rf_api_call_is_paced(call))
+		return; /* which is answered */
+	else if (call->order.is_background)
+		rf_program_start(call);
+	else
 		go_exec(call);
 }

@@ -69,6 +69,7 @@ NOT_RUN = {
     "sudo": "this is not the place for passwords",
     "shell": "waits for somebody to type",
     " -t": "wants a terminal",
+    "key create": "leaves a key: see test_server.py",
     "serve &": "stays: see test_server.py",
     "serve --listen": "stays: see test_server.py",
     "warden &": "stays: see test_warden.py",

@@ -54,7 +54,7 @@ def test_requests_of_all_kinds_are_answered_as_the_document_says(server, schemat
     box = server.post("/v1/sandboxes", {"timeout": 3000}).json["id"]
     path = workdir / "openapi.json"
     path.write_text(json.dumps(prepare(server.get("/v1/openapi.json", key="").json, box)))
-    done = subprocess.run([schemathesis, "run", path, "--url", f"http://127.0.0.1:{server.port}", "--seed", "1", "--workers", "2",
+    done = subprocess.run([schemathesis, "run", path, "--url", f"http://127.0.0.1:{server.port}", "--seed", "1", "--workers", "1",
                            "--header", f"Authorization: Bearer {server.key}", "--max-examples", EXAMPLES, "--no-color",
                            "--phases", "examples,coverage,fuzzing", "--request-timeout", "30", "--generation-allow-x00",
                            "false", "--generation-codec", "utf-8", "--generation-database", ":memory:"], cwd=workdir,

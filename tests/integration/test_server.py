@@ -366,6 +366,60 @@ def test_lists_have_pages_and_labels(server):
         assert server.delete(f"{BOXES}/{one}", key=key).status == 204
 
 
+def test_programs_run_in_the_background_of_a_sandbox(server, box):
+    path = f"{BOXES}/{box}"
+    made = server.post(f"{path}/exec", {"command": "echo up; while read x; do echo got $x; done; echo end >&2; exit 4",
+                                        "background": True, "stdin": "one\n"})
+    assert made.status == 202 and made.json["state"] == "running" and made.json["result"] is None, made.body
+    one = f"{path}/programs/{made.json['number']}"
+
+    def read(cursor, until):
+        """What it wrote from there on; until that has these words."""
+        text, end = "", time.monotonic() + 10
+        while until not in text:
+            assert time.monotonic() < end, text
+            log = server.get(f"{one}/log?cursor={cursor}&wait_ms=2000").json
+            text += "".join(event["data"] for event in log["events"])
+            cursor = log["cursor"]
+        return cursor, text, log
+
+    cursor, text, _ = read(0, "got one\n")
+    assert text == "up\ngot one\n"
+    assert server.post(f"{one}/stdin", {"data": "two\n"}).status == 204
+    cursor, text, log = read(cursor, "got two\n")
+    assert text == "got two\n" and not log["ended"]
+    began = time.monotonic()
+    assert server.get(f"{one}/log?cursor={cursor}&wait_ms=300").json["events"] == [] and time.monotonic() - began > 0.25
+    assert server.get(one).json["state"] == "running"
+    assert server.post(f"{one}/stdin", {"data_base64": "dGhyZWUK", "close": True}).status == 204
+    cursor, text, log = read(cursor, "end\n")
+    assert text == "got three\nend\n"
+    assert eventually(lambda: server.get(one).json["state"] == "ended", 5)
+    done = server.get(one).json["result"]
+    assert done["exit_code"] == 4 and done["status"] == "failed"
+    assert server.get(f"{one}/log?cursor={cursor}&wait_ms=5000").json == {"events": [], "cursor": cursor, "lost": 0, "ended": True}
+    again = server.get(f"{one}/log").json
+    assert again["cursor"] == cursor and again["events"][0]["data"].startswith("up\n")
+    for answer, status in ((server.post(f"{one}/stdin", {"data": "x"}), 409), (server.post(f"{one}/signal", {"signal": "TERM"}), 409),
+                           (server.post(f"{one}/signal", {"signal": "SEGV"}), 422), (server.get(f"{one}/log?cursor=-1"), 422),
+                           (server.get(f"{one}/log?wait_ms=99999"), 422), (server.get(f"{path}/programs/999"), 404),
+                           (server.post(f"{BOXES}/0/exec", {"argv": ["true"], "background": True}), 404)):
+        assert answer.status == status, answer.body
+    word = token()
+    other = server.post(f"{path}/exec", {"argv": ["sleep", word], "background": True}).json["number"]
+    assert server.post(f"{path}/programs/{other}/stdin", {"data": "x", "data_base64": ""}).status == 422
+    theirs = server.make_key("--tenant", "else")
+    for rest, body in (("", None), ("/log", None), ("/stdin", {"data": "x"}), ("/signal", {"signal": "KILL"})):
+        assert server.ask("POST" if body else "GET", f"{path}/programs/{other}{rest}", body, key=theirs).status == 404
+    assert server.post(f"{path}/programs/{other}/signal", {"signal": "TERM"}).status == 204
+    assert eventually(lambda: server.get(f"{path}/programs/{other}").json["state"] == "ended", 5)
+    assert server.get(f"{path}/programs/{other}").json["result"]["signal"] == signal.SIGTERM
+    loud = server.post(f"{path}/exec", {"command": "head -c 3000000 /dev/zero | tr '\\0' x", "background": True}).json["number"]
+    assert eventually(lambda: server.get(f"{path}/programs/{loud}").json["state"] == "ended", 10)
+    log = server.get(f"{path}/programs/{loud}/log").json
+    assert log["lost"] >= 3000000 - (1 << 20) and log["events"] and not log["ended"]
+
+
 def test_files_are_written_read_listed_and_removed(server, box):
     path = f"{BOXES}/{box}/files"
     data = bytes(range(256)) * 4000

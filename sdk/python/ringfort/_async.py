@@ -1,13 +1,14 @@
 """The client, for programs with an event loop of asyncio."""
 from __future__ import annotations
 
+import base64
 from types import TracebackType
 from typing import Any, Dict, List, Mapping, Optional, Type
 
 import httpx
 
 from . import _api
-from ._api import Data, FileInfo, Result, SandboxInfo, Words, Writer
+from ._api import Data, Event, FileInfo, Result, SandboxInfo, Words, Writer
 
 
 class _Line:
@@ -73,6 +74,45 @@ class _Commands:
         """Runs a program in the sandbox: a line for a shell, or words."""
         body = _api.program(command, stdin=stdin, env=env, cwd=cwd, timeout=timeout)
         return await self._box._line.run(f"{self._box._path}/exec", body, on_stdout, on_stderr)
+
+    async def start(self, command: Words, *, cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+              stdin: Optional[Data] = None, timeout: Optional[int] = None) -> "_Program":
+        """Starts a program in the background."""
+        body = {**_api.program(command, stdin=stdin, env=env, cwd=cwd, timeout=timeout), "background": True}
+        answer = await self._box._line.ask("POST", f"{self._box._path}/exec", body)
+        return _Program(self._box, answer.json()["number"])
+
+
+class _Program:
+    """One that runs in the background of a sandbox."""
+
+    def __init__(self, box: "AsyncSandbox", number: int) -> None:
+        self.number, self._line, self._path = number, box._line, f"{box._path}/programs/{number}"
+        self._cursor = 0
+
+    async def read(self, wait: float = 0) -> List[Event]:
+        """What it wrote since this was last called; waits up to so many seconds for something."""
+        params = {"cursor": str(self._cursor), "wait_ms": str(int(min(wait, 30) * 1000))}
+        log = (await self._line.ask("GET", f"{self._path}/log", params=params)).json()
+        self._cursor = log["cursor"]
+        return [Event(row["stream"], _api.bytes_of(row["data"], row["encoding"])) for row in log["events"]]
+
+    async def write(self, data: Data, close: bool = False) -> None:
+        """Writes to its standard input."""
+        body = {"data": data} if isinstance(data, str) else {"data_base64": base64.b64encode(data).decode()}
+        await self._line.ask("POST", f"{self._path}/stdin", {**body, "close": close})
+
+    async def send_signal(self, name: str) -> None:
+        """Sends it a signal: "TERM", "INT" ..."""
+        await self._line.ask("POST", f"{self._path}/signal", {"signal": name})
+
+    async def kill(self) -> None:
+        await self.send_signal("KILL")
+
+    async def result(self) -> Optional[Result]:
+        """What it came to; None while it runs.  What it wrote is read by itself."""
+        raw = (await self._line.ask("GET", self._path)).json()["result"]
+        return _api.result_of(raw) if raw else None
 
 
 class _Files:

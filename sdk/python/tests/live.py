@@ -73,6 +73,18 @@ async def test_life(one, kind):
     told = []
     await settle(one.commands.run("echo out; echo err >&2", on_stdout=told.append, on_stderr=told.append))
     assert sorted(told) == ["err\n", "out\n"]
+    program = await settle(one.commands.start("while read x; do echo got $x; done; exit 5"))
+    await settle(program.write("a\n"))
+    assert b"".join([event.data for event in await settle(program.read(wait=5))]) == b"got a\n"
+    assert await settle(program.result()) is None
+    await settle(program.write(b"", close=True))
+    for _ in range(100):
+        done = await settle(program.result())
+        if done:
+            break
+        await asyncio.sleep(0.05)
+    assert done.exit_code == 5
+    await fails(ringfort.Conflict, program.kill)
     info = await settle(one.info())
     assert info.labels == {"a": "b"} and info.state == "running"
     await settle(one.pause())
