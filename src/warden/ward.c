@@ -257,6 +257,16 @@ static int start(struct rf_ward_program *program, const struct rf_exec *exec, co
 	return code;
 }
 
+/* Between the question and the terminal anything may have happened; and again while its master is handed over. */
+static int check_wanted(const struct rf_ward_program *program, struct rf_err *err)
+{
+	if (program->line.fd < 0 && !program->is_background)
+		return rf_fail_say(err, -ESRCH, "who asked for it is gone");
+	if (program->ward->is_frozen)
+		return rf_fail_say(err, -EBUSY, "the box is frozen");
+	return 0;
+}
+
 /* What was asked for, when the terminal is there: its master goes to who asked, the other end to the program. */
 static void start_on_terminal(struct rf_ward_program *program, const struct rf_report *report,
 			      int *master)
@@ -268,15 +278,15 @@ static void start_on_terminal(struct rf_ward_program *program, const struct rf_r
 
 	if (code < 0 || *master < 0)
 		code = rf_fail(&err, code < 0 ? code : -EPROTO, "open a terminal in the box");
-	else if (program->line.fd < 0 && !program->is_background)
-		code = rf_fail_say(&err, -ESRCH, "who asked for it is gone");
-	else
+	else if ((code = check_wanted(program, &err)) == 0)
 		code = rf_pty_check(*master, &slave, &err);
 	if (code == 0)
 		code = rf_exec_unpack(program->words.data, program->words.len, &exec, &err);
 	if (code == 0) {
 		tell(program, RF_WIRE_TERMINAL, NULL, 0, master, 1);
-		code = start(program, &exec, (const int[]){ slave, slave, slave }, &err);
+		code = check_wanted(program, &err);
+		if (code == 0)
+			code = start(program, &exec, (const int[]){ slave, slave, slave }, &err);
 		rf_exec_done(&exec);
 	}
 	rf_buf_done(&program->words);
