@@ -15,7 +15,7 @@
 #define ANSWER_MAX   (512 * 1024) /* bytes of an answer's body that are kept */
 #define ANSWER_FULL  (128 * 1024) /* above, its server is asked to wait */
 #define TRAILER_MAX  (16 * 1024)
-#define DROPPED_MOST (256 * 1024) /* bytes of a request behind its answer */
+#define DROPPED_MOST (64 * 1024) /* bytes of a request behind its answer */
 #define FIELDS       RF_CALL_FIELDS
 
 /* Where a field's name and value are in the text. */
@@ -42,8 +42,8 @@ struct rf_h2_request {
 	struct rf_buf out; /* of the answer's body */
 	size_t out_at;
 	bool is_answered, is_whole, is_cut, is_paused;
-	unsigned lingers; /* 0: not; 1: since the last look; 2: for longer */
-	size_t dropped;   /* bytes meanwhile */
+	unsigned lingers;          /* 0: not; 1: since the last look; 2: for longer */
+	uint64_t length, received; /* of the body, where the length was told */
 };
 
 /* --- life --- */
@@ -276,7 +276,7 @@ void rf_h2_request_begin(struct rf_h2_request *ask, bool is_all)
 	request.method = value_of(ask, &ask->method);
 	request.target = value_of(ask, &ask->path);
 	request.body = ask->body;
-	request.length = length;
+	request.length = ask->length = length;
 	if (find_call(ask->h, &ask->call, &err) < 0) {
 		refuse(ask, 503);
 		return;
@@ -295,9 +295,12 @@ void rf_h2_request_begin(struct rf_h2_request *ask, bool is_all)
 		rf_call_finish(ask->call, (struct rf_fields){ 0 });
 }
 
-void rf_h2_request_linger(struct rf_h2_request *ask)
+bool rf_h2_request_linger(struct rf_h2_request *ask)
 {
+	if (ask->body != RF_BODY_LENGTH || ask->length - ask->received > DROPPED_MOST)
+		return false;
 	ask->lingers = 1;
+	return true;
 }
 
 bool rf_h2_request_end_lingering(struct rf_http2 *h)
@@ -316,22 +319,13 @@ bool rf_h2_request_end_lingering(struct rf_http2 *h)
 	return has_more;
 }
 
-/* What comes behind an answer is dropped; who sends much of it is told to stop. */
-static void drop(struct rf_h2_request *ask, size_t len)
-{
-	ask->dropped += len;
-	if (ask->dropped > DROPPED_MOST && ask->dropped - len <= DROPPED_MOST)
-		nghttp2_submit_rst_stream(ask->h->session, NGHTTP2_FLAG_NONE, ask->stream,
-					  NGHTTP2_NO_ERROR);
-	rf_http2_consume(ask->h, ask->stream, len);
-}
-
 void rf_h2_request_send(struct rf_h2_request *ask, struct rf_span bytes)
 {
 	int code;
 
+	ask->received += bytes.len; /* nghttp2 sees to it that it is no more than was announced */
 	if (ask->lingers > 0) {
-		drop(ask, bytes.len);
+		rf_http2_consume(ask->h, ask->stream, bytes.len);
 		return;
 	}
 	code = ask->call ? rf_call_send(ask->call, bytes) : -EPIPE;

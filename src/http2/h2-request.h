@@ -47,8 +47,11 @@ bool rf_h2_request_end(struct rf_h2_request *ask);
 size_t rf_h2_request_take(struct rf_h2_request *ask, void *bytes, size_t size, bool *ret_is_last,
 			  bool *ret_is_cut);
 
-/* It is answered, and the client still sends: a little of that is dropped.  And for the connection: resets those that have had time; true if others have not. */
-void rf_h2_request_linger(struct rf_h2_request *ask);
+/*
+ * It is answered, and the client still sends: what comes is dropped from now on if it is known to be little; false if it is not.  And for the connection: resets those that
+ * have had time; true if others have not.
+ */
+bool rf_h2_request_linger(struct rf_h2_request *ask);
 bool rf_h2_request_end_lingering(struct rf_http2 *h);
 
 /* The client wants no more of it: it is no longer the connection's. */

@@ -103,7 +103,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 
 /*
  * An answer that is whole before its request is (RFC 9113, 8.1): the rest of that is wanted by nobody.  Clients exist that take a reset for a failure even
- * then, and lose the answer (curl 7.88), so a short rest is read and dropped; one that goes on is reset, after a while or many bytes.
+ * then, and lose the answer (curl 7.88), so a rest that is known to be short is read and dropped, for a while; any other is reset at once: a client that waits for room to send it in
+ * would wait for good.
  */
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {
@@ -115,8 +116,11 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *d
 	    nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) != 0)
 		return 0;
 	ask = ask_of(session, frame->hd.stream_id);
-	if (ask)
-		rf_h2_request_linger(ask);
+	if (!ask || !rf_h2_request_linger(ask)) {
+		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+					  NGHTTP2_NO_ERROR);
+		return 0;
+	}
 	if (h->linger.place == 0)
 		rf_deadline_set(&h->linger, rf_loop_now() + LINGER_NS);
 	return 0;

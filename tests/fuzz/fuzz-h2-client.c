@@ -44,13 +44,12 @@ static void begin(struct rf_call_host *host, struct rf_transport line, bool is_w
 {
 	static const struct rf_call_ops ops = { .on_end = on_end };
 	static const struct rf_call_origin origin;
-	static const struct rf_field field = { RF_SPAN_INIT("Content-Type"),
-					       RF_SPAN_INIT("application/grpc") };
+	struct rf_field field = { RF_SPAN("Content-Type"), RF_SPAN("application/grpc") };
 	struct rf_authority authority = { 0 };
 	struct rf_call_request request = { .method = RF_SPAN("POST"),
 					   .target = RF_SPAN("/a.B/C"),
 					   .authority = &authority,
-					   .fields = { (struct rf_field *)&field, 1 },
+					   .fields = { &field, 1 },
 					   .body = RF_BODY_CHUNKED };
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_call *call = NULL;
