@@ -14,8 +14,8 @@
 #include "base/pack.h"
 #include "lib/fort.h"
 #include "server/api-key.h"
+#include "server/background.h"
 #include "server/confine.h"
-#include "server/program.h"
 #include "server/tools.h"
 #include "wire/wire.h"
 
@@ -341,7 +341,7 @@ int rf_front_serve(int host, struct rf_err *err)
 		code = rf_loop_run(front->loop, err);
 	rf_http_server_free(front->ports);
 	rf_http_server_free(front->local);
-	rf_program_free_all(front);
+	rf_background_free_all(front);
 	while (front->holders) {
 		struct rf_holder *holder = front->holders;
 

@@ -18,7 +18,7 @@
 #include "server/pass.h"
 
 struct ringfort_policy;
-struct rf_program;
+struct rf_background;
 
 #define RF_FRONT_STATUSES 6
 
@@ -48,7 +48,7 @@ struct rf_front {
 	struct rf_http_server *ports, *local;
 	struct rf_holder *holders;      /* whose keys were shown */
 	struct rf_holder *local_holder; /* or NULL */
-	struct rf_program *programs;    /* that run in the background, or did */
+	struct rf_background *programs; /* that run in the background, or did */
 	size_t program_count;
 	struct rf_api_call *awaiting; /* whose keys are being looked up */
 	struct rf_order_tools tools;

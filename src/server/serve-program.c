@@ -2,21 +2,21 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "server/background.h"
 #include "server/handlers.h"
-#include "server/program.h"
 
 #define WAIT_MOST 30000 /* milliseconds */
 #define ANSWER    (4u << 20)
 
 void rf_serve_program_get(struct rf_api_call *call)
 {
-	const struct rf_program *program = rf_program_find(call);
+	const struct rf_background *program = rf_background_find(call);
 	RF_AUTO_BUF struct rf_buf out;
 
 	rf_buf_init(&out, 32u << 20);
 	if (!program)
 		return;
-	rf_program_describe(program, &out);
+	rf_background_describe(program, &out);
 	rf_api_call_answer(call, 200, &out);
 }
 
@@ -40,7 +40,7 @@ static int read_number(const struct rf_api_call *call, const char *name, unsigne
 /* What there is, or nothing when the time is over. */
 static void answer_log(struct rf_api_call *call)
 {
-	const struct rf_program *program = rf_program_find(call);
+	const struct rf_background *program = rf_background_find(call);
 	unsigned long long cursor;
 	struct rf_api_error error;
 	RF_AUTO_BUF struct rf_buf out;
@@ -50,7 +50,7 @@ static void answer_log(struct rf_api_call *call)
 		return; /* it was read before */
 	rf_event_cancel(call->timer);
 	call->timer = NULL;
-	rf_program_read(program, cursor, &out);
+	rf_background_read(program, cursor, &out);
 	rf_api_call_answer(call, 200, &out);
 }
 
@@ -67,7 +67,7 @@ static void on_late(void *data, int what)
 
 void rf_serve_program_log(struct rf_api_call *call)
 {
-	struct rf_program *program = rf_program_find(call);
+	struct rf_background *program = rf_background_find(call);
 	unsigned long long cursor, wait_ms;
 	struct rf_api_error error;
 	struct rf_err err = RF_ERR_INIT;
@@ -81,7 +81,7 @@ void rf_serve_program_log(struct rf_api_call *call)
 		rf_api_call_fail(call, &error);
 		return;
 	}
-	if (rf_program_read(program, cursor, &out) || wait_ms == 0) {
+	if (rf_background_read(program, cursor, &out) || wait_ms == 0) {
 		rf_api_call_answer(call, 200, &out);
 		return;
 	}
@@ -89,7 +89,7 @@ void rf_serve_program_log(struct rf_api_call *call)
 			  &call->timer, &err) < 0)
 		rf_api_call_fail_with(call, &err, NULL);
 	else
-		rf_program_await(program, call, answer_log);
+		rf_background_await(program, call, answer_log);
 }
 
 /* ------------------------------------------------------------- what is sent to it */
@@ -117,23 +117,23 @@ static void answer(struct rf_api_call *call, const struct rf_err *err)
 
 void rf_serve_program_stdin(struct rf_api_call *call)
 {
-	struct rf_program *program = rf_program_find(call);
+	struct rf_background *program = rf_background_find(call);
 	struct rf_err err = RF_ERR_INIT;
 
 	if (!program || !read_order(call, RF_ORDER_WRITE))
 		return;
-	rf_program_write(program, call->order.input, call->order.input_len, call->order.is_last,
-			 &err);
+	rf_background_write(program, call->order.input, call->order.input_len, call->order.is_last,
+			    &err);
 	answer(call, &err);
 }
 
 void rf_serve_program_signal(struct rf_api_call *call)
 {
-	struct rf_program *program = rf_program_find(call);
+	struct rf_background *program = rf_background_find(call);
 	struct rf_err err = RF_ERR_INIT;
 
 	if (!program || !read_order(call, RF_ORDER_SIGNAL))
 		return;
-	rf_program_signal(program, call->order.signal, &err);
+	rf_background_signal(program, call->order.signal, &err);
 	answer(call, &err);
 }

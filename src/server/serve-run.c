@@ -4,10 +4,10 @@
 
 #include "base/limits.h"
 #include "lib/fort.h"
+#include "server/background.h"
 #include "server/events.h"
 #include "server/front.h"
 #include "server/handlers.h"
-#include "server/program.h"
 
 #define EXEC_OUTPUT (4u << 20) /* of a program in a sandbox, where its answer is whole */
 
@@ -124,7 +124,7 @@ void rf_serve_exec(struct rf_api_call *call)
 	else if (!rf_api_call_is_paced(call))
 		return; /* which is answered */
 	else if (call->order.is_background)
-		rf_program_start(call);
+		rf_background_start(call);
 	else
 		go_exec(call);
 }

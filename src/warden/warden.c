@@ -795,7 +795,8 @@ int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 	dismiss(&warden);
 	rf_scribe_free(warden.scribe);
 	rf_yard_free(warden.yard);
-	rf_door_done(&warden.door); /* who sees the end of its connection knows that no box is left */
+	rf_door_done(
+		&warden.door); /* who sees the end of its connection knows that no box is left */
 	rf_lore_free(warden.lore);
 	rf_loop_free(warden.loop);
 	rf_buf_done(&warden.in);

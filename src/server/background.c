@@ -1,5 +1,5 @@
-/* Programs that run in the background: see program.h. */
-#include "server/program.h"
+/* Programs that run in the background: see background.h. */
+#include "server/background.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +26,8 @@ struct chunk {
 	char bytes[];
 };
 
-struct rf_program {
-	struct rf_program *next;
+struct rf_background {
+	struct rf_background *next;
 	struct rf_front *front;
 	struct rf_holder *holder;
 	char box[RF_ROUTE_PART];
@@ -41,7 +41,7 @@ struct rf_program {
 	struct rf_buf result;        /* once it has ended */
 };
 
-static void free_one(struct rf_program *program)
+static void free_one(struct rf_background *program)
 {
 	while (program->first) {
 		struct chunk *chunk = program->first;
@@ -56,9 +56,9 @@ static void free_one(struct rf_program *program)
 	free(program);
 }
 
-static void unlink_one(struct rf_program *program)
+static void unlink_one(struct rf_background *program)
 {
-	struct rf_program **at = &program->front->programs;
+	struct rf_background **at = &program->front->programs;
 
 	while (*at && *at != program)
 		at = &(*at)->next;
@@ -68,10 +68,10 @@ static void unlink_one(struct rf_program *program)
 	}
 }
 
-void rf_program_free_all(struct rf_front *front)
+void rf_background_free_all(struct rf_front *front)
 {
 	while (front->programs) {
-		struct rf_program *program = front->programs;
+		struct rf_background *program = front->programs;
 
 		front->programs = program->next;
 		free_one(program);
@@ -82,7 +82,7 @@ void rf_program_free_all(struct rf_front *front)
 /* ------------------------------------------------------------- what it writes */
 
 /* Who waits is called once; what it asks for then may make it wait again. */
-static void wake(struct rf_program *program)
+static void wake(struct rf_background *program)
 {
 	struct rf_api_call *call = program->waiting;
 
@@ -99,7 +99,7 @@ static void wake(struct rf_program *program)
 
 static void on_output(void *data, int stream, const char *bytes, size_t len)
 {
-	struct rf_program *program = data;
+	struct rf_background *program = data;
 	struct chunk *chunk = malloc(sizeof(*chunk) + len);
 
 	if (chunk) {
@@ -136,7 +136,7 @@ static void put_chunk(const struct chunk *chunk, size_t from, size_t len, struct
 	rf_json_close_object(json);
 }
 
-bool rf_program_read(const struct rf_program *program, uint64_t cursor, struct rf_buf *out)
+bool rf_background_read(const struct rf_background *program, uint64_t cursor, struct rf_buf *out)
 {
 	uint64_t from = cursor > program->begins ? cursor : program->begins, at = from;
 	struct rf_json json;
@@ -165,7 +165,8 @@ bool rf_program_read(const struct rf_program *program, uint64_t cursor, struct r
 
 static void stop_waiting(struct rf_api_call *call)
 {
-	for (struct rf_program *program = call->front->programs; program; program = program->next)
+	for (struct rf_background *program = call->front->programs; program;
+	     program = program->next)
 		for (struct rf_api_call **at = &program->waiting; *at; at = &(*at)->next_waiting)
 			if (*at == call) {
 				*at = call->next_waiting;
@@ -173,8 +174,8 @@ static void stop_waiting(struct rf_api_call *call)
 			}
 }
 
-void rf_program_await(struct rf_program *program, struct rf_api_call *call,
-		      void (*fn)(struct rf_api_call *call))
+void rf_background_await(struct rf_background *program, struct rf_api_call *call,
+			 void (*fn)(struct rf_api_call *call))
 {
 	call->go = fn;
 	call->on_gone = stop_waiting;
@@ -182,7 +183,7 @@ void rf_program_await(struct rf_program *program, struct rf_api_call *call,
 	program->waiting = call;
 }
 
-void rf_program_describe(const struct rf_program *program, struct rf_buf *out)
+void rf_background_describe(const struct rf_background *program, struct rf_buf *out)
 {
 	rf_buf_printf(out, "{\"number\": %u, \"state\": \"%s\", \"result\": ", program->number,
 		      program->job ? "running" : "ended");
@@ -197,7 +198,7 @@ void rf_program_describe(const struct rf_program *program, struct rf_buf *out)
 
 static void on_started(void *data)
 {
-	struct rf_program *program = data;
+	struct rf_background *program = data;
 	struct rf_api_call *call = program->starter;
 	RF_AUTO_BUF struct rf_buf out;
 
@@ -208,13 +209,13 @@ static void on_started(void *data)
 		return; /* who asked is gone, and it goes on */
 	call->on_gone = NULL;
 	call->extra = NULL;
-	rf_program_describe(program, &out);
+	rf_background_describe(program, &out);
 	rf_api_call_answer(call, 202, &out);
 }
 
 static void on_end(void *data)
 {
-	struct rf_program *program = data;
+	struct rf_background *program = data;
 	struct rf_api_call *call = program->starter;
 	struct rf_job *job = program->job;
 
@@ -247,7 +248,8 @@ static const struct rf_job_ops ops = { .on_output = on_output,
 /* Who asked goes before it was answered: the program goes on. */
 static void leave_starter(struct rf_api_call *call)
 {
-	for (struct rf_program *program = call->front->programs; program; program = program->next)
+	for (struct rf_background *program = call->front->programs; program;
+	     program = program->next)
 		if (program->starter == call)
 			program->starter = NULL;
 }
@@ -255,11 +257,11 @@ static void leave_starter(struct rf_api_call *call)
 /* The oldest that has ended makes room; where all run, there is none. */
 static int make_room(struct rf_front *front, struct rf_err *err)
 {
-	struct rf_program *oldest = NULL;
+	struct rf_background *oldest = NULL;
 
 	if (front->program_count < MOST)
 		return 0;
-	for (struct rf_program *at = front->programs; at; at = at->next)
+	for (struct rf_background *at = front->programs; at; at = at->next)
 		if (!at->job && !at->waiting)
 			oldest = at; /* new ones come first */
 	if (!oldest)
@@ -283,7 +285,7 @@ static int open_input(const struct rf_order *order, int pair[2], struct rf_err *
 	return 0;
 }
 
-static int begin(struct rf_program *program, struct rf_api_call *call, struct rf_err *err)
+static int begin(struct rf_background *program, struct rf_api_call *call, struct rf_err *err)
 {
 	struct rf_order order = call->order;
 	struct rf_job_task task = { .order = &order,
@@ -304,10 +306,10 @@ static int begin(struct rf_program *program, struct rf_api_call *call, struct rf
 	return code;
 }
 
-void rf_program_start(struct rf_api_call *call)
+void rf_background_start(struct rf_api_call *call)
 {
 	struct rf_front *front = call->front;
-	struct rf_program *program = calloc(1, sizeof(*program));
+	struct rf_background *program = calloc(1, sizeof(*program));
 	struct rf_err err = RF_ERR_INIT;
 
 	if (!program || make_room(front, &err) < 0) {
@@ -335,13 +337,13 @@ void rf_program_start(struct rf_api_call *call)
 	front->figures.programs++;
 }
 
-struct rf_program *rf_program_find(struct rf_api_call *call)
+struct rf_background *rf_background_find(struct rf_api_call *call)
 {
 	unsigned long long number = 0;
 	struct rf_api_error error;
 
 	if (rf_span_number(rf_span_of(call->parts.part[1]), UINT32_MAX, &number) == 0)
-		for (struct rf_program *at = call->front->programs; at; at = at->next)
+		for (struct rf_background *at = call->front->programs; at; at = at->next)
 			if (at->number == number && number &&
 			    strcmp(at->box, call->parts.part[0]) == 0 &&
 			    strcmp(at->holder->pass.tenant, call->holder->pass.tenant) == 0)
@@ -353,8 +355,8 @@ struct rf_program *rf_program_find(struct rf_api_call *call)
 	return NULL;
 }
 
-int rf_program_write(struct rf_program *program, const void *data, size_t len, bool is_last,
-		     struct rf_err *err)
+int rf_background_write(struct rf_background *program, const void *data, size_t len, bool is_last,
+			struct rf_err *err)
 {
 	if (program->input < 0)
 		return rf_fail_say(err, -EBUSY, "its standard input has ended");
@@ -374,7 +376,7 @@ int rf_program_write(struct rf_program *program, const void *data, size_t len, b
 	return 0;
 }
 
-int rf_program_signal(struct rf_program *program, int signal, struct rf_err *err)
+int rf_background_signal(struct rf_background *program, int signal, struct rf_err *err)
 {
 	if (!program->job)
 		return rf_fail_say(err, -EBUSY, "it has ended");
