@@ -16,6 +16,7 @@
 #include "jail/lesser.h"
 #include "jail/record.h"
 #include "policy/net-change.h"
+#include "warden/chronicle.h"
 #include "warden/gossip.h"
 #include "warden/keep.h"
 #include "warden/lore.h"
@@ -107,23 +108,6 @@ static int go_unrecorded(const struct rf_work *work, const struct rf_err *why, s
 	return work->plan->recorded == RF_RECORDED_AUTO ? 0 : rf_runs_require(why, err);
 }
 
-/* Tells of a run that is not begun: a watcher that is late may yet hear that it was to be. */
-static void take_back(struct client *client)
-{
-	const struct rf_work *work = client->work;
-	const char *box = work->life.box.id;
-	struct rf_err err = RF_ERR_INIT;
-	RF_AUTO_BUF struct rf_buf body;
-
-	rf_buf_init(&body, RF_TELLER_MOST);
-	if (work->is_told)
-		rf_runs_write_lost(&body, work->plan, box, "it was not begun", &err);
-	else
-		rf_runs_write_refused(&body, work->plan, box, "the watcher was late", &err);
-	rf_scribe_say(warden_of(client)->scribe, RF_WIRE_TELL, &body, NULL, NULL, NULL, &err);
-	client->work->is_told = false;
-}
-
 static void on_told(void *data, const char *answer, const struct rf_err *why);
 
 /*
@@ -159,7 +143,7 @@ static void resume(struct client *client, int code, const struct rf_err *why)
 		return;
 	}
 	if (work->is_late)
-		take_back(client);
+		rf_chronicle_take_back(warden_of(client)->scribe, client->work);
 	rf_work_refuse(work, why);
 	on_over(client);
 }
@@ -219,7 +203,7 @@ static void give_up(struct client *client)
 
 	rf_scribe_drop(client->note);
 	client->note = NULL;
-	take_back(client);
+	rf_chronicle_take_back(warden_of(client)->scribe, client->work);
 	rf_work_refuse(client->work, &gone);
 	on_over(client);
 }
@@ -281,39 +265,6 @@ static void on_settled(void *data)
 	rf_scribe_show(scribe, &sight, work->life.box.pidfd, hand, &ignored);
 }
 
-/* Nobody waits for it: it is kept until a watcher has it. */
-static void record_end(struct warden *warden, const struct rf_work *work)
-{
-	struct rf_err err = RF_ERR_INIT;
-	RF_AUTO_BUF struct rf_buf body;
-
-	rf_buf_init(&body, RF_TELLER_MOST);
-	if (work->is_told &&
-	    rf_runs_write_ended(&body, work->plan, work->life.box.id, &work->result, &err) == 0)
-		rf_scribe_say(warden->scribe, RF_WIRE_TELL, &body, NULL, NULL, NULL, &err);
-}
-
-/* What was found of others, that were killed: other launchers', or a warden's before this one. */
-static void record_recoveries(const struct warden *warden)
-{
-	struct rf_record_swept list[RF_RECORD_SWEPT];
-	struct rf_err err = RF_ERR_INIT;
-	size_t count = rf_record_take_swept(list);
-	char what[RF_RECORD_TEXT];
-	RF_AUTO_BUF struct rf_buf body;
-
-	rf_buf_init(&body, RF_TELLER_MOST);
-	for (size_t i = 0; i < count; i++)
-		rf_runs_write_recovery(&body, list[i].box,
-				       rf_record_describe(&list[i], what, sizeof(what)),
-				       list[i].is_clean ? "removed" : "left", &err);
-	if (warden->options->is_successor && !warden->is_begun)
-		rf_runs_write_recovery(&body, NULL, "a warden that did not end in order",
-				       "taken over", &err);
-	if (body.len > 0)
-		rf_scribe_say(warden->scribe, RF_WIRE_TELL, &body, NULL, NULL, NULL, &err);
-}
-
 /* ------------------------------------------------------------- runs */
 
 /*
@@ -327,7 +278,7 @@ static void finish(struct client *client)
 
 	if (!client->is_gone)
 		rf_keep_send_ended(client, &work->result, work->id);
-	record_end(warden, work);
+	rf_chronicle_end(warden->scribe, work);
 	rf_gossip_done(&client->gossip);
 	rf_ward_free(client->ward);
 	client->ward = NULL;
@@ -339,7 +290,7 @@ static void finish(struct client *client)
 	client->is_counted = false;
 	sched_yield();
 	rf_work_done(work, warden->yard);
-	record_recoveries(warden);
+	rf_chronicle_recoveries(warden->scribe, warden->options->is_successor && !warden->is_begun);
 	rf_event_again(warden->tend_timer, rf_loop_now());
 	if (client->is_gone)
 		forget(client);
@@ -759,7 +710,7 @@ static int start(struct warden *warden, struct rf_err *err)
 			  &warden->tend_timer, err) < 0 ||
 	    rf_door_open(&warden->door, warden->loop, options->listener, err) < 0)
 		return err->code;
-	record_recoveries(warden);
+	rf_chronicle_recoveries(warden->scribe, warden->options->is_successor && !warden->is_begun);
 	warden->is_begun = true;
 	return options->owner >= 0 ? admit_owner(warden, err) : 0;
 }
@@ -774,7 +725,7 @@ static void dismiss(struct warden *warden)
 			rf_scribe_drop(client->note);
 		let_go(client);
 		if (client->work) {
-			record_end(warden, client->work);
+			rf_chronicle_end(warden->scribe, client->work);
 			rf_ward_free(client->ward);
 			rf_work_done(client->work, warden->yard);
 		}
