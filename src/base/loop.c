@@ -48,7 +48,8 @@ uint64_t rf_loop_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static _Thread_local uint64_t turn_ns; /* 0: no loop runs */
+/* 0: no loop runs.  Found without a call to the dynamic linker, on which the library does not depend. */
+static _Thread_local uint64_t turn_ns __attribute__((tls_model("initial-exec")));
 
 uint64_t rf_loop_turn(void)
 {

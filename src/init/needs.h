@@ -60,9 +60,11 @@
 	CALL(ioctl)                                                                                \
 	CALL(sendmsg)
 
-/* Besides, in a box that was built ahead of its program.  None of those has a profile of its own. */
+/* Besides, in a box that was built ahead of its program, or is kept for many.  None of those has a profile of its own. */
 #define RF_NEEDS_AHEAD(CALL, CALL_WITH)                                                            \
 	CALL_WITH(recvmsg, RF_ORDERS_FD)                                                           \
+	CALL(futex)                                                                                \
+	CALL(waitid)                                                                               \
 	CALL(dup3)                                                                                 \
 	CALL(umask)
 
