@@ -456,47 +456,48 @@ static int serve_prove(struct client *client, struct rf_wire_message *message, s
 	return rf_door_take_proof(&client->visitor, message->fds[0], err);
 }
 
-/* A further connection, of who has this one: what bounds this one bounds that, too. */
-static int join(const struct client *client, struct rf_wire_message *message,
-		struct client **ret_new, struct rf_err *err)
+/* A further connection, of who has this one: what bounds this one bounds that, too.  NULL with an error. */
+static struct client *join(const struct client *client, struct rf_wire_message *message,
+			   struct rf_err *err)
 {
 	struct rf_door *door = client->visitor.door;
 	int fd = message->fds[0], domain = 0, type = 0;
 	struct rf_door_visitor *visitor;
 	socklen_t len = sizeof(int);
 	pid_t pid = client->visitor.pid;
+	struct client *joined;
 
 	if (rf_door_demand(&client->visitor, err) < 0)
-		return err->code;
+		return NULL;
 	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || domain != AF_UNIX ||
-	    type != SOCK_SEQPACKET)
-		return rf_fail_say(err, -EINVAL, "%s: not a socket of packets",
-				   rf_wire_name(message->type));
+	    type != SOCK_SEQPACKET) {
+		rf_fail_say(err, -EINVAL, "%s: not a socket of packets",
+			    rf_wire_name(message->type));
+		return NULL;
+	}
 	/* Who is at its other end is not who brought it, and must be what we are as well; or is bound. */
 	if (door->listener >= 0 && !client->bound && rf_door_look(door, fd, &pid, err) < 0)
-		return err->code;
+		return NULL;
 	if (rf_door_admit(door, &message->fds[0], pid, &visitor, err) < 0)
-		return err->code;
-	*ret_new = (struct client *)visitor;
+		return NULL;
+	joined = (struct client *)visitor;
 	if (client->bound)
 		visitor->is_proven = true;
-	(*ret_new)->bound = rf_bound_ref(client->bound);
-	return 0;
+	joined->bound = rf_bound_ref(client->bound);
+	return joined;
 }
 
 static int serve_join(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
-	struct client *joined = NULL;
-
-	return join(client, message, &joined, err);
+	return join(client, message, err) ? 0 : err->code;
 }
 
 /* For somebody else, on terms that only who has none itself can set. */
 static int serve_bound(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
 	struct rf_bound *bound = NULL;
-	struct client *joined = NULL;
+	struct client *joined;
 	struct rf_terms terms;
 
 	if (client->bound)
@@ -504,7 +505,8 @@ static int serve_bound(struct client *client, struct rf_wire_message *message, s
 	if (rf_terms_unpack(message->body, message->len, &terms, err) < 0 ||
 	    rf_bound_new(&terms, &bound, err) < 0)
 		return err->code;
-	if (join(client, message, &joined, err) < 0) {
+	joined = join(client, message, err);
+	if (!joined) {
 		rf_bound_unref(bound);
 		return err->code;
 	}
