@@ -144,10 +144,13 @@ def test_curl_sends_bodies_in_every_way(probe, need, blob):
 
 
 def test_an_answer_before_the_body_arrives(probe, need, blob):
+    """One that is sent all the same is read as far as a server promises to (drain_bytes); of a longer one the end may be a reset."""
     need("curl")
     server = probe()
-    for expect in ("Expect:", "Expect: 100-continue"):
-        out = curl("-T", blob, "-H", expect, "-w", "%{http_code}", server.url("/no/such"))
+    short = blob.with_name("short")
+    short.write_bytes(blob.read_bytes()[:200_000])
+    for body, expect in ((short, "Expect:"), (blob, "Expect: 100-continue")):
+        out = curl("-T", body, "-H", expect, "-w", "%{http_code}", server.url("/no/such"))
         assert out == b"no such path\n404"
 
 
