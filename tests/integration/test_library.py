@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -322,7 +323,9 @@ def test_the_network_of_a_box_of_the_library_is_recorded(post, compiled, install
     done = post.run("json", served, "sh", "-c", REQUESTS, program=compiled(PROBE))
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    events = post.events("--kind", "net")
+    until = time.monotonic() + 5  # the warden tells of it, and nobody waits for that
+    while len(events := post.events("--kind", "net")) < 3 and time.monotonic() < until:
+        time.sleep(0.05)
     assert events and all(event["box"] == result["id"] for event in events)
     said = {(event.get("method", "-"), event["host"], event["decision"]) for event in events}
     assert said >= {("GET", "api.example", "allow"), ("DELETE", "api.example", "deny")}
