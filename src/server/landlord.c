@@ -119,7 +119,7 @@ static int remember(struct landlord *l, const char *id, struct rf_err *err)
 static int look_up(struct landlord *l, uint64_t id, const char *text, size_t len,
 		   struct rf_err *err)
 {
-	uint8_t secret[RF_API_KEY_SECRET];
+	uint8_t secret[RF_API_KEY_SECRET] = { 0 };
 	char key_id[RF_API_KEY_ID];
 	struct rf_api_key key = { 0 };
 	struct rf_pass_holder holder = { 0 };
