@@ -5,7 +5,7 @@ Boxes are tested at full priority: suites whose tests mostly wait file by file, 
 there are processors, and suites that measure one after another.  What only computes (another
 build, analysis) goes on beside them, at the lowest priority, and has what they leave.  Each
 suite prints a line when it has ended.  Two languages are understood, TAP (unit tests, corpus replays,
-lint) and JUnit's XML (pytest).  Logs lie in build/check/.  A few failed tests of boxes get a second look,
+lint) and JUnit's XML (pytest).  Logs lie in build/check/.  A few failed tests get a second look,
 alone on a quiet machine; what passes then is told as unsteady.  The last line is always "N passed, N failed,
 N skipped", and the exit code is 1 when anything failed or nothing ran.
 """
@@ -240,12 +240,12 @@ def file_by_file(folder):
 
 # --- a second look ---
 
-SECOND_LOOKS = 8  # more failures than this are no accident
+SECOND_LOOKS = 16  # more failures than this are no accident
 NO_ACCIDENT = "the deed was done"  # says an attack that came through: once is enough
 
 
 def second_look(results):
-    """Tests of boxes share a machine with a build, and a few are about time: those that failed run once more, alone.
+    """Tests share a machine with a build, and a few are about time: those that failed run once more, alone.
 
     What passes then is unsteady: it does not fail the check, but is told at its end, with how it failed.
     """
@@ -256,13 +256,24 @@ def second_look(results):
 
 
 def look_again(title, case):
-    test = re.fullmatch(r"(?:tests\.)?(\w+)\.(test_\w+): (test_.*)", case.name)
-    if case.verdict != "failed" or not test or NO_ACCIDENT in case.story:
+    command = again(title, case)
+    if case.verdict != "failed" or not command or NO_ACCIDENT in case.story:
         return case
-    code, _ = run([PYTHON, "-m", "pytest", "-q", f"tests/{test[1]}/{test[2]}.py::{test[3]}"], f"second/{test[2]}",
-                  PROGRAM_TIMEOUT_S, {"PYTHONDONTWRITEBYTECODE": "1"})
+    code, _ = run(command, f"second/{len(list(LOGS.glob('second/*')))}", PROGRAM_TIMEOUT_S,
+                  {"PYTHONDONTWRITEBYTECODE": "1"})
     print(f"second look at {title}: {case.name}: {'failed' if code else 'passed'}", flush=True)
     return case if code else case._replace(verdict="unsteady")
+
+
+def again(title, case):
+    """The command that runs a failed case once more; None for what has nothing to do with who else was running."""
+    test = re.fullmatch(r"(?:tests\.)?(\w+)\.(test_\w+): (test_.*)", case.name)
+    if test:
+        return [PYTHON, "-m", "pytest", "-q", f"tests/{test[1]}/{test[2]}.py::{test[3]}"]
+    program = BUILD / "tests/unit" / case.name.partition(":")[0]
+    if title == "unit" and program.is_file():
+        return [program]
+    return None
 
 
 # --- what is left behind ---
