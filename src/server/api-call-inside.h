@@ -1,0 +1,30 @@
+/*
+ * What the files of a request of the API share: its head (api-call-head.c), its answer (api-call-answer.c) and its place among those of its key
+ * (api-call-place.c).  Internal to api-call*.c.
+ */
+#ifndef RF_SERVER_API_CALL_INSIDE_H
+#define RF_SERVER_API_CALL_INSIDE_H
+
+#include "server/api-call.h"
+
+/* A field's value; its `at` is NULL if there is none. */
+struct rf_span rf_api_call_value(const struct rf_http1_head *head, struct rf_span name);
+
+/* What answers call the request, and what they bring back of what it said. */
+void rf_api_call_name(struct rf_api_call *call, const struct rf_http1_head *head);
+
+/* Each refuses what may not be: who is asked, and by whose page; a body's type; parameters that are unknown or there twice. */
+int rf_api_call_check_names(const struct rf_api_call *call, const struct rf_http1_head *head,
+			    struct rf_api_error *error);
+int rf_api_call_check_type(const struct rf_api_call *call, const struct rf_http1_head *head,
+			   struct rf_api_error *error);
+int rf_api_call_check_query(const struct rf_api_call *call, struct rf_api_error *error);
+bool rf_api_call_accepts_events(struct rf_span accept);
+
+/* Sends of the answer what the client has room for. */
+void rf_api_call_pump(struct rf_api_call *call);
+
+/* It waits for a place no more. */
+void rf_api_call_leave_line(struct rf_api_call *call);
+
+#endif

@@ -1,0 +1,87 @@
+/* Which request of a key may begin something, and which waits until it may: see api-call.h. */
+#include "server/api-call-inside.h"
+#include "server/front.h"
+
+#define LINE_MOST 1024 /* calls of one key that wait for a place */
+
+void rf_api_call_leave_line(struct rf_api_call *call)
+{
+	struct rf_holder *holder = call->holder;
+	struct rf_api_call **at = &holder->first;
+
+	while (*at && *at != call)
+		at = &(*at)->next_waiting;
+	if (!*at)
+		return;
+	*at = call->next_waiting;
+	if (holder->last == &call->next_waiting)
+		holder->last = at;
+	call->next_waiting = NULL;
+	holder->waiting--;
+	call->front->figures.waiting--;
+}
+
+bool rf_api_call_is_paced(struct rf_api_call *call)
+{
+	struct rf_api_error error;
+	uint32_t wait_s = rf_admit_pace(&call->holder->admit, rf_loop_now());
+
+	if (wait_s == 0)
+		return true;
+	rf_api_error_say(&error, RF_API_TOO_MANY, NULL, "this key may begin %u things a minute",
+			 call->holder->pass.rate);
+	rf_api_error_hint(&error, "try again in %u seconds", wait_s);
+	error.retry_s = wait_s;
+	rf_api_call_fail(call, &error);
+	return false;
+}
+
+void rf_api_call_take_place(struct rf_api_call *call, void (*go)(struct rf_api_call *call))
+{
+	struct rf_holder *holder = call->holder;
+	struct rf_api_error error;
+
+	if (!rf_api_call_is_paced(call))
+		return;
+	if (!holder->first && rf_admit_enter(&holder->admit)) {
+		call->is_counted = true;
+		call->state = RF_API_WORK;
+		call->front->figures.under_way++;
+		go(call);
+		return;
+	}
+	if (holder->waiting >= LINE_MOST) {
+		rf_api_error_say(&error, RF_API_TOO_MANY, NULL,
+				 "%u boxes of this key run, and %u requests wait",
+				 holder->admit.now, holder->waiting);
+		rf_api_error_hint(&error, "try again when some of them have ended");
+		error.retry_s = 1;
+		rf_api_call_fail(call, &error);
+		return;
+	}
+	call->state = RF_API_LINE;
+	call->go = go;
+	*holder->last = call;
+	holder->last = &call->next_waiting;
+	holder->waiting++;
+	call->front->figures.waiting++;
+}
+
+void rf_api_call_leave_place(struct rf_api_call *call)
+{
+	struct rf_holder *holder = call->holder;
+	struct rf_api_call *next = holder ? holder->first : NULL;
+
+	if (!call->is_counted)
+		return;
+	call->is_counted = false;
+	call->front->figures.under_way--;
+	rf_admit_leave(&holder->admit);
+	if (!next || !rf_admit_enter(&holder->admit))
+		return;
+	rf_api_call_leave_line(next);
+	next->is_counted = true;
+	next->state = RF_API_WORK;
+	next->front->figures.under_way++;
+	next->go(next);
+}
