@@ -1,0 +1,168 @@
+/* Whose key it is: see concierge.h. */
+#include "server/concierge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/pack.h"
+#include "base/statedir.h"
+#include "server/keyring.h"
+
+struct rf_concierge_known {
+	struct rf_concierge_known *next;
+	char id[RF_API_KEY_ID];
+};
+
+int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass_holder *holder,
+			   const char *ceiling, struct rf_err *err)
+{
+	const struct rf_terms terms = {
+		.key = holder->key,
+		.tenant = holder->tenant,
+		.ceiling = ceiling,
+		.boxes = holder->boxes,
+	};
+	RF_AUTO_BUF struct rf_buf body;
+	RF_AUTO_FD int line = -1;
+
+	rf_buf_init(&body, RF_PASS_BYTES);
+	rf_pass_put_holder(holder, &body);
+	if (rf_terms_ask(l->warden, &terms, &line, err) < 0)
+		return err->code;
+	return rf_wire_send(l->front, RF_WIRE_FRONT_HOLDER, id, body.data, body.len, &line, 1, err);
+}
+
+static int remember(struct landlord *l, const char *id, struct rf_err *err)
+{
+	struct rf_concierge_known *known = calloc(1, sizeof(*known));
+
+	if (!known)
+		return rf_fail(err, -ENOMEM, "a key");
+	memcpy(known->id, id, sizeof(known->id));
+	known->next = l->known;
+	l->known = known;
+	return 0;
+}
+
+/* Whoever has no key, a wrong one or one that was removed is told the same, after the same work. */
+static int look_up(struct landlord *l, uint64_t id, const char *text, size_t len,
+		   struct rf_err *err)
+{
+	uint8_t secret[RF_API_KEY_SECRET] = { 0 };
+	char key_id[RF_API_KEY_ID];
+	struct rf_api_key key = { 0 };
+	struct rf_pass_holder holder = { 0 };
+	struct rf_err why = RF_ERR_INIT;
+	bool is_it = rf_api_key_take_token(text, len, key_id, secret) &&
+		     rf_keyring_find(key_id, &key, &why) == 0;
+	int code = 0;
+
+	is_it = rf_api_key_is_proven(&key, secret) && is_it;
+	explicit_bzero(secret, sizeof(secret));
+	if (!is_it) {
+		if (why.code && why.code != -ENOENT)
+			rf_household_say(why.msg, "");
+		rf_api_key_done(&key);
+		rf_fail_say(err, -EACCES, "this is no key of this server's");
+		return rf_fail_hint(err, "`ringfort key create` makes one");
+	}
+	memcpy(holder.key, key.id, sizeof(key.id));
+	memcpy(holder.tenant, key.tenant, sizeof(key.tenant));
+	holder.scopes = key.scopes;
+	holder.boxes = key.boxes;
+	holder.rate = key.rate;
+	code = remember(l, key.id, err);
+	if (code == 0)
+		code = rf_concierge_hand_over(l, id, &holder, key.ceiling, err);
+	rf_api_key_done(&key);
+	return code;
+}
+
+void rf_concierge_answer(struct landlord *l, const struct rf_wire_message *message)
+{
+	struct rf_err err = RF_ERR_INIT, ignored;
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, 4096);
+	if (look_up(l, message->id, message->body, message->len, &err) == 0)
+		return;
+	rf_pack_err(&body, &err);
+	rf_wire_send(l->front, RF_WIRE_FRONT_STRANGER, message->id, body.data, body.len, NULL, 0,
+		     &ignored);
+}
+
+/* True if the folder of keys is not as it was. */
+static bool have_changed(struct landlord *l)
+{
+	RF_AUTO_FD int folder = rf_statedir_open_in("keys", false);
+	struct stat status = { 0 };
+	bool is_so;
+
+	if (folder >= 0)
+		fstat(folder, &status);
+	is_so = status.st_mtim.tv_sec != l->keys_changed.tv_sec ||
+		status.st_mtim.tv_nsec != l->keys_changed.tv_nsec;
+	l->keys_changed = status.st_mtim;
+	return is_so;
+}
+
+void rf_concierge_withdraw(struct landlord *l)
+{
+	struct rf_concierge_known **at = &l->known;
+
+	if (!have_changed(l))
+		return;
+	while (*at) {
+		struct rf_concierge_known *known = *at;
+		struct rf_api_key key = { 0 };
+		struct rf_err err = RF_ERR_INIT;
+
+		if (rf_keyring_find(known->id, &key, &err) == 0) {
+			rf_api_key_done(&key);
+			at = &known->next;
+			continue;
+		}
+		rf_wire_send(l->front, RF_WIRE_FRONT_REVOKED, 0, known->id, strlen(known->id), NULL,
+			     0, &err);
+		*at = known->next;
+		free(known);
+	}
+}
+
+void rf_concierge_forget(struct landlord *l)
+{
+	while (l->known) {
+		struct rf_concierge_known *known = l->known;
+
+		l->known = known->next;
+		free(known);
+	}
+}
+
+/* A port without a key is of no use: so there is one, which is shown this once. */
+int rf_concierge_provide(const struct landlord *l, struct rf_err *err)
+{
+	struct rf_api_key key = { .scopes = RF_SCOPE_RUN | RF_SCOPE_READ | RF_SCOPE_ADMIN,
+				  .boxes = RF_API_KEY_BOXES,
+				  .name = "first" };
+	char token[RF_API_KEY_TOKEN];
+	RF_AUTO_FD int folder = rf_statedir_open_in("keys", false);
+	int code;
+
+	if (l->port_count == 0 || folder >= 0) /* whoever removed the last one wants none */
+		return 0;
+	key.ceiling = strdup(rf_api_key_ceiling);
+	if (!key.ceiling)
+		return rf_fail(err, -ENOMEM, "a key");
+	code = rf_keyring_make(&key, token, err);
+	rf_api_key_done(&key);
+	if (code == 0) {
+		rf_household_say("there was no key yet.  This one is shown now and never again:\n",
+				 token);
+		explicit_bzero(token, sizeof(token));
+	}
+	return code;
+}

@@ -1,0 +1,204 @@
+/* The processes of who serves strangers: see household.h. */
+#include "server/household.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/rundir.h"
+#include "server/concierge.h"
+#include "server/pass.h"
+#include "server/port.h"
+#include "wire/client.h"
+
+#define HELLO_MS   10000
+#define SOON_NS    2000000000ull  /* a front that dies within this time has not served */
+#define END_NS     10000000000ull /* that the front and the warden have to end */
+#define MOST_FALLS 5
+#define SEND_MS    2000
+
+void rf_household_say(const char *what, const char *more)
+{
+	fprintf(stderr, "ringfort serve: %s%s\n", what, more);
+}
+
+void rf_household_fail(struct landlord *l, const struct rf_err *err)
+{
+	if (!l->why.code)
+		l->why = *err;
+	rf_loop_stop(l->loop);
+}
+
+/* ------------------------------------------------------------- the front */
+
+static void announce(struct landlord *l)
+{
+	char where[512] = "", path[256] = "";
+
+	if (l->is_announced)
+		return;
+	l->is_announced = true;
+	rf_rundir_path(path, sizeof(path));
+	snprintf(where, sizeof(where), "%s/" RF_LANDLORD_SOCKET, path);
+	rf_household_say("serves on ", where);
+	for (size_t i = 0; i < l->port_count; i++)
+		rf_household_say("serves on http://",
+				 rf_port_name(l->ports[i], where, sizeof(where)));
+}
+
+/* It is gone: the boxes that are kept are not, and another one goes on with them. */
+static void on_fall(struct landlord *l)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	rf_event_cancel(l->front_event);
+	l->front_event = NULL;
+	rf_fd_done(&l->front);
+	if (l->is_draining) {
+		rf_loop_stop(l->loop);
+		return;
+	}
+	l->falls = rf_loop_now() - l->front_since < SOON_NS ? l->falls + 1 : 0;
+	if (l->falls >= MOST_FALLS) {
+		rf_fail_say(&err, -EIO, "ringfort-front ends as soon as it is started");
+		rf_fail_hint(&err, "its own words stand above");
+		rf_household_fail(l, &err);
+		return;
+	}
+	rf_household_say("ringfort-front has ended, and is started anew", "");
+	if (rf_household_start_front(l, &err) < 0)
+		rf_household_fail(l, &err);
+}
+
+static void on_front(void *data, int what)
+{
+	struct landlord *l = data;
+	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
+	struct rf_err err = RF_ERR_INIT;
+	int got = rf_wire_receive(l->front, RF_WIRE_FRONT, &l->in, &message, &err);
+
+	(void)what;
+	if (got == -EAGAIN)
+		return;
+	if (got <= 0) /* also one that speaks nonsense */
+		on_fall(l);
+	else if (message.type == RF_WIRE_FRONT_KEY)
+		rf_concierge_answer(l, &message);
+	else
+		announce(l);
+}
+
+static int begin_front(struct landlord *l, struct rf_err *err)
+{
+	const struct rf_pass_rules rules = { (char **)(uintptr_t)l->options->hosts,
+					     (char **)(uintptr_t)l->options->origins };
+	const struct timeval most = { SEND_MS / 1000, 0 };
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, RF_WIRE_PACKET);
+	rf_pass_put_rules(&rules, &body);
+	setsockopt(l->front, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+	if (rf_wire_send(l->front, RF_WIRE_FRONT_BEGIN, 0, body.data, body.len, NULL, 0, err) < 0)
+		return err->code;
+	for (size_t i = 0; i < l->port_count; i++)
+		if (rf_wire_send(l->front, RF_WIRE_FRONT_LISTEN, 0, NULL, 0, &l->ports[i], 1, err) <
+		    0)
+			return err->code;
+	return 0;
+}
+
+int rf_household_start_front(struct landlord *l, struct rf_err *err)
+{
+	char path[4096];
+	const char *const argv[] = { path, NULL };
+
+	snprintf(path, sizeof(path), "%s/ringfort-front", l->options->folder);
+	l->front_since = rf_loop_now();
+	l->has_guests = false;
+	rf_concierge_forget(l);
+	if (rf_client_start(path, argv, "front", &l->front, err) < 0)
+		return err->code;
+	if (begin_front(l, err) < 0)
+		return rf_fail_in(err, "ringfort-front");
+	return rf_loop_watch(l->loop, l->front, RF_LOOP_READ, on_front, l, &l->front_event, err);
+}
+
+/* ------------------------------------------------------------- the warden */
+
+/* Nothing comes but what was wrong with the terms of a connection; or its end. */
+static void on_warden(void *data, int what)
+{
+	struct landlord *l = data;
+	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
+	struct rf_err err = RF_ERR_INIT;
+	int got = rf_wire_receive(l->warden, RF_WIRE_WARDEN, &l->in, &message, &err);
+
+	(void)what;
+	if (got == -EAGAIN)
+		return;
+	if (got > 0) {
+		if (message.type == RF_WIRE_REFUSED && rf_wire_refused(&message, &err))
+			rf_household_say(err.msg, "");
+		return;
+	}
+	rf_fail_say(&err, -EPIPE, "the warden has ended, and all boxes with it");
+	rf_fail_hint(&err, "start the server again");
+	rf_household_fail(l, &err);
+}
+
+int rf_household_start_warden(struct landlord *l, struct rf_err *err)
+{
+	struct rf_wire_welcome welcome;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/ringfort-warden", l->options->folder);
+	if (rf_client_private(path, &l->warden, err) < 0 ||
+	    rf_client_hello(l->warden, HELLO_MS, &welcome, err) < 0)
+		return err->code;
+	l->warden_process = (int)syscall(SYS_pidfd_open, welcome.pid, 0);
+	if (strcmp(welcome.version, RF_VERSION) != 0)
+		return rf_fail_say(err, -EPROTO,
+				   "the warden is of version %s, the server of " RF_VERSION,
+				   welcome.version);
+	if (welcome.is_lesser)
+		rf_household_say(
+			"this machine gives lesser boxes only: requests need `weaker: allow`", "");
+	return rf_loop_watch(l->loop, l->warden, RF_LOOP_READ, on_warden, l, &l->warden_event, err);
+}
+
+/* ------------------------------------------------------------- their ends */
+
+/* Nothing more is said to it, so it ends; `end` can be read when it has: its connection, or its process. */
+static void see_off(int *fd, int end)
+{
+	uint64_t until = rf_loop_now() + END_NS;
+	char bytes[64];
+
+	if (*fd < 0)
+		return;
+	shutdown(*fd, SHUT_WR);
+	for (uint64_t now = rf_loop_now(); now < until; now = rf_loop_now()) {
+		struct pollfd wait = { .fd = end, .events = POLLIN };
+		ssize_t got = 0;
+
+		if (poll(&wait, 1, (int)((until - now) / 1000000u) + 1) <= 0)
+			continue;
+		if (end == *fd)
+			got = recv(*fd, bytes, sizeof(bytes), MSG_DONTWAIT | MSG_TRUNC);
+		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+			break;
+	}
+	rf_fd_done(fd);
+}
+
+void rf_household_end(struct landlord *l)
+{
+	see_off(&l->front, l->front);
+	see_off(&l->warden, l->warden_process >= 0 ? l->warden_process : l->warden);
+	rf_fd_done(&l->warden_process);
+}
