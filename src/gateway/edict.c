@@ -32,6 +32,18 @@ void rf_edict_free(struct rf_edict *edict)
 	free(edict);
 }
 
+void rf_edict_restrict(struct rf_edict *edict)
+{
+	struct rf_books *books = &edict->books;
+	size_t kept = 0;
+
+	books->sum_count = 0;
+	for (size_t i = 0; i < books->order_count; i++)
+		if (!books->orders[i].is_reset)
+			books->orders[kept++] = books->orders[i];
+	books->order_count = kept;
+}
+
 const struct rf_books *rf_edict_books(const struct rf_edict *edict)
 {
 	return &edict->books;

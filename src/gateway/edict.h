@@ -20,6 +20,9 @@ int rf_edict_take(struct rf_edict **edict, const char *text, size_t len, uint64_
 		  struct rf_err *err);
 void rf_edict_free(struct rf_edict *edict);
 
+/* They came from somebody who is trusted with nothing: what is open stays so, and nothing else counts. */
+void rf_edict_restrict(struct rf_edict *edict);
+
 /* The orders that came last, for who has to forget something: resets. */
 const struct rf_books *rf_edict_books(const struct rf_edict *edict);
 

@@ -4,15 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "gateway/annals.h"
 #include "gateway/outlet.h"
 #include "policy/net-change.h"
 
-#define TURN 4
+#define TURN  4
+#define HANDS 4
 
 struct rf_hand {
+	struct rf_hand *next; /* of the outlet's */
 	struct rf_outlet *outlet;
 	int fd;
 	struct rf_event *event;
@@ -20,14 +24,42 @@ struct rf_hand {
 	bool is_bounded;
 };
 
-void rf_hand_free(struct rf_hand *hand)
+static void free_hand(struct rf_hand *hand)
 {
-	if (!hand)
-		return;
 	rf_event_cancel(hand->event);
 	rf_wire_close(&hand->fd);
 	rf_buf_done(&hand->buf);
 	free(hand);
+}
+
+/* Takes those away that are beyond the first `count`. */
+static void keep_first(struct rf_outlet *outlet, size_t count)
+{
+	struct rf_hand **at = &outlet->hands;
+
+	for (; count > 0 && *at; count--)
+		at = &(*at)->next;
+	while (*at) {
+		struct rf_hand *hand = *at;
+
+		*at = hand->next;
+		free_hand(hand);
+	}
+}
+
+void rf_hand_free_all(struct rf_outlet *outlet)
+{
+	keep_first(outlet, 0);
+}
+
+static void let_go(struct rf_hand *hand)
+{
+	struct rf_hand **at = &hand->outlet->hands;
+
+	while (*at != hand)
+		at = &(*at)->next;
+	*at = hand->next;
+	free_hand(hand);
 }
 
 /* What holds now; false when the other end does not take it. */
@@ -40,6 +72,33 @@ static bool answer(const struct rf_hand *hand, uint64_t id)
 			    outlet->policy.len, NULL, 0, &err) == 0;
 }
 
+/* Beyond which it does not lead; NULL: nothing bounds it. */
+static const struct rf_policy *most_of(const struct rf_hand *hand)
+{
+	if (hand->outlet->most)
+		return hand->outlet->most;
+	return hand->is_bounded ? hand->outlet->opened : NULL;
+}
+
+/* What happened, where that is kept. */
+static bool tell(const struct rf_hand *hand, const struct rf_wire_message *message)
+{
+	const struct rf_outlet *outlet = hand->outlet;
+	struct rf_page_wish wish;
+	struct rf_err err = RF_ERR_INIT, ignored;
+	RF_AUTO_BUF struct rf_buf page;
+
+	rf_buf_init(&page, RF_WIRE_PACKET);
+	memcpy(&wish, message->body, sizeof(wish));
+	if (!outlet->annals) {
+		rf_fail_say(&err, -EOPNOTSUPP, "of this box nothing is kept at the gateway");
+		return rf_wire_refuse(hand->fd, message->id, &err, &ignored) == 0;
+	}
+	rf_annals_write(outlet->annals, &wish, rf_note_counts(outlet->note), &page);
+	return !page.has_failed && rf_wire_send(hand->fd, RF_WIRE_GATE_LOGGED, message->id,
+						page.data, page.len, NULL, 0, &err) == 0;
+}
+
 static int change(const struct rf_hand *hand, const struct rf_wire_message *message,
 		  struct rf_err *err)
 {
@@ -49,8 +108,8 @@ static int change(const struct rf_hand *hand, const struct rf_wire_message *mess
 	int code;
 
 	rf_buf_init(&text, RF_MAX_POLICY_BYTES);
-	if (rf_net_change_make(outlet->opened, message->body, message->len, hand->is_bounded,
-			       &policy, err) < 0)
+	if (rf_net_change_make(outlet->opened, message->body, message->len, most_of(hand), &policy,
+			       err) < 0)
 		return err->code;
 	rf_policy_format_net(policy, &text);
 	rf_policy_free(policy);
@@ -65,6 +124,8 @@ static bool serve(const struct rf_hand *hand, const struct rf_wire_message *mess
 
 	if (message->type == RF_WIRE_GATE_SHOW)
 		return answer(hand, message->id);
+	if (message->type == RF_WIRE_GATE_LOG)
+		return tell(hand, message);
 	if (message->type != RF_WIRE_GATE_CHANGE)
 		return false;
 	if (change(hand, message, &err) < 0)
@@ -85,8 +146,7 @@ static void on_event(void *data, int what)
 		if (code == -EAGAIN)
 			return;
 		if (code <= 0 || !serve(hand, &message)) {
-			hand->outlet->hand = NULL;
-			rf_hand_free(hand);
+			let_go(hand);
 			return;
 		}
 	}
@@ -107,10 +167,11 @@ int rf_hand_new(struct rf_outlet *outlet, bool is_bounded, int *fd, struct rf_er
 	rf_buf_init(&hand->buf, RF_WIRE_ROOM);
 	if (rf_loop_watch(outlet->gateway->loop, hand->fd, RF_LOOP_READ, on_event, hand,
 			  &hand->event, err) < 0) {
-		rf_hand_free(hand);
+		free_hand(hand);
 		return err->code;
 	}
-	rf_hand_free(outlet->hand);
-	outlet->hand = hand;
+	hand->next = outlet->hands;
+	outlet->hands = hand;
+	keep_first(outlet, HANDS);
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "gateway/annals.h"
 
 #define KEPT_BYTES   (1024 * 1024)
 #define EVENT_BYTES  (16 * 1024)
@@ -28,6 +29,7 @@ struct rf_note {
 	int fd;
 	uint64_t box;
 	struct rf_gate_counts counts;
+	struct rf_annals *annals; /* or NULL */
 	struct rf_deadline later;
 	bool is_due;
 	struct rf_buf kept; /* each a size, and that many bytes */
@@ -69,6 +71,11 @@ void rf_note_free(struct rf_note *note)
 	rf_deadline_done(&note->later);
 	rf_buf_done(&note->kept);
 	free(note);
+}
+
+void rf_note_keep(struct rf_note *note, struct rf_annals *annals)
+{
+	note->annals = annals;
 }
 
 struct rf_gate_counts *rf_note_counts(struct rf_note *note)
@@ -198,6 +205,8 @@ void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
 	event->time_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	rf_gate_pack_event(event, &body);
 	len = (uint32_t)body.len;
+	if (note->annals && !body.has_failed)
+		rf_annals_hear(note->annals, event, body.data, body.len);
 	if (body.has_failed || note->kept.max - note->kept.len < sizeof(len) + len) {
 		note->counts.lost_events++;
 		return;

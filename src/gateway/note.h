@@ -11,6 +11,7 @@
 #include "http/deadline.h"
 #include "wire/gate.h"
 
+struct rf_annals;
 struct rf_note;
 
 /* `fd` is the client's connection (borrows), `box` the number that it gave the box. */
@@ -32,6 +33,9 @@ bool rf_note_flush(struct rf_note *note);
 
 /* The last message; to be flushed as well. */
 void rf_note_finish(struct rf_note *note);
+
+/* What is told is kept there as well from now on (borrows). */
+void rf_note_keep(struct rf_note *note, struct rf_annals *annals);
 
 struct rf_gate_counts *rf_note_counts(struct rf_note *note);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "gateway/annals.h"
 #include "gateway/crossing.h"
 #include "gateway/dns-line.h"
 #include "gateway/edict.h"
@@ -14,6 +15,7 @@
 #include "gateway/listener.h"
 #include "gateway/publish.h"
 #include "gateway/upstream.h"
+#include "policy/net-change.h"
 #include "policy/policy.h"
 
 #define SECOND    1000000000ull
@@ -208,8 +210,7 @@ void rf_outlet_close(struct rf_outlet *outlet)
 	for (size_t i = 0; rf_outlet_parts[i].name; i++)
 		if (rf_outlet_parts[i].stop)
 			rf_outlet_parts[i].stop(outlet, outlet->parts[i]);
-	rf_hand_free(outlet->hand);
-	outlet->hand = NULL;
+	rf_hand_free_all(outlet);
 	rf_listener_close(outlet);
 	rf_dns_line_close(outlet);
 	rf_publish_close(outlet);
@@ -231,14 +232,16 @@ void rf_outlet_free(struct rf_outlet *outlet)
 	for (size_t i = 0; rf_outlet_parts[i].name; i++)
 		if (rf_outlet_parts[i].close)
 			rf_outlet_parts[i].close(outlet, outlet->parts[i]);
-	rf_hand_free(outlet->hand);
+	rf_hand_free_all(outlet);
 	rf_net_free(outlet->net);
 	rf_policy_free(outlet->opened);
+	rf_policy_free(outlet->most);
 	rf_buf_done(&outlet->policy);
 	rf_names_free(outlet->names);
 	rf_breaker_free(outlet->breakers);
 	rf_edict_free(outlet->edict);
 	rf_note_free(outlet->note);
+	rf_annals_free(outlet->annals);
 	rf_buf_done(&outlet->pem);
 	free(outlet);
 }
@@ -292,10 +295,70 @@ int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, s
 	return 0;
 }
 
+/* What a text says of the keys that can change, as far as the seal allows it: the rest is as it was opened. */
+static int narrow(const struct rf_outlet *outlet, const char *policy, size_t len,
+		  struct rf_buf *out, struct rf_err *err)
+{
+	struct rf_policy *read = NULL, *made = NULL;
+	RF_AUTO_BUF struct rf_buf text;
+	int code;
+
+	rf_buf_init(&text, RF_MAX_POLICY_BYTES);
+	if (rf_policy_parse(policy, len, "/", "/", &read, err) < 0)
+		return rf_fail_in(err, "the box's policy");
+	rf_buf_puts(&text, "");
+	rf_net_change_format(read, &text);
+	rf_policy_free(read);
+	if (text.has_failed)
+		return rf_fail(err, -ENOMEM, "a policy's text");
+	code = rf_net_change_make(outlet->opened, text.data, text.len, outlet->most, &made, err);
+	if (code == 0) {
+		rf_policy_format_net(made, out);
+		code = out->has_failed ? rf_fail(err, -ENOMEM, "a policy's text") : 0;
+	}
+	rf_policy_free(made);
+	return code;
+}
+
+int rf_outlet_change_within(struct rf_outlet *outlet, const char *policy, size_t len,
+			    struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf text;
+
+	rf_buf_init(&text, RF_MAX_POLICY_BYTES);
+	if (!outlet->most)
+		return rf_outlet_change(outlet, policy, len, err);
+	if (narrow(outlet, policy, len, &text, err) < 0)
+		return err->code;
+	return rf_outlet_change(outlet, text.data, text.len, err);
+}
+
+int rf_outlet_seal(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err)
+{
+	struct rf_policy *most = NULL;
+
+	if (outlet->most)
+		return rf_fail_say(err, -EPERM, "the box is sealed already");
+	if (rf_policy_parse(policy, len, "/", "/", &most, err) < 0)
+		return rf_fail_in(err, "the box's seal");
+	outlet->annals = rf_annals_new();
+	if (!outlet->annals) {
+		rf_policy_free(most);
+		return rf_fail(err, -ENOMEM, "a box");
+	}
+	outlet->most = most;
+	rf_note_keep(outlet->note, outlet->annals);
+	return 0;
+}
+
 int rf_outlet_bound(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err)
 {
 	struct rf_policy *opened = NULL;
 
+	if (outlet->most) /* which is bound enough: what it was opened with stays */
+		return rf_outlet_change_within(outlet, policy, len, err) < 0
+			       ? rf_fail_in(err, "the box's bounds")
+			       : 0;
 	if (rf_policy_parse(policy, len, "/", "/", &opened, err) < 0)
 		return rf_fail_in(err, "the box's bounds");
 	if (rf_outlet_change(outlet, policy, len, err) < 0) {
@@ -346,6 +409,8 @@ int rf_outlet_take_books(struct rf_outlet *outlet, const char *text, size_t len,
 
 	if (rf_edict_take(&outlet->edict, text, len, rf_loop_now() / 1000000, err) < 0)
 		return err->code;
+	if (outlet->most) /* whoever says this may open more breakers, and close none */
+		rf_edict_restrict(outlet->edict);
 	books = rf_edict_books(outlet->edict);
 	for (size_t i = 0; i < books->order_count; i++) {
 		const struct rf_books_order *order = &books->orders[i];

@@ -30,6 +30,7 @@ struct rf_forward_line;
 struct rf_dns_line;
 struct rf_publish;
 struct rf_ends;
+struct rf_annals;
 struct rf_hand;
 struct rf_edict;
 
@@ -46,7 +47,9 @@ struct rf_outlet {
 	struct rf_net *net;       /* changes when the policy does: nobody keeps a pointer into it */
 	struct rf_policy *opened; /* what it began with */
 	struct rf_buf policy;     /* what holds now, as text */
-	struct rf_hand *hand;     /* that somebody else has on it, or NULL */
+	struct rf_policy *most;   /* what it never goes beyond, or NULL: see rf_outlet_seal() */
+	struct rf_annals *annals; /* of a sealed one, or NULL */
+	struct rf_hand *hands;    /* that others have on it, the last one first */
 	char box[64];
 	bool holds_writes;     /* a trial run: see hold.h */
 	bool looks_everywhere; /* no connection is relayed unread */
@@ -124,8 +127,19 @@ bool rf_outlet_is_quiet(const struct rf_outlet *outlet);
 /* Puts a policy in place of the one it has: new connections are judged by it, and those are closed that it does not allow. */
 int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err);
 
-/* The same for good: no hand on it leads beyond that. */
+/* The same for who has its connection: where it is sealed, within that. */
+int rf_outlet_change_within(struct rf_outlet *outlet, const char *policy, size_t len,
+			    struct rf_err *err);
+
+/* The same for good: no hand on it leads beyond that, but where a seal says how far it does. */
 int rf_outlet_bound(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err);
+
+/*
+ * From now on its connection may be in hands that are trusted with nothing: whatever is said there leads to no more than this policy, and what it was opened
+ * with beyond rules stays (credentials, filters, roots).
+ */
+int rf_outlet_seal(struct rf_outlet *outlet, const char *policy, size_t len, struct rf_err *err);
+
 /* Goes by what the watcher's books say from now on (wire/books.h). */
 int rf_outlet_take_books(struct rf_outlet *outlet, const char *text, size_t len,
 			 struct rf_err *err);

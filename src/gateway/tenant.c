@@ -33,6 +33,7 @@ struct rf_tenant {
 	struct box *boxes;
 	size_t count;
 	bool is_gone;
+	bool is_sealed; /* its boxes are those that it has */
 	void (*on_gone)(void *data);
 	void *data;
 };
@@ -122,6 +123,8 @@ static int on_open(struct rf_tenant *tenant, struct rf_wire_message *message, st
 	struct box *box;
 	int code;
 
+	if (tenant->is_sealed)
+		return rf_fail_say(err, -EPERM, "the connection is sealed: it has no other box");
 	if (find(tenant, message->id) || tenant->count >= BOXES)
 		return rf_fail_say(err, -EBUSY,
 				   "there is such a box already, or there are too many");
@@ -193,7 +196,8 @@ static int on_change(struct rf_tenant *tenant, struct rf_wire_message *message, 
 {
 	struct box *box = find(tenant, message->id);
 
-	return box ? rf_outlet_change(box->outlet, message->body, message->len, err) : -ENOENT;
+	return box ? rf_outlet_change_within(box->outlet, message->body, message->len, err)
+		   : -ENOENT;
 }
 
 /* A box that can't be bounded has no network at all. */
@@ -204,6 +208,21 @@ static int on_bound(struct rf_tenant *tenant, struct rf_wire_message *message, s
 	if (!box)
 		return -ENOENT;
 	if (rf_outlet_bound(box->outlet, message->body, message->len, err) < 0) {
+		close_box(box);
+		return err->code;
+	}
+	return 0;
+}
+
+/* Whatever becomes of it: who has the connection from now on opens no box. */
+static int on_seal(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct box *box = find(tenant, message->id);
+
+	tenant->is_sealed = true;
+	if (!box)
+		return -ENOENT;
+	if (rf_outlet_seal(box->outlet, message->body, message->len, err) < 0) {
 		close_box(box);
 		return err->code;
 	}
@@ -265,6 +284,7 @@ static const struct {
 	{ RF_WIRE_GATE_STOCK,   on_stock,  false },
 	{ RF_WIRE_GATE_CHANGE,  on_change, true  },
 	{ RF_WIRE_GATE_BOUND,   on_bound,  true  },
+	{ RF_WIRE_GATE_SEAL,    on_seal,   true  },
 	{ RF_WIRE_GATE_HAND,    on_hand,   false },
 	{ RF_WIRE_GATE_CLOSE,   on_close,  false },
 	{ RF_WIRE_GATE_SPEAK,   on_speak,  false },

@@ -88,6 +88,9 @@ static void judge_kill(const struct rf_ending *ending, struct rf_result *result)
 	result->signal = SIGKILL;
 	result->status = cause_of(hit, RF_STATUS_KILLED);
 	result->code = result->status == RF_STATUS_TIMEOUT ? 124 : 137;
+	/* What it could not go on without was not there when it had begun: its network, for one. */
+	if (result->status == RF_STATUS_KILLED && ending->setup.code && !result->error.code)
+		result->error = ending->setup;
 }
 
 /* ------------------------------------------------------------- runs that never were */

@@ -72,7 +72,8 @@ static int check(const struct rf_policy *policy, struct rf_err *err)
 }
 
 int rf_net_change_make(const struct rf_policy *opened, const char *text, size_t len,
-		       bool is_bounded, struct rf_policy **ret_policy, struct rf_err *err)
+		       const struct rf_policy *most, struct rf_policy **ret_policy,
+		       struct rf_err *err)
 {
 	struct rf_policy *policy = NULL, *met = NULL;
 	int code;
@@ -85,8 +86,8 @@ int rf_net_change_make(const struct rf_policy *opened, const char *text, size_t 
 			code = rf_value_join(policy, opened, fixed[i]);
 	policy->values[RF_KEY_LINK].number = RF_LINK_GATEWAY;
 	policy->set |= RF_KEY_BIT(RF_KEY_LINK);
-	if (code == 0 && is_bounded) {
-		code = rf_policy_meet(opened, policy, &met, err);
+	if (code == 0 && most) {
+		code = rf_policy_meet(most, policy, &met, err);
 		rf_policy_free(policy);
 		policy = met;
 	} else if (code < 0 && !err->code) {

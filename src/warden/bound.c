@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "policy/key.h"
 
 struct rf_bound {
@@ -70,24 +71,41 @@ bool rf_bound_sees(const struct rf_bound *client, const struct rf_bound *keeper)
 	return !client || (keeper && strcmp(client->tenant, keeper->tenant) == 0);
 }
 
-static bool is_code(const char *path)
+/* Beneath a folder (which ends with a slash), by a path of one spelling. */
+static bool is_in(const char *path, const char *folder)
 {
 	for (const char *at = strstr(path, "/."); at; at = strstr(at + 1, "/."))
 		if (strcmp(at, "/.") == 0 || strncmp(at, "/./", 3) == 0 || strcmp(at, "/..") == 0 ||
 		    strncmp(at, "/../", 4) == 0)
 			return false;
-	return !strstr(path, "//") &&
-	       strncmp(path, RF_BOUND_CODE "/", strlen(RF_BOUND_CODE) + 1) == 0 &&
+	return !strstr(path, "//") && strncmp(path, folder, strlen(folder)) == 0 &&
 	       path[strlen(path) - 1] != '/';
 }
 
-/* Texts, in the one folder that is for them: never a file of the host's. */
+/* Where a box finds the certificates that it trusts: with a gateway it has texts of its own there. */
+static bool is_trust(const char *path)
+{
+	static const char *const folders[] = { "/etc/ringfort/",
+					       "/etc/ssl/",
+					       "/etc/pki/",
+					       "/etc/ca-certificates/",
+					       "/etc/chromium/policies/managed/",
+					       "/etc/opt/chrome/policies/managed/" };
+
+	for (size_t i = 0; i < RF_LEN(folders); i++)
+		if (is_in(path, folders[i]))
+			return true;
+	return false;
+}
+
+/* Texts, in the folders that are for them: never a file of the host's. */
 static int check_extras(const struct rf_errand *errand, struct rf_err *err)
 {
 	for (size_t i = 0; i < errand->extra_count; i++) {
 		const struct rf_place *extra = &errand->extras[i];
 
-		if (extra->kind != RF_PLACE_HOST && is_code(extra->path))
+		if (extra->kind != RF_PLACE_HOST &&
+		    (is_in(extra->path, RF_BOUND_CODE "/") || is_trust(extra->path)))
 			continue;
 		rf_fail_say(err, -EPERM, "%.80s can't be brought along", extra->path);
 		return rf_fail_hint(err, "what is brought along lies beneath " RF_BOUND_CODE);
@@ -113,8 +131,15 @@ int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, stru
 	return 0;
 }
 
-int rf_bound_check(const struct rf_bound *bound, const struct rf_policy *policy, struct rf_err *err)
+int rf_bound_check(const struct rf_bound *bound, const struct rf_policy *policy, bool has_gateway,
+		   struct rf_err *err)
 {
+	if (bound && has_gateway && policy->values[RF_KEY_LINK].number != RF_LINK_GATEWAY) {
+		rf_fail_say(err, -EPERM, "the ceiling of key %s leaves no network to this box",
+			    bound->key);
+		return rf_fail_hint(err, "`ringfort key create --ceiling POLICY` makes a key that "
+					 "has one");
+	}
 	if (!bound || policy->values[RF_KEY_SECCOMP].list.count <= bound->filters)
 		return 0;
 	rf_fail_say(err, -EPERM, "syscalls: a profile is a file of this machine's");

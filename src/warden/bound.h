@@ -32,8 +32,11 @@ bool rf_bound_sees(const struct rf_bound *client, const struct rf_bound *keeper)
 /* Takes from the errand what is not its to say; or refuses it.  Nothing to do for NULL. */
 int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, struct rf_err *err);
 
-/* Refuses a policy, met with the ceiling already, that would have the warden open files which the ceiling does not name. */
-int rf_bound_check(const struct rf_bound *bound, const struct rf_policy *policy,
+/*
+ * Refuses a policy, met with the ceiling already, that would have the warden open files which the ceiling does not name; and a gateway
+ * (`has_gateway`) where it leaves no network.
+ */
+int rf_bound_check(const struct rf_bound *bound, const struct rf_policy *policy, bool has_gateway,
 		   struct rf_err *err);
 
 /* One more box, or -EDQUOT; and one less. */

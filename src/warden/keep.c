@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fd.h"
+
 static struct warden *warden_of(const struct client *client)
 {
 	return client->visitor.door->host;
@@ -141,4 +143,28 @@ int rf_keep_box(struct client *client, struct rf_wire_message *message, struct r
 	else if (message->type == RF_WIRE_RENEW)
 		code = rf_life_renew(&keeper->work->life, ref.time_ms, err);
 	return code < 0 ? code : send_boxes(client, message->id, ref.id, err);
+}
+
+/* Never to more than the connection's ceiling: what the gateway was told at its beginning bounds the hand. */
+int rf_keep_lend(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct client *keeper = NULL;
+	struct rf_wire_ref ref;
+	RF_AUTO_FD int hand = -1;
+
+	if (rf_door_demand(&client->visitor, err) < 0 || rf_wire_ref(message, &ref, err) < 0 ||
+	    find_ward(client, ref.id, &keeper, err) < 0)
+		return err->code;
+	if (keeper->work->outward.fd < 0) {
+		rf_fail_say(err, -ENOTCONN, "box %.20s has no network", ref.id);
+		return rf_fail_hint(err, "make another one, whose policy has `network`");
+	}
+	if (keeper->work->outward.is_over) {
+		rf_fail_say(err, -ENOTCONN, "the gateway of box %.20s has ended", ref.id);
+		return rf_fail_hint(err, "it has no network any more: make another one");
+	}
+	if (rf_outward_lend(&keeper->work->outward, keeper->bound || keeper->work->is_bounded,
+			    &hand, err) < 0)
+		return err->code;
+	return rf_wire_send(client->visitor.fd, RF_WIRE_LENT, message->id, NULL, 0, &hand, 1, err);
 }

@@ -60,8 +60,8 @@ struct client {
 
 typedef int rf_keep_fn(struct client *client, struct rf_wire_message *message, struct rf_err *err);
 
-/* Requests: a program in a kept box; a connection for one that runs; what is done to a box as a whole. */
-rf_keep_fn rf_keep_exec, rf_keep_attach, rf_keep_box;
+/* Requests: a program in a kept box; a connection for one that runs; what is done to a box as a whole; a hand on its network. */
+rf_keep_fn rf_keep_exec, rf_keep_attach, rf_keep_box, rf_keep_lend;
 
 /* A connection has one thing at a time: fails with -EBUSY where it has one. */
 bool rf_keep_is_busy(const struct client *client, struct rf_err *err);

@@ -400,7 +400,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 	};
 
 	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0 ||
-	    rf_bound_check(client->bound, order.policy, err) < 0 ||
+	    rf_bound_check(client->bound, order.policy, message->fd_count > streams, err) < 0 ||
 	    rf_bound_enter(client->bound, err) < 0)
 		return err->code;
 	order.is_bounded = rf_lore_is_bounded(warden->lore, errand);
@@ -529,10 +529,6 @@ static int serve_run(struct client *client, struct rf_wire_message *message, str
 	if (rf_errand_unpack(message->body, message->len, &errand, err) < 0)
 		return err->code;
 	code = rf_bound_errand(client->bound, &errand, err);
-	/* Its gateway would be one of its own making. */
-	if (code == 0 && client->bound &&
-	    message->fd_count > (message->type == RF_WIRE_KEEP ? 0u : 3u))
-		code = rf_fail_say(err, -EPERM, "a bound connection has no gateway of its own");
 	if (code == 0)
 		code = run(client, message, &errand, err);
 	rf_errand_done(&errand);
@@ -591,6 +587,7 @@ static serve_fn *const serve[RF_WIRE_COUNT] = {
 	[RF_WIRE_RENEW]  = rf_keep_box,
 	[RF_WIRE_CLOSE]  = rf_keep_box,
 	[RF_WIRE_LIST]   = rf_keep_box,
+	[RF_WIRE_HAND]   = rf_keep_lend,
 	[RF_WIRE_BOUND]  = serve_bound,
 };
 /* clang-format on */

@@ -17,7 +17,7 @@
 
 #define RF_ERRAND_ARGS    4096              /* arguments, and as many variables */
 #define RF_ERRAND_BYTES   (2 * 1024 * 1024) /* of both together */
-#define RF_ERRAND_EXTRAS  16
+#define RF_ERRAND_EXTRAS  32
 #define RF_ERRAND_NOTE    2048 /* bytes, with a NUL */
 #define RF_ERRAND_RLIMITS 16   /* RLIM_NLIMITS */
 

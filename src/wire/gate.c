@@ -495,6 +495,11 @@ int rf_gate_bound(int fd, uint64_t box, const char *policy, struct rf_err *err)
 	return rf_wire_send(fd, RF_WIRE_GATE_BOUND, box, policy, strlen(policy), NULL, 0, err);
 }
 
+int rf_gate_seal(int fd, uint64_t box, const char *policy, struct rf_err *err)
+{
+	return rf_wire_send(fd, RF_WIRE_GATE_SEAL, box, policy, strlen(policy), NULL, 0, err);
+}
+
 int rf_gate_change(int fd, uint64_t box, const char *policy, struct rf_err *err)
 {
 	return rf_wire_send(fd, RF_WIRE_GATE_CHANGE, box, policy, strlen(policy), NULL, 0, err);

@@ -225,6 +225,9 @@ int rf_gate_give_hand(int fd, uint64_t box, int hand, bool is_bounded, struct rf
 /* Before the box has its sockets: this policy, or none.  Whoever asked for the box may have asked for more. */
 int rf_gate_bound(int fd, uint64_t box, const char *policy, struct rf_err *err);
 
+/* Before others have the connection: nothing that is said on it leads beyond this policy, and it has no further box. */
+int rf_gate_seal(int fd, uint64_t box, const char *policy, struct rf_err *err);
+
 int rf_gate_change(int fd, uint64_t box, const char *policy, struct rf_err *err);
 int rf_gate_close(int fd, uint64_t box, struct rf_err *err);
 

@@ -93,6 +93,11 @@ static const struct shape {
 	[RF_WIRE_FRONT_DRAIN]    = { "DRAIN",    FROM(HOST), 0, 0, 0 },
 	[RF_WIRE_FRONT_READY]    = { "READY",    FROM(FRONT), 0, 0, 0 },
 	[RF_WIRE_FRONT_KEY]      = { "KEY",      FROM(FRONT), 0, 1, HELLO_MAX },
+	[RF_WIRE_HAND]           = { "HAND",     FROM(CLIENT), 0, REF, REF },
+	[RF_WIRE_LENT]           = { "LENT",     FROM(WARDEN), 1, 0, 0 },
+	[RF_WIRE_GATE_SEAL]      = { "SEAL",     FROM(TENANT), 0, 1, RESULT_MAX },
+	[RF_WIRE_GATE_LOG]       = { "LOG",      FROM(TENANT), 0, 2 * sizeof(uint64_t), 2 * sizeof(uint64_t) },
+	[RF_WIRE_GATE_LOGGED]    = { "LOGGED",   FROM(GATE), 0, 1, SHORT },
 };
 /* clang-format on */
 

@@ -107,6 +107,16 @@ enum rf_wire_type {
 	/* And back: */
 	RF_WIRE_FRONT_READY, /* nothing more is given up, and requests are answered */
 	RF_WIRE_FRONT_KEY,   /* somebody shows this key */
+	/* From the client, of a kept box's network: */
+	RF_WIRE_HAND = 60, /* struct rf_wire_ref: lend me a hand on it */
+	/* From the warden: */
+	RF_WIRE_LENT, /* a socket whose other end the gateway has, as GATE_HAND has one */
+	/* From a gateway's client, of a box whose connection others will have: */
+	RF_WIRE_GATE_SEAL, /* a policy's text, beyond which nothing leads that is said from now on */
+	/* From who has a hand on a box: */
+	RF_WIRE_GATE_LOG, /* struct rf_page_wish: what happened (page.h) */
+	/* And back: */
+	RF_WIRE_GATE_LOGGED,
 	RF_WIRE_COUNT
 };
 

@@ -4,6 +4,7 @@
 
 #include "replay.h"
 #include "wire/gate.h"
+#include "wire/page.h"
 
 static void require(bool holds)
 {
@@ -18,6 +19,7 @@ static int take(int which, const void *data, size_t size, struct rf_buf *again, 
 	struct rf_gate_counts counts;
 	struct rf_gate_held held;
 	struct rf_gate_place place;
+	struct rf_page page;
 	int code;
 
 	if (which == 0) {
@@ -52,6 +54,16 @@ static int take(int which, const void *data, size_t size, struct rf_buf *again, 
 			rf_gate_pack_held(&held, again);
 		return code;
 	}
+	if (which == 5) {
+		size_t at = 0;
+
+		code = rf_page_read(data, size, &page, err);
+		if (code == 0)
+			rf_page_pack(&page, again);
+		while (code == 0 && rf_page_event(&page, &at, &event, err) > 0)
+			require(at <= page.events_len);
+		return code;
+	}
 	code = rf_gate_read_place(data, size, &place, err);
 	if (code == 0)
 		rf_gate_pack_place(&place, again);
@@ -66,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rf_buf_init(&again, 8 << 20);
 	if (size < 2)
 		return 0;
-	if (take(data[0] % 5, data + 1, size - 1, &again, &err) < 0)
+	if (take(data[0] % 6, data + 1, size - 1, &again, &err) < 0)
 		require(err.msg[0]);
 	else
 		require(!again.has_failed && again.len == size - 1 &&

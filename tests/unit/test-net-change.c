@@ -50,7 +50,7 @@ RF_TEST(a_box_gets_what_can_change_and_keeps_the_rest)
 		struct rf_err err = RF_ERR_INIT;
 		struct rf_buf buf;
 		int code = rf_net_change_make(opened, cases[i].text, strlen(cases[i].text),
-					      cases[i].is_bounded, &policy, &err);
+					      cases[i].is_bounded ? opened : NULL, &policy, &err);
 
 		rf_buf_init(&buf, 65536);
 		RF_CHECK(code == cases[i].code, "%s: %d %s", cases[i].text, code, err.msg);

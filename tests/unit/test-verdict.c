@@ -239,3 +239,19 @@ RF_TEST(a_result_names_the_walls_in_the_order_in_which_they_go_up)
 				 "wall %zu: %s, %s", i, name ? name : "none", told ? told : "none");
 		}
 }
+
+RF_TEST(a_box_that_had_to_end_because_something_of_it_was_missing_says_what)
+{
+	struct rf_ending ending = ending_of(0);
+	struct rf_result result;
+
+	ending.end = (struct rf_report){ 0 };
+	rf_fail_say(&ending.setup, -EPIPE, "the network: its gateway is gone");
+	result = judge(&ending);
+	RF_CHECK(result.status == RF_STATUS_KILLED && result.code == 137 &&
+			 strstr(result.error.msg, "gateway is gone"),
+		 "%d, %s", result.code, result.error.msg);
+	ending.killed_for = RF_LIMIT_TIME; /* then that is the reason */
+	result = judge(&ending);
+	RF_CHECK(result.status == RF_STATUS_TIMEOUT && !result.error.code, "%s", result.error.msg);
+}
