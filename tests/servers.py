@@ -77,7 +77,7 @@ class Server:
         wanted = "serves on http" if any("--listen" in word for word in self.options) else "serves on /"
         self.read_until(wanted)
         self.key = (re.findall(r"rfk_[0-9a-f_]+", self.said) or [self.key])[0]
-        self.port = int((re.findall(r"http://\S+:(\d+)", self.said) or [0])[-1])
+        self.port = int((re.findall(r"https?://\S+:(\d+)", self.said) or [0])[-1])
 
     def read_until(self, words, seconds=20):
         """What it says on standard error, up to and with a line that has these words."""

@@ -24,11 +24,14 @@ struct rf_http_server {
 	struct listener *listeners;
 	struct rf_deadline rest; /* set: nothing is accepted until then */
 	size_t most;
+	size_t elsewhere; /* connections that whoever they are diverted to has */
+	rf_http_server_fn *divert;
+	void *divert_data;
 };
 
 static bool is_accepting(const struct rf_http_server *server)
 {
-	return server->host.count < server->most && !server->rest.place;
+	return server->host.count + server->elsewhere < server->most && !server->rest.place;
 }
 
 static void watch_listeners(struct rf_http_server *server)
@@ -64,6 +67,15 @@ static void take_rest(struct rf_http_server *server)
 	watch_listeners(server);
 }
 
+static int take_connection(struct rf_http_server *server, int *fd)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	if (server->divert)
+		return server->divert(server->divert_data, fd, &err);
+	return rf_exchange_new(&server->host, rf_transport_plain(fd), &err);
+}
+
 static void on_connection(void *data, int what)
 {
 	struct listener *listener = data;
@@ -73,7 +85,6 @@ static void on_connection(void *data, int what)
 	for (int i = 0; i < AT_A_TIME && is_accepting(server); i++) {
 		struct sockaddr_storage who;
 		socklen_t len = sizeof(who);
-		struct rf_err err = RF_ERR_INIT;
 		int fd = accept4(listener->fd, (struct sockaddr *)&who, &len,
 				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -86,7 +97,7 @@ static void on_connection(void *data, int what)
 		}
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on,
 			   sizeof(on)); /* a unix socket has none */
-		if (rf_exchange_new(&server->host, rf_transport_plain(&fd), &err) < 0) {
+		if (take_connection(server, &fd) < 0) {
 			take_rest(server);
 			return;
 		}
@@ -161,6 +172,24 @@ int rf_http_server_adopt(struct rf_http_server *server, int *fd, struct rf_err *
 		return rf_fail_say(err, -EAGAIN, "more than %zu connections", server->most);
 	}
 	return rf_exchange_new(&server->host, rf_transport_plain(fd), err);
+}
+
+int rf_http_server_serve(struct rf_http_server *server, struct rf_transport transport,
+			 struct rf_err *err)
+{
+	return rf_exchange_new(&server->host, transport, err);
+}
+
+void rf_http_server_divert(struct rf_http_server *server, rf_http_server_fn *fn, void *data)
+{
+	server->divert = fn;
+	server->divert_data = data;
+}
+
+void rf_http_server_count(struct rf_http_server *server, int change)
+{
+	server->elsewhere += (size_t)change;
+	watch_listeners(server);
 }
 
 static void close_listeners(struct rf_http_server *server)

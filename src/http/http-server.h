@@ -22,6 +22,18 @@ int rf_http_server_listen(struct rf_http_server *server, int *fd, struct rf_err 
 /* A connection that somebody else has accepted, and that does not block (takes `*fd`, also on failure). */
 int rf_http_server_adopt(struct rf_http_server *server, int *fd, struct rf_err *err);
 
+/* The same on a transport that somebody else has made of one (takes it, also on failure). */
+int rf_http_server_serve(struct rf_http_server *server, struct rf_transport transport,
+			 struct rf_err *err);
+
+/*
+ * Connections that are accepted from now on are given to `fn` (takes `*fd`, also on failure), who says hello in a way of its own before it has them
+ * served.  Each that it has is to be counted, up and down, so that there are not too many.
+ */
+typedef int rf_http_server_fn(void *data, int *fd, struct rf_err *err);
+void rf_http_server_divert(struct rf_http_server *server, rf_http_server_fn *fn, void *data);
+void rf_http_server_count(struct rf_http_server *server, int change);
+
 /* No more is accepted; what is there goes on. */
 void rf_http_server_rest(struct rf_http_server *server);
 

@@ -569,7 +569,7 @@ void rf_h2_request_prepare(struct rf_http2 *h)
 	h->inside = (struct rf_call_host){
 		.loop = h->host->loop,
 		.deadlines = h->host->deadlines,
-		.limits = &rf_call_usual,
+		.limits = h->host->inside ? h->host->inside : &rf_call_usual,
 		.on_idle = keep_call,
 		.on_gone = on_gone,
 		.pool = h,

@@ -34,6 +34,7 @@ struct rf_http2_host {
 	const struct rf_http2_limits *limits;
 	/* A connection of HTTP/1.1 for requests of a client (its data); gives a transport. */
 	int (*open)(void *data, struct rf_transport *ret_transport, struct rf_err *err);
+	const struct rf_call_limits *inside; /* of those connections; NULL: the usual */
 	/* The connection is gone, and with it what `data` was for. */
 	void (*on_closed)(void *data);
 };

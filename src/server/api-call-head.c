@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/fd.h"
 #include "base/json.h"
 #include "server/api-call-inside.h"
 #include "server/front.h"
@@ -41,6 +42,21 @@ void rf_api_call_name(struct rf_api_call *call, const struct rf_http1_head *head
 	}
 	if (trace.len == 55 && is_plain(trace, 55))
 		memcpy(call->traceparent, trace.at, trace.len);
+}
+
+/* Which of two keys or origins would count is anybody's guess, and another's on the way here may be a different one. */
+int rf_api_call_check_fields(const struct rf_http1_head *head, struct rf_api_error *error)
+{
+	static const char *const names[] = { "Authorization", "X-API-Key", "Origin" };
+	size_t counts[RF_LEN(names)] = { 0 };
+
+	for (size_t i = 0; i < head->fields.count; i++)
+		for (size_t k = 0; k < RF_LEN(names); k++)
+			if (rf_span_is_like(head->fields.at[i].name, rf_span_of(names[k])) &&
+			    counts[k]++)
+				return rf_api_error_say(error, RF_API_MALFORMED, names[k],
+							"%s: it is there twice", names[k]);
+	return 0;
 }
 
 /*

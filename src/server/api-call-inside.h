@@ -13,7 +13,8 @@ struct rf_span rf_api_call_value(const struct rf_http1_head *head, struct rf_spa
 /* What answers call the request, and what they bring back of what it said. */
 void rf_api_call_name(struct rf_api_call *call, const struct rf_http1_head *head);
 
-/* Each refuses what may not be: who is asked, and by whose page; a body's type; parameters that are unknown or there twice. */
+/* Each refuses what may not be: fields of which two mean two things; who is asked, and by whose page; a body's type; parameters that are unknown or there twice. */
+int rf_api_call_check_fields(const struct rf_http1_head *head, struct rf_api_error *error);
 int rf_api_call_check_names(const struct rf_api_call *call, const struct rf_http1_head *head,
 			    struct rf_api_error *error);
 int rf_api_call_check_type(const struct rf_api_call *call, const struct rf_http1_head *head,

@@ -99,7 +99,8 @@ static int read_head(struct rf_api_call *call, const struct rf_http1_head *head,
 {
 	const struct rf_url *url = &head->start.url;
 
-	if (rf_api_call_check_names(call, head, error) < 0)
+	if (rf_api_call_check_fields(head, error) < 0 ||
+	    rf_api_call_check_names(call, head, error) < 0)
 		return -1;
 	call->route = rf_route_find(head->start.method, url->path, &call->parts, error);
 	if (!call->route)

@@ -23,6 +23,9 @@
 
 #include "base/fd.h"
 
+_Static_assert((SOCK_SEQPACKET & SOCK_STREAM) == SOCK_STREAM && !(SOCK_DGRAM & SOCK_STREAM),
+	       "the filter tells kinds of sockets apart by a bit");
+
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -110,7 +113,8 @@ static const int left[] = {
 
 /* Calls of which an argument decides: its lower half, but for `mask`, must be `value`. */
 static const struct { int call, argument; uint32_t mask, value; } looked_at[] = {
-	{ SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK, SOCK_SEQPACKET }, /* that sends to nobody else */
+	/* That sends to nobody else: packets or a stream, which differ in one bit, and no datagrams. */
+	{ SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK | (SOCK_SEQPACKET & ~SOCK_STREAM), SOCK_STREAM },
 	{ SYS_prlimit64,  0, 0, 0 },                                         /* of itself */
 	{ SYS_mmap,       2, PROT_READ | PROT_WRITE, 0 },                    /* no code */
 	{ SYS_mprotect,   2, PROT_READ | PROT_WRITE, 0 },

@@ -30,10 +30,11 @@ int main(int argc, char **argv)
 	struct rf_err err = RF_ERR_INIT;
 	int type = 0;
 	socklen_t len = sizeof(type);
+	bool speaks_tls;
 
-	(void)argv;
-	if (argc != 1 || getsockopt(HOST_FD, SOL_SOCKET, SO_TYPE, &type, &len) < 0 ||
-	    type != SOCK_SEQPACKET) {
+	speaks_tls = argc == 2 && strcmp(argv[1], "--tls") == 0;
+	if (argc != (speaks_tls ? 2 : 1) ||
+	    getsockopt(HOST_FD, SOL_SOCKET, SO_TYPE, &type, &len) < 0 || type != SOCK_SEQPACKET) {
 		fprintf(stderr, "ringfort-front: this is started by `ringfort serve`\n");
 		return 125;
 	}
@@ -41,7 +42,7 @@ int main(int argc, char **argv)
 		signal(ignored[i], SIG_IGN);
 	forget_environment();
 	fcntl(HOST_FD, F_SETFD, FD_CLOEXEC);
-	if (chdir("/") < 0 || rf_front_serve(HOST_FD, &err) < 0) {
+	if (chdir("/") < 0 || rf_front_serve(HOST_FD, speaks_tls, &err) < 0) {
 		fprintf(stderr, "ringfort-front: %s\n", err.msg);
 		return 125;
 	}

@@ -13,10 +13,12 @@
 #include "base/fd.h"
 #include "base/pack.h"
 #include "lib/fort.h"
+#include "server/airlock.h"
 #include "server/api-key.h"
 #include "server/background.h"
 #include "server/confine.h"
 #include "server/tools.h"
+#include "tls/tls.h"
 #include "wire/wire.h"
 
 #define CONNECTIONS 16384
@@ -250,6 +252,22 @@ static int take_rules(struct rf_front *front, const struct rf_wire_message *mess
 	return rf_pass_take_rules(front->rules_text, message->len, &front->rules, err);
 }
 
+/* Nothing of the key is left where it was received. */
+static int take_papers(struct rf_front *front, const struct rf_wire_message *message,
+		       struct rf_err *err)
+{
+	struct rf_pass_tls tls;
+	int code = rf_pass_take_tls(message->body, message->len, &tls, err);
+
+	if (code == 0 && !front->airlock)
+		code = rf_fail_say(err, -EPROTO, "no TLS was announced");
+	if (code == 0)
+		code = rf_airlock_secure(front->airlock, tls.certificate, tls.key, tls.clients,
+					 err);
+	explicit_bzero(front->in.data, front->in.room);
+	return code;
+}
+
 static int take(struct rf_front *front, struct rf_wire_message *message, struct rf_err *err)
 {
 	switch (message->type) {
@@ -258,6 +276,8 @@ static int take(struct rf_front *front, struct rf_wire_message *message, struct 
 			return err->code;
 		front->is_ready = true;
 		return rf_wire_send(front->host, RF_WIRE_FRONT_READY, 0, NULL, 0, NULL, 0, err);
+	case RF_WIRE_FRONT_TLS:
+		return take_papers(front, message, err);
 	case RF_WIRE_FRONT_LISTEN:
 		return rf_http_server_listen(front->ports, &message->fds[0], err);
 	case RF_WIRE_FRONT_HOLDER:
@@ -305,7 +325,7 @@ static void allow_many_files(void)
 	}
 }
 
-static int start(struct rf_front *front, struct rf_err *err)
+static int start(struct rf_front *front, bool speaks_tls, struct rf_err *err)
 {
 	allow_many_files();
 	rf_tools_look();
@@ -318,6 +338,11 @@ static int start(struct rf_front *front, struct rf_err *err)
 	    rf_http_server_new(front->loop, &limits, CONNECTIONS, &rf_api_call_ops,
 			       &front->local_side, &front->local, err) < 0)
 		return err->code;
+	if (speaks_tls) {
+		rf_tls_prepare();
+		if (rf_airlock_new(front->loop, front->ports, &front->airlock, err) < 0)
+			return err->code;
+	}
 	rf_http_server_form(front->ports, rf_api_error_put_refusal);
 	rf_http_server_form(front->local, rf_api_error_put_refusal);
 	if (rf_confine_raise(err) < 0)
@@ -326,7 +351,7 @@ static int start(struct rf_front *front, struct rf_err *err)
 			     &front->host_event, err);
 }
 
-int rf_front_serve(int host, struct rf_err *err)
+int rf_front_serve(int host, bool speaks_tls, struct rf_err *err)
 {
 	struct rf_front *front = calloc(1, sizeof(*front));
 	int code;
@@ -336,9 +361,10 @@ int rf_front_serve(int host, struct rf_err *err)
 	front->host = host;
 	front->started_ns = rf_loop_now();
 	rf_buf_init(&front->in, RF_WIRE_ROOM);
-	code = start(front, err);
+	code = start(front, speaks_tls, err);
 	if (code == 0)
 		code = rf_loop_run(front->loop, err);
+	rf_airlock_free(front->airlock);
 	rf_http_server_free(front->ports);
 	rf_http_server_free(front->local);
 	rf_background_free_all(front);

@@ -19,6 +19,7 @@
 
 struct ringfort_policy;
 struct rf_background;
+struct rf_airlock;
 
 #define RF_FRONT_STATUSES 6
 
@@ -46,6 +47,7 @@ struct rf_front {
 	struct rf_pass_rules rules;
 	struct rf_front_side ports_side, local_side;
 	struct rf_http_server *ports, *local;
+	struct rf_airlock *airlock;     /* before the ports, or NULL: they speak no TLS */
 	struct rf_holder *holders;      /* whose keys were shown */
 	struct rf_holder *local_holder; /* or NULL */
 	struct rf_background *programs; /* that run in the background, or did */
@@ -59,8 +61,8 @@ struct rf_front {
 	bool is_ready, is_draining;
 };
 
-/* Serves on the connection to who started it, until that ends or says so. */
-int rf_front_serve(int host, struct rf_err *err);
+/* Serves on the connection to who started it, until that ends or says so; `speaks_tls` if its ports will. */
+int rf_front_serve(int host, bool speaks_tls, struct rf_err *err);
 
 /* Asks whose key a call's is, if nobody knows yet: gives the holder, or NULL: the call will be told. */
 struct rf_holder *rf_front_look_up(struct rf_front *front, struct rf_api_call *call,

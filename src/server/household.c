@@ -47,7 +47,7 @@ static void announce(struct landlord *l)
 	snprintf(where, sizeof(where), "%s/" RF_LANDLORD_SOCKET, path);
 	rf_household_say("serves on ", where);
 	for (size_t i = 0; i < l->port_count; i++)
-		rf_household_say("serves on http://",
+		rf_household_say(l->papers.len ? "serves on https://" : "serves on http://",
 				 rf_port_name(l->ports[i], where, sizeof(where)));
 }
 
@@ -105,6 +105,9 @@ static int begin_front(struct landlord *l, struct rf_err *err)
 	setsockopt(l->front, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
 	if (rf_wire_send(l->front, RF_WIRE_FRONT_BEGIN, 0, body.data, body.len, NULL, 0, err) < 0)
 		return err->code;
+	if (l->papers.len && rf_wire_send(l->front, RF_WIRE_FRONT_TLS, 0, l->papers.data,
+					  l->papers.len, NULL, 0, err) < 0)
+		return err->code;
 	for (size_t i = 0; i < l->port_count; i++)
 		if (rf_wire_send(l->front, RF_WIRE_FRONT_LISTEN, 0, NULL, 0, &l->ports[i], 1, err) <
 		    0)
@@ -115,7 +118,7 @@ static int begin_front(struct landlord *l, struct rf_err *err)
 int rf_household_start_front(struct landlord *l, struct rf_err *err)
 {
 	char path[4096];
-	const char *const argv[] = { path, NULL };
+	const char *const argv[] = { path, l->papers.len ? "--tls" : NULL, NULL };
 
 	snprintf(path, sizeof(path), "%s/ringfort-front", l->options->folder);
 	l->front_since = rf_loop_now();
@@ -126,6 +129,25 @@ int rf_household_start_front(struct landlord *l, struct rf_err *err)
 	if (begin_front(l, err) < 0)
 		return rf_fail_in(err, "ringfort-front");
 	return rf_loop_watch(l->loop, l->front, RF_LOOP_READ, on_front, l, &l->front_event, err);
+}
+
+void rf_household_renew_papers(struct landlord *l)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_buf papers;
+
+	if (rf_papers_read(&l->options->papers, &papers, &err) < 0) {
+		rf_papers_done(&papers);
+		rf_household_say("the certificate stays as it was: ", err.msg);
+		return;
+	}
+	rf_papers_done(&l->papers);
+	l->papers = papers;
+	if (l->front >= 0 && rf_wire_send(l->front, RF_WIRE_FRONT_TLS, 0, l->papers.data,
+					  l->papers.len, NULL, 0, &err) < 0)
+		rf_household_say("the front did not hear of the new certificate: ", err.msg);
+	else
+		rf_household_say("the certificate was read anew", "");
 }
 
 /* ------------------------------------------------------------- the warden */

@@ -30,6 +30,7 @@ struct landlord {
 	size_t port_count;
 	struct rf_event *local_event, *front_event, *warden_event, *timer;
 	struct rf_buf in;
+	struct rf_buf papers;             /* what a front is told of TLS; empty: ports have none */
 	struct rf_concierge_known *known; /* keys that the front was given connections for */
 	struct timespec keys_changed;
 	bool has_guests; /* the front has the connection for local clients */
@@ -47,6 +48,9 @@ void rf_household_fail(struct landlord *l, const struct rf_err *err);
 
 int rf_household_start_warden(struct landlord *l, struct rf_err *err);
 int rf_household_start_front(struct landlord *l, struct rf_err *err);
+
+/* A certificate that was replaced: connections from now on see the new one.  If it does not do, the old one stays. */
+void rf_household_renew_papers(struct landlord *l);
 
 /* Sees all of them off, and waits until they are gone. */
 void rf_household_end(struct landlord *l);

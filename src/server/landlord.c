@@ -124,7 +124,10 @@ static void on_signal(void *data, int signal)
 	struct landlord *l = data;
 	struct rf_err err = RF_ERR_INIT;
 
-	(void)signal;
+	if (signal == SIGHUP && l->papers.len) {
+		rf_household_renew_papers(l);
+		return;
+	}
 	if (l->is_draining || l->front < 0) {
 		rf_loop_stop(l->loop);
 		return;
@@ -169,6 +172,9 @@ static int start(struct landlord *l, struct rf_err *err)
 	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	if (rf_papers_are_named(&l->options->papers) &&
+	    rf_papers_read(&l->options->papers, &l->papers, err) < 0)
+		return err->code;
 	if (open_ports(l, err) < 0 || l->options->only_checks)
 		return err->code;
 	if (take_lock(l, err) < 0 || rf_concierge_provide(l, err) < 0 ||
@@ -209,6 +215,7 @@ int rf_landlord_serve(const struct rf_landlord_options *options, struct rf_err *
 	rf_household_end(&l);
 	rf_loop_free(l.loop);
 	rf_buf_done(&l.in);
+	rf_papers_done(&l.papers);
 	rf_fd_done(&l.lock);
 	rf_fd_done(&l.run);
 	return code;

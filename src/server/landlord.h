@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "server/papers.h"
 
 #define RF_LANDLORD_SOCKET "api.sock" /* in $RUN, for processes of the same user */
 #define RF_LANDLORD_MOST   16         /* ports */
@@ -18,6 +19,7 @@
 struct rf_landlord_options {
 	const char *listen[RF_LANDLORD_MOST + 1]; /* NULL-ended, "ADDRESS:PORT" */
 	char *hosts[65], *origins[65];            /* NULL-ended */
+	struct rf_papers_paths papers;            /* of TLS, for all ports */
 	const char *folder;                       /* where our programs are */
 	bool only_checks;
 };

@@ -62,3 +62,25 @@ int rf_pass_take_holder(const void *data, size_t len, struct rf_pass_holder *ret
 	*ret_holder = holder;
 	return 0;
 }
+
+void rf_pass_put_tls(const struct rf_pass_tls *tls, struct rf_buf *out)
+{
+	rf_pack_string(out, tls->certificate);
+	rf_pack_string(out, tls->key);
+	rf_pack_string(out, tls->clients);
+}
+
+int rf_pass_take_tls(const void *data, size_t len, struct rf_pass_tls *ret_tls, struct rf_err *err)
+{
+	struct rf_pass_tls tls;
+	struct rf_pack_reader in;
+
+	rf_pack_read_init(&in, data, len);
+	tls.certificate = rf_pack_read_string(&in, RF_PASS_PEM + 1);
+	tls.key = rf_pack_read_string(&in, RF_PASS_PEM + 1);
+	tls.clients = rf_pack_read_maybe(&in, RF_PASS_PEM + 1);
+	if (!rf_pack_is_whole(&in))
+		return rf_fail_say(err, -EBADMSG, "who the ports are is malformed");
+	*ret_tls = tls;
+	return 0;
+}

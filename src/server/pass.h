@@ -30,6 +30,18 @@ struct rf_pass_holder {
 	uint32_t boxes, rate;
 };
 
+#define RF_PASS_PEM (1024 * 1024) /* bytes of each text of a struct rf_pass_tls */
+
+/* Who the ports are, and whose clients they take, as PEM; the last may be NULL. */
+struct rf_pass_tls {
+	const char *certificate, *key, *clients;
+};
+
+void rf_pass_put_tls(const struct rf_pass_tls *tls, struct rf_buf *out);
+
+/* What it points to is borrowed.  -EBADMSG. */
+int rf_pass_take_tls(const void *data, size_t len, struct rf_pass_tls *ret_tls, struct rf_err *err);
+
 void rf_pass_put_rules(const struct rf_pass_rules *rules, struct rf_buf *out);
 void rf_pass_put_holder(const struct rf_pass_holder *holder, struct rf_buf *out);
 

@@ -4,6 +4,9 @@
  *   --listen ADDRESS:PORT   a TCP port for who has a key; may be repeated
  *   --host NAME             a name that requests there may be for; may be repeated
  *   --origin URL            a page's origin whose scripts may ask; may be repeated
+ *   --tls-cert FILE         ports speak TLS: their certificate, with what leads to a root behind it
+ *   --tls-key FILE          and its key
+ *   --tls-client-ca FILE    and clients need a certificate of this authority
  *   --check                 look whether it could be served like this
  */
 #include <errno.h>
@@ -95,6 +98,12 @@ static int read_line(int argc, char **argv, struct rf_landlord_options *options,
 			code = add_host(options, value, err);
 		else if (value && strcmp(argv[i], "--origin") == 0)
 			code = add_origin(options, value, err);
+		else if (value && strcmp(argv[i], "--tls-cert") == 0)
+			options->papers.certificate = value;
+		else if (value && strcmp(argv[i], "--tls-key") == 0)
+			options->papers.key = value;
+		else if (value && strcmp(argv[i], "--tls-client-ca") == 0)
+			options->papers.clients = value;
 		else {
 			code = rf_fail_say(err, -EINVAL, "what is %.64s?", argv[i]);
 			rf_fail_hint(err, "start it with `ringfort serve`");

@@ -1,7 +1,8 @@
 /*
  * Connections that are whom a client asks for: see tls.h.
  *
- * No session is kept and none resumed: who asks is on the same machine, and a handshake with P-256 costs less than a table of secrets that must be guarded.
+ * No session is kept and none resumed: a handshake with P-256 costs less than a table of secrets that must be guarded, and a client whose certificate is withdrawn, or not of the
+ * authority that counts now, does not go on with what it had shown before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "base/fd.h"
 #include "http/host.h"
+#include "tls/pem.h"
 #include "tls/tls-inside.h"
 #include "tls/tls.h"
 
@@ -65,16 +67,16 @@ static bool is_offered(const unsigned char *offered, unsigned len, const char *p
 	return false;
 }
 
+/* What we speak, the best first; a server without HTTP/2 begins with the second. */
+static const char *const protocols[] = { "h2", "http/1.1", NULL };
+
 static int on_protocols(SSL *ssl, const unsigned char **ret_chosen, unsigned char *ret_len,
 			const unsigned char *offered, unsigned len, void *data)
 {
-	static const char *const ours[] = { "h2", "http/1.1" };
-	const struct rf_tls_server *server = data;
-
-	for (size_t i = server->how.speaks_http2 ? 0 : 1; i < RF_LEN(ours); i++)
-		if (is_offered(offered, len, ours[i])) {
-			*ret_chosen = (const unsigned char *)ours[i];
-			*ret_len = (unsigned char)strlen(ours[i]);
+	for (const char *const *at = data; *at; at++)
+		if (is_offered(offered, len, *at)) {
+			*ret_chosen = (const unsigned char *)*at;
+			*ret_len = (unsigned char)strlen(*at);
 			return SSL_TLSEXT_ERR_OK;
 		}
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
@@ -92,6 +94,7 @@ int rf_tls_server_new(const struct rf_tls_server_how *how, struct rf_tls_server 
 		return rf_fail(err, -ENOMEM, "TLS");
 	}
 	server->how = *how;
+	server->how.certificate_pem = server->how.key_pem = server->how.clients_pem = NULL;
 	server->context = context;
 	SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
 	SSL_CTX_set_security_level(context, 2);
@@ -102,9 +105,16 @@ int rf_tls_server_new(const struct rf_tls_server_how *how, struct rf_tls_server 
 	SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
 					  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 					  SSL_MODE_RELEASE_BUFFERS);
-	SSL_CTX_set_tlsext_servername_callback(context, on_name);
-	SSL_CTX_set_cert_cb(context, on_certificate, server);
-	SSL_CTX_set_alpn_select_cb(context, on_protocols, server);
+	SSL_CTX_set_alpn_select_cb(context, on_protocols,
+				   (void *)(uintptr_t)&protocols[how->speaks_http2 ? 0 : 1]);
+	if (how->identify) {
+		SSL_CTX_set_tlsext_servername_callback(context, on_name);
+		SSL_CTX_set_cert_cb(context, on_certificate, server);
+	} else if (rf_pem_identity(context, how->certificate_pem, how->key_pem, err) < 0 ||
+		   (how->clients_pem && rf_pem_clients(context, how->clients_pem, err) < 0)) {
+		rf_tls_server_free(server);
+		return err->code;
+	}
 	*ret_server = server;
 	return 0;
 }
@@ -131,4 +141,10 @@ int rf_tls_accept(struct rf_tls_server *server, int *fd, struct rf_span first, c
 	SSL_set_accept_state(rf_tls_ssl(&transport));
 	*ret_transport = transport;
 	return 0;
+}
+
+void rf_tls_prepare(void)
+{
+	OPENSSL_init_ssl(OPENSSL_INIT_LOAD_CONFIG | OPENSSL_INIT_LOAD_SSL_STRINGS, NULL);
+	SSL_CTX_free(SSL_CTX_new(TLS_server_method())); /* providers come with the first */
 }

@@ -75,8 +75,15 @@ struct rf_tls_server_how {
 	int (*identify)(void *data, const char *name, struct rf_tls_identity *ret_identity);
 	void *data;
 	bool speaks_http2;
+	/* Or it is always the same, whatever name a client asks for: its certificate, those that lead to a root behind it, and its key. */
+	const char *certificate_pem, *key_pem;
+	const char *clients_pem; /* roots that a client must have a certificate of; or NULL */
 };
 
+/*
+ * Borrows `how` for the call alone; what is in `how->data` for as long as the server lives.  Connections of one that has one identity may outlive it.  -EINVAL for
+ * what is no certificate or key, or where they do not belong together.
+ */
 int rf_tls_server_new(const struct rf_tls_server_how *how, struct rf_tls_server **ret_server,
 		      struct rf_err *err);
 void rf_tls_server_free(struct rf_tls_server *server);
@@ -87,6 +94,9 @@ void rf_tls_server_free(struct rf_tls_server *server);
  */
 int rf_tls_accept(struct rf_tls_server *server, int *fd, struct rf_span first, const char *name,
 		  struct rf_transport *ret_transport, struct rf_err *err);
+
+/* Reads what OpenSSL would read later, when there may be no files any more. */
+void rf_tls_prepare(void);
 
 /* --- both; only for transports that were made here --- */
 

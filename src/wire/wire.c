@@ -98,6 +98,7 @@ static const struct shape {
 	[RF_WIRE_GATE_SEAL]      = { "SEAL",     FROM(TENANT), 0, 1, RESULT_MAX },
 	[RF_WIRE_GATE_LOG]       = { "LOG",      FROM(TENANT), 0, 2 * sizeof(uint64_t), 2 * sizeof(uint64_t) },
 	[RF_WIRE_GATE_LOGGED]    = { "LOGGED",   FROM(GATE), 0, 1, SHORT },
+	[RF_WIRE_FRONT_TLS]      = { "TLS",      FROM(HOST), 0, 1, RESULT_MAX },
 };
 /* clang-format on */
 

@@ -117,6 +117,8 @@ enum rf_wire_type {
 	RF_WIRE_GATE_LOG, /* struct rf_page_wish: what happened (page.h) */
 	/* And back: */
 	RF_WIRE_GATE_LOGGED,
+	/* And to who reads what strangers send, again: */
+	RF_WIRE_FRONT_TLS = 66, /* who the ports are, under TLS: see server/pass.h */
 	RF_WIRE_COUNT
 };
 

@@ -16,6 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct rf_pass_holder holder;
 	struct rf_pass_rules rules;
+	struct rf_pass_tls tls;
 	struct rf_err err = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf again;
 
@@ -29,6 +30,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rf_pass_put_rules(&rules, &again);
 		require(again.len == size && memcmp(again.data, data, size) == 0);
 		rf_pass_rules_done(&rules);
+	}
+	rf_buf_clear(&again);
+	if (rf_pass_take_tls(data, size, &tls, &err) == 0) {
+		rf_pass_put_tls(&tls, &again);
+		require(again.len == size && memcmp(again.data, data, size) == 0);
 	}
 	return 0;
 }

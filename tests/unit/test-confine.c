@@ -41,6 +41,8 @@ RF_TEST(a_confined_process_has_its_descriptors_and_nothing_else)
 	/* What it needs: */
 	RF_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0,
 		 "a pair of packets");
+	RF_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0,
+		 "a pair for HTTP/2");
 	RF_CHECK(write(pair[0], "x", 1) == 1 && pipe2(pair, O_CLOEXEC) == 0, "bytes");
 	RF_CHECK(memfd_create("x", MFD_CLOEXEC) >= 0, "memory that can be passed on");
 	RF_CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0, "to know its own limits");
@@ -50,7 +52,9 @@ RF_TEST(a_confined_process_has_its_descriptors_and_nothing_else)
 	RF_CHECK(is_denied(SYS_socket, AF_INET, SOCK_STREAM, 0) &&
 			 is_denied(SYS_socket, AF_UNIX, SOCK_STREAM, 0),
 		 "a socket");
-	RF_CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0, "a pair that sends to others");
+	RF_CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0 &&
+			 socketpair(AF_UNIX, SOCK_RAW, 0, pair) < 0,
+		 "a pair that sends to others");
 	RF_CHECK(is_denied(SYS_connect, file, 0, 0), "a connection");
 	RF_CHECK(is_denied(SYS_bind, file, 0, 0), "an address");
 	RF_CHECK(fork() < 0 && errno == EPERM, "a process");
