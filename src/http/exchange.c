@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "http/compose.h"
@@ -21,6 +23,9 @@
 #define OUT_SPARE   1048576    /* bytes beyond those at which the handler is asked to wait */
 #define HEED_BYTES  (16 * KIB) /* that are read ahead of the next request */
 #define CHUNK_FRAME 32         /* bytes around a chunk, and behind the last one, at most */
+#define PIECE       (64 * KIB) /* of a pipe that is copied */
+#define MANY        (16 * KIB) /* in a pipe: from here on copying costs more than three calls */
+#define SPLICES     8          /* in a row, before others have their turn */
 
 const struct rf_exchange_limits rf_exchange_usual = {
 	.http = {
@@ -72,6 +77,8 @@ struct rf_exchange {
 	bool is_head, is_old, is_kept, is_paused, wants_continue, is_full, can_take;
 	enum rf_body body; /* of the answer */
 	uint64_t left;     /* of one with a length */
+	int pipe;          /* whose next bytes are a piece that has begun */
+	size_t piped;      /* how many of them are left */
 	uint64_t drained;
 	uint64_t sent;         /* bytes, when it was last looked */
 	size_t used;           /* bytes of the input that the last event was about */
@@ -275,7 +282,8 @@ int rf_exchange_send(struct rf_exchange *x, struct rf_span bytes)
 		return -EPIPE;
 	if (x->answered != BEGUN)
 		return -EPROTO;
-	if (x->body == RF_BODY_NONE || (x->body == RF_BODY_LENGTH && bytes.len > x->left)) {
+	if (x->body == RF_BODY_NONE || x->piped > 0 ||
+	    (x->body == RF_BODY_LENGTH && bytes.len > x->left)) {
 		cut(x);
 		return -EMSGSIZE;
 	}
@@ -293,13 +301,91 @@ int rf_exchange_send(struct rf_exchange *x, struct rf_span bytes)
 	return x->is_full;
 }
 
+/* Sends of the piece that has begun what the client takes.  False if the rest has to wait. */
+static bool push_pipe(struct rf_exchange *x)
+{
+	for (int i = 0; i < SPLICES && x->piped > 0; i++) {
+		ssize_t n = rf_stream_pending(&x->stream) > 0 ? rf_stream_flush(&x->stream) : 0;
+
+		if (n == 0)
+			n = rf_stream_splice(&x->stream, x->pipe, x->piped);
+		if (n == -EAGAIN)
+			break;
+		if (n <= 0) { /* who owns the pipe has not kept it, or nobody is there */
+			cut(x);
+			return false;
+		}
+		x->piped -= (size_t)n;
+	}
+	x->stream.wants_room = x->piped > 0;
+	if (x->piped > 0)
+		return false;
+	if (x->body == RF_BODY_CHUNKED)
+		rf_compose_chunk_end(rf_stream_output(&x->stream));
+	return true;
+}
+
+static ssize_t copy_pipe(struct rf_exchange *x, int pipe, size_t most, bool *ret_is_full)
+{
+	char bytes[PIECE];
+	ssize_t n = read(pipe, bytes, most < sizeof(bytes) ? most : sizeof(bytes));
+	int code;
+
+	if (n <= 0)
+		return n < 0 && errno == EINTR ? -EAGAIN : n < 0 ? -errno : 0;
+	code = rf_exchange_send(x, (struct rf_span){ bytes, (size_t)n });
+	*ret_is_full = code > 0;
+	return code < 0 ? code : n;
+}
+
+/* How many bytes can go from the pipe as they are; 0: they are few, or have to be seen. */
+static size_t many_in(const struct rf_exchange *x, int pipe, size_t most)
+{
+	int count = 0;
+
+	if (!x->stream.transport.ops->splice || x->is_head || !x->stream.event ||
+	    ioctl(pipe, FIONREAD, &count) < 0 || count < MANY)
+		return 0;
+	return (size_t)count < most ? (size_t)count : most;
+}
+
+ssize_t rf_exchange_send_pipe(struct rf_exchange *x, int pipe, size_t most, bool *ret_is_full)
+{
+	size_t count;
+
+	*ret_is_full = false;
+	if (x->fate != OPEN)
+		return -EPIPE;
+	if (x->answered != BEGUN)
+		return -EPROTO;
+	if (x->piped > 0 || x->is_full)
+		return -EBUSY;
+	if (x->body == RF_BODY_LENGTH && most > x->left)
+		most = (size_t)x->left;
+	count = x->body != RF_BODY_NONE ? many_in(x, pipe, most) : 0;
+	if (count == 0)
+		return copy_pipe(x, pipe, most, ret_is_full);
+	if (x->body == RF_BODY_CHUNKED)
+		rf_compose_chunk_begin(rf_stream_output(&x->stream), count);
+	if (x->body == RF_BODY_LENGTH)
+		x->left -= count;
+	x->pipe = pipe;
+	x->piped = count;
+	x->since_ns = rf_loop_turn();
+	if (!push_pipe(x) && x->fate != OPEN)
+		return -EPIPE;
+	x->is_full = *ret_is_full = x->piped > 0;
+	wake(x);
+	return (ssize_t)count;
+}
+
 int rf_exchange_finish(struct rf_exchange *x, struct rf_fields trailer)
 {
 	if (x->fate != OPEN)
 		return -EPIPE;
 	if (x->answered != BEGUN)
 		return -EPROTO;
-	if (x->left > 0 && !x->is_head) {
+	if ((x->left > 0 && !x->is_head) || x->piped > 0) {
 		cut(x);
 		return -EMSGSIZE;
 	}
@@ -594,7 +680,8 @@ static uint64_t limit_of(const struct rf_exchange *x)
 
 	if (x->fate != OPEN)
 		return after(x->since_ns, LINGER_MS);
-	if (rf_stream_pending(&x->stream) > 0 || (x->asked == IN_BODY && is_reading(x)))
+	if (rf_stream_pending(&x->stream) > 0 || x->piped > 0 ||
+	    (x->asked == IN_BODY && is_reading(x)))
 		at = after(x->since_ns, limits->stall_ms);
 	else if (x->asked == AWAITED)
 		at = rf_stream_input(&x->stream).len > 0 ? after(x->head_ns, limits->head_ms)
@@ -610,7 +697,7 @@ static void on_limit(void *data)
 	x->is_running = true;
 	if (x->fate != OPEN || is_idle)
 		x->fate = GONE;
-	else if (rf_stream_pending(&x->stream) > 0)
+	else if (rf_stream_pending(&x->stream) > 0 || x->piped > 0)
 		cut(x);
 	else if (x->asked == RECEIVED)
 		refuse(x, 504, "there was no answer in time");
@@ -626,7 +713,11 @@ static bool flush(struct rf_exchange *x)
 {
 	size_t before = rf_stream_pending(&x->stream);
 	int code = before > 0 ? rf_stream_flush(&x->stream) : 0;
-	size_t left = rf_stream_pending(&x->stream);
+	size_t left;
+
+	if (code == 0 && x->piped > 0 && x->fate == OPEN)
+		push_pipe(x);
+	left = rf_stream_pending(&x->stream);
 
 	if (x->stream.sent > x->sent) { /* here, or when it was written */
 		x->sent = x->stream.sent;
@@ -634,7 +725,9 @@ static bool flush(struct rf_exchange *x)
 	}
 	if (code < 0 && (code != -EAGAIN || !x->stream.event))
 		x->fate = GONE;
-	if (!x->is_full || left > x->host->limits->out_bytes / 2 || x->fate != OPEN)
+	if (x->piped > 0 && !x->stream.event)
+		x->fate = GONE;
+	if (!x->is_full || x->piped > 0 || left > x->host->limits->out_bytes / 2 || x->fate != OPEN)
 		return false;
 	if (x->rooms == 0) { /* others have their turn */
 		rf_deadline_set(&x->soon, rf_loop_now());

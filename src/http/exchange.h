@@ -92,6 +92,13 @@ enum rf_fault rf_exchange_answer(struct rf_exchange *x, unsigned status, struct 
  */
 int rf_exchange_send(struct rf_exchange *x, struct rf_span bytes);
 
+/*
+ * Sends what lies in a pipe that does not block (borrows), `most` bytes at most, and without copying them where the connection is plain and they are
+ * many.  How many it were; 0 at the pipe's end; -EAGAIN if it is empty; -EBUSY if on_room() has to be waited for, as it has to behind a call with
+ * `*ret_is_full`: until then the pipe is ours, and what was told as sent may still lie there.  Else as rf_exchange_send().
+ */
+ssize_t rf_exchange_send_pipe(struct rf_exchange *x, int pipe, size_t most, bool *ret_is_full);
+
 /* Ends the answer.  The trailer goes with RF_BODY_CHUNKED only.  An answer that is too short is cut: -EMSGSIZE. */
 int rf_exchange_finish(struct rf_exchange *x, struct rf_fields trailer);
 

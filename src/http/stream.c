@@ -156,6 +156,17 @@ size_t rf_stream_pending(const struct rf_stream *stream)
 	return stream->out.len - stream->out_at;
 }
 
+ssize_t rf_stream_splice(struct rf_stream *stream, int pipe, size_t len)
+{
+	ssize_t n = -ENOTSUP;
+
+	if (stream->transport.ops->splice)
+		n = stream->transport.ops->splice(&stream->transport, pipe, len);
+	if (n > 0)
+		stream->sent += (size_t)n;
+	return n;
+}
+
 int rf_stream_move(struct rf_stream *from, struct rf_loop *loop, struct rf_stream *ret_stream,
 		   rf_event_fn *fn, void *data, struct rf_err *err)
 {
@@ -203,7 +214,7 @@ void rf_stream_wait(struct rf_stream *stream, bool wants_input)
 		want |= transport->read_needs ? transport->read_needs : RF_LOOP_READ;
 	if (wants_input && transport->is_deep && !stream->is_dry)
 		want |= RF_LOOP_WRITE;
-	if (rf_stream_pending(stream) > 0)
+	if (rf_stream_pending(stream) > 0 || stream->wants_room)
 		want |= transport->write_needs ? transport->write_needs : RF_LOOP_WRITE;
 	rf_event_want(stream->event, want);
 }

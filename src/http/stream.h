@@ -24,6 +24,7 @@ struct rf_stream {
 	uint64_t received, sent; /* bytes so far */
 	bool is_bulk;            /* the last read got all it asked for */
 	bool is_dry;             /* it got less, so there is no more until the loop says so */
+	bool wants_room; /* to be told when the other end takes more, though nothing is pending */
 	rf_event_fn *fn;
 	void *data;
 };
@@ -52,6 +53,12 @@ int rf_stream_write(struct rf_stream *stream, struct rf_span bytes);
 /* Sends what can be sent.  0 if that is all, -EAGAIN if some is left, or why nothing can be sent any more. */
 int rf_stream_flush(struct rf_stream *stream);
 size_t rf_stream_pending(const struct rf_stream *stream);
+
+/*
+ * Sends up to `len` bytes that lie in a pipe (borrows), past the buffer: nothing may be pending.  How many it were; or a negative errno: -EAGAIN if
+ * the other end takes none now, -ENOTSUP if the transport has to see the bytes.
+ */
+ssize_t rf_stream_splice(struct rf_stream *stream, int pipe, size_t len);
 
 /* Nothing is under way: gives back memory that a waiting connection does not need. */
 void rf_stream_rest(struct rf_stream *stream);

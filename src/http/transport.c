@@ -2,6 +2,7 @@
 #include "http/transport.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
@@ -26,6 +27,17 @@ static ssize_t plain_write(struct rf_transport *transport, const void *data, siz
 	return n < 0 ? -errno : n;
 }
 
+static ssize_t plain_splice(struct rf_transport *transport, int pipe, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = splice(pipe, NULL, transport->fd, NULL, len,
+			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK | SPLICE_F_MORE);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
 static void plain_shut(struct rf_transport *transport)
 {
 	shutdown(transport->fd, SHUT_WR);
@@ -41,6 +53,7 @@ struct rf_transport rf_transport_plain(int *fd)
 	static const struct rf_transport_ops ops = {
 		.read = plain_read,
 		.write = plain_write,
+		.splice = plain_splice,
 		.shut = plain_shut,
 		.done = plain_done,
 	};

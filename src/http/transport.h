@@ -19,6 +19,8 @@ struct rf_transport_ops {
 	ssize_t (*read)(struct rf_transport *transport, void *data, size_t size);
 	/* Bytes that were taken, or a negative errno as above. */
 	ssize_t (*write)(struct rf_transport *transport, const void *data, size_t len);
+	/* The same of bytes that lie in a pipe (borrows), which are then gone from there; never copied.  NULL: it has to see them. */
+	ssize_t (*splice)(struct rf_transport *transport, int pipe, size_t len);
 	/* Nothing more is sent; what comes can still be read. */
 	void (*shut)(struct rf_transport *transport);
 	/* Closes the descriptor, and frees what is behind `data`. */

@@ -179,26 +179,54 @@ static uint64_t limit_of(const struct ringfort_box *box)
 	return is_kept && box->output_limit > RF_MAX_CAPTURE ? RF_MAX_CAPTURE : box->output_limit;
 }
 
-static bool on_output(void *data, struct rf_flow *flow, const char *bytes, size_t *len)
+/* False if what has come is too much: the rest of it is nobody's. */
+static bool is_within(struct ringfort_box *box, int stream, size_t *len)
 {
-	struct ringfort_box *box = data;
-	int stream = (int)(flow - box->flows);
 	uint64_t total = box->flows[1].total + box->flows[2].total, limit = limit_of(box);
 	uint64_t over = total > limit ? total - limit : 0;
 	struct rf_err ignored;
 
-	if (over > 0) {
-		*len = over >= *len ? 0 : *len - (size_t)over;
-		box->is_truncated[stream - 1] = true;
-		ask_end(box, RF_LIMIT_OUTPUT, &ignored);
-	}
+	if (over == 0)
+		return true;
+	*len = over >= *len ? 0 : *len - (size_t)over;
+	box->is_truncated[stream - 1] = true;
+	ask_end(box, RF_LIMIT_OUTPUT, &ignored);
+	return false;
+}
+
+static bool on_output(void *data, struct rf_flow *flow, const char *bytes, size_t *len)
+{
+	struct ringfort_box *box = data;
+	int stream = (int)(flow - box->flows);
+	bool goes_on = is_within(box, stream, len);
+
 	if (flow->to < 0 && *len > 0) {
 		if (box->on_output)
 			box->on_output(box->data, stream, bytes, *len);
 		else
 			rf_buf_add(&box->result.output[stream - 1], bytes, *len);
 	}
-	return over == 0;
+	return goes_on;
+}
+
+int rf_guest_take_end(struct ringfort_box *box, int stream)
+{
+	struct rf_flow *flow = &box->flows[stream];
+
+	return rf_fd_take(stream == 0 ? &flow->to : &flow->from);
+}
+
+uint64_t rf_guest_room(const struct ringfort_box *box)
+{
+	uint64_t total = box->flows[1].total + box->flows[2].total, limit = limit_of(box);
+
+	return total < limit ? limit - total : 0;
+}
+
+void rf_guest_count(struct ringfort_box *box, int stream, size_t len)
+{
+	box->flows[stream].total += len;
+	is_within(box, stream, &len);
 }
 
 /* Copies of the caller's: one may be given twice, and be closed meanwhile. */
@@ -246,7 +274,9 @@ int rf_guest_start_flows(struct ringfort_box *box, struct rf_err *err)
 {
 	struct rf_flow *input = &box->flows[0];
 
-	if (!box->has_terminal && !input->bytes && input->from < 0)
+	input->is_over |= box->leaves_input;
+	box->flows[1].is_over |= box->leaves_output;
+	if (!input->is_over && !input->bytes && input->from < 0)
 		rf_flow_done(input); /* an end of input at once */
 	for (int i = 0; i < 3; i++)
 		if (!box->flows[i].is_over && rf_flow_start(&box->flows[i], box->poll, err) < 0)

@@ -34,9 +34,10 @@ struct ringfort_box {
 	uint32_t number; /* of the program in a kept box, once it is known */
 	bool is_kept;    /* it runs nothing by itself */
 	bool has_terminal;
-	bool is_refused;  /* there is no run: the warden would not have it */
-	bool has_ended;   /* the result is there */
-	bool is_complete; /* with what is known here */
+	bool leaves_input, leaves_output; /* those ends are for who asked to take: see below */
+	bool is_refused;                  /* there is no run: the warden would not have it */
+	bool has_ended;                   /* the result is there */
+	bool is_complete;                 /* with what is known here */
 	bool is_truncated[2];
 	struct rf_result result;
 	struct rf_buf in, json;
@@ -60,5 +61,17 @@ int rf_guest_begin(struct ringfort_box *box, const struct ringfort_policy *polic
 int rf_guest_lay_pipes(struct ringfort_box *box, const struct ringfort_run *run, int theirs[3],
 		       struct rf_err *err);
 int rf_guest_start_flows(struct ringfort_box *box, struct rf_err *err);
+
+/*
+ * Of a stream that was left to who asked: its end, to be read from or written to as it likes (gives).  What is read of its output is to be counted; if
+ * that is more than there was room for, the box ends for it.
+ */
+int rf_guest_take_end(struct ringfort_box *box, int stream);
+uint64_t rf_guest_room(const struct ringfort_box *box);
+void rf_guest_count(struct ringfort_box *box, int stream, size_t len);
+
+/* As ringfort_exec(), of a box that rf_guest_new() has made. */
+int rf_lodge_begin(struct ringfort_box *box, const char *id, const struct ringfort_run *run,
+		   const struct ringfort_exec *how, struct rf_err *err);
 
 #endif

@@ -257,8 +257,8 @@ static int ask_for_program(struct ringfort_box *box, const char *id, const struc
 			    how->has_terminal ? 0 : 3, err);
 }
 
-static int begin(struct ringfort_box *box, const char *id, const struct ringfort_run *run,
-		 const struct ringfort_exec *how, struct rf_err *err)
+int rf_lodge_begin(struct ringfort_box *box, const char *id, const struct ringfort_run *run,
+		   const struct ringfort_exec *how, struct rf_err *err)
 {
 	int theirs[3] = { -1, -1, -1 };
 	struct rf_wire_ref ref;
@@ -292,7 +292,7 @@ int ringfort_exec(struct ringfort *fort, const char *id, const struct ringfort_r
 	if ((how && rf_fort_take_struct(&own, sizeof(own), EXEC_LEAST, how, &err) < 0) ||
 	    rf_guest_new(fort, run, &own_run, &box, &err) < 0)
 		return rf_fort_tell(error, &err);
-	if (begin(box, id, &own_run, &own, &err) < 0) {
+	if (rf_lodge_begin(box, id, &own_run, &own, &err) < 0) {
 		ringfort_free(box);
 		return rf_fort_tell(error, &err);
 	}

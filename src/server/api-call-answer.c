@@ -7,6 +7,7 @@
 
 #define PIECE   (64 * 1024)  /* of an answer that is sent at a time */
 #define BACKLOG (256 * 1024) /* of an answer that waits, before its source does */
+#define MORE    4            /* fields of a handler's own */
 
 void rf_api_call_pump(struct rf_api_call *call)
 {
@@ -38,9 +39,9 @@ void rf_api_call_pump(struct rf_api_call *call)
 }
 
 static void begin(struct rf_api_call *call, unsigned status, const char *type, enum rf_body body,
-		  uint64_t length, const struct rf_api_error *error)
+		  uint64_t length, const struct rf_api_error *error, struct rf_fields more)
 {
-	struct rf_field fields[9];
+	struct rf_field fields[8 + MORE];
 	char retry[16];
 	size_t n = 0;
 
@@ -58,11 +59,20 @@ static void begin(struct rf_api_call *call, unsigned status, const char *type, e
 		fields[n++] = (struct rf_field){ RF_SPAN("WWW-Authenticate"), RF_SPAN("Bearer") };
 	if (error && error->allow[0])
 		fields[n++] = (struct rf_field){ RF_SPAN("Allow"), rf_span_of(error->allow) };
-	if (error && error->code == RF_API_TOO_MANY) {
+	if (error && (error->code == RF_API_TOO_MANY || error->retry_s)) {
 		snprintf(retry, sizeof(retry), "%u", error->retry_s ? error->retry_s : 1);
 		fields[n++] = (struct rf_field){ RF_SPAN("Retry-After"), rf_span_of(retry) };
 	}
+	for (size_t i = 0; i < more.count && i < MORE; i++)
+		fields[n++] = more.at[i];
 	rf_exchange_answer(call->x, status, (struct rf_fields){ fields, n }, body, length);
+}
+
+void rf_api_call_begin_bytes(struct rf_api_call *call, unsigned status, const char *type,
+			     uint64_t length, struct rf_fields more)
+{
+	begin(call, status, type, length == UINT64_MAX ? RF_BODY_CHUNKED : RF_BODY_LENGTH,
+	      length == UINT64_MAX ? 0 : length, NULL, more);
 }
 
 static void send_all(struct rf_api_call *call, unsigned status, const char *type,
@@ -75,7 +85,7 @@ static void send_all(struct rf_api_call *call, unsigned status, const char *type
 		status = 503;
 	}
 	begin(call, status, bytes->len ? type : NULL, bytes->len ? RF_BODY_LENGTH : RF_BODY_NONE,
-	      bytes->len, error);
+	      bytes->len, error, (struct rf_fields){ 0 });
 	rf_buf_done(&call->out);
 	call->out = *bytes;
 	*bytes = (struct rf_buf){ 0 };
@@ -121,7 +131,7 @@ void rf_api_call_fail_with(struct rf_api_call *call, const struct rf_err *err, c
 
 void rf_api_call_begin_events(struct rf_api_call *call)
 {
-	begin(call, 200, "text/event-stream", RF_BODY_CHUNKED, 0, NULL);
+	begin(call, 200, "text/event-stream", RF_BODY_CHUNKED, 0, NULL, (struct rf_fields){ 0 });
 	call->is_stream = true;
 }
 

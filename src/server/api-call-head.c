@@ -96,7 +96,7 @@ int rf_api_call_check_type(const struct rf_api_call *call, const struct rf_http1
 	size_t end = type.at ? rf_span_find(type, ';') : 0;
 	struct rf_span media = rf_span_trim(rf_span_part(type, 0, end));
 
-	if (head->framing.body == RF_BODY_NONE || strcmp(call->route->method, "PUT") == 0)
+	if (head->framing.body == RF_BODY_NONE || (call->route->how & RF_ROUTE_ANY_TYPE))
 		return 0;
 	if (call->route->body == 0 && head->framing.body == RF_BODY_LENGTH &&
 	    head->framing.length == 0)
@@ -111,12 +111,32 @@ int rf_api_call_check_type(const struct rf_api_call *call, const struct rf_http1
 	return rf_api_error_hint(error, "send `Content-Type: application/json`");
 }
 
-bool rf_api_call_accepts_events(struct rf_span accept)
+bool rf_api_call_accepts(struct rf_span accept, struct rf_span type)
 {
-	for (size_t i = 0; i + 17 <= accept.len; i++)
-		if (rf_span_is_like(rf_span_part(accept, i, 17), RF_SPAN("text/event-stream")))
+	for (size_t i = 0; i + type.len <= accept.len; i++)
+		if (rf_span_is_like(rf_span_part(accept, i, type.len), type))
 			return true;
 	return false;
+}
+
+static void copy(struct rf_span value, char *to, size_t size)
+{
+	if (value.len < size && value.len > 0)
+		memcpy(to, value.at, value.len);
+}
+
+/* A part of what may have changed meanwhile (If-Range) is not worth the question: it is given as a whole. */
+void rf_api_call_note(struct rf_api_call *call, const struct rf_http1_head *head)
+{
+	struct rf_span accept = rf_api_call_value(head, RF_SPAN("Accept"));
+
+	call->wants_stream = rf_api_call_accepts(accept, RF_SPAN("text/event-stream"));
+	call->wants_raw = !call->wants_stream &&
+			  rf_api_call_accepts(accept, RF_SPAN("application/octet-stream"));
+	call->is_head = rf_span_is(head->start.method, RF_SPAN("HEAD"));
+	copy(rf_api_call_value(head, RF_SPAN("Content-Type")), call->type, sizeof(call->type));
+	if (!rf_api_call_value(head, RF_SPAN("If-Range")).at)
+		copy(rf_api_call_value(head, RF_SPAN("Range")), call->range, sizeof(call->range));
 }
 
 /* ------------------------------------------------------------- parameters */

@@ -20,7 +20,10 @@ int rf_api_call_check_names(const struct rf_api_call *call, const struct rf_http
 int rf_api_call_check_type(const struct rf_api_call *call, const struct rf_http1_head *head,
 			   struct rf_api_error *error);
 int rf_api_call_check_query(const struct rf_api_call *call, struct rf_api_error *error);
-bool rf_api_call_accepts_events(struct rf_span accept);
+bool rf_api_call_accepts(struct rf_span accept, struct rf_span type);
+
+/* Notes what of the head its handler may want to know. */
+void rf_api_call_note(struct rf_api_call *call, const struct rf_http1_head *head);
 
 /* Sends of the answer what the client has room for. */
 void rf_api_call_pump(struct rf_api_call *call);

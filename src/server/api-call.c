@@ -12,6 +12,9 @@
 #include "server/front.h"
 
 #define ANSWER_MOST (200ul << 20)
+#define BODY_PIECE  (1ul << 20)   /* of one that is told as it comes */
+#define HELD_OF_ALL (256ul << 20) /* of bodies that are kept */
+#define HELD_OF_ONE (96ul << 20)  /* the same, of one key */
 
 static void refuse_scope(struct rf_api_call *call)
 {
@@ -49,6 +52,12 @@ void rf_api_call_admit(struct rf_api_call *call, struct rf_holder *holder, const
 		return;
 	}
 	call->state = RF_API_BODY;
+	if (call->route->how & RF_ROUTE_STREAMED) { /* who serves it says when it goes on */
+		call->state = RF_API_WORK;
+		rf_exchange_pause(call->x, true);
+		call->route->serve(call);
+		return;
+	}
 	rf_exchange_pause(call->x, false);
 	serve_if_whole(call);
 }
@@ -111,9 +120,9 @@ static int read_head(struct rf_api_call *call, const struct rf_http1_head *head,
 			return rf_api_error_say(error, RF_API_UNAVAILABLE, NULL,
 						"there is no memory left");
 	}
-	call->wants_stream = rf_api_call_accepts_events(rf_api_call_value(head, RF_SPAN("Accept")));
-	if (head->framing.body == RF_BODY_LENGTH && head->framing.length > call->route->body &&
-	    call->route->body > 0) {
+	rf_api_call_note(call, head);
+	if (!(call->route->how & RF_ROUTE_STREAMED) && head->framing.body == RF_BODY_LENGTH &&
+	    head->framing.length > call->route->body && call->route->body > 0) {
 		rf_api_error_say(error, RF_API_TOO_LARGE, "body",
 				 "the body may have %zu bytes here", call->route->body);
 		return rf_api_error_hint(error, "send less at a time");
@@ -147,9 +156,41 @@ static void on_request(void *data, struct rf_exchange *x, const struct rf_http1_
 		refuse_at_once(call, &error);
 		return;
 	}
-	rf_buf_init(&call->body, call->route->body + 1);
+	rf_buf_init(&call->body,
+		    call->route->how & RF_ROUTE_STREAMED ? BODY_PIECE : call->route->body + 1);
 	if (call->route->scope)
 		find_holder(call, head);
+}
+
+/* Of bodies that have not come as a whole only so much is kept, of all keys and of one: who sends many of them by halves fills nothing. */
+static bool hold(struct rf_api_call *call, size_t len)
+{
+	struct rf_api_error error;
+	bool is_own = call->holder && call->holder->held + len > HELD_OF_ONE;
+
+	if (!is_own && call->front->held + len <= HELD_OF_ALL) {
+		call->held += len;
+		call->front->held += len;
+		if (call->holder)
+			call->holder->held += len;
+		return true;
+	}
+	rf_api_error_say(&error, is_own ? RF_API_TOO_MANY : RF_API_UNAVAILABLE, "body",
+			 is_own ? "requests of this key have brought %u MiB that wait to be whole"
+				: "requests have brought %u MiB that wait to be whole",
+			 (unsigned)((is_own ? HELD_OF_ONE : HELD_OF_ALL) >> 20));
+	rf_api_error_hint(&error, "try again when some of them are answered");
+	error.retry_s = 1;
+	rf_api_call_fail(call, &error);
+	return false;
+}
+
+static void let_go(struct rf_api_call *call)
+{
+	call->front->held -= call->held;
+	if (call->holder)
+		call->holder->held -= call->held;
+	call->held = 0;
 }
 
 static void on_body(void *own, struct rf_exchange *x, struct rf_span bytes)
@@ -158,8 +199,14 @@ static void on_body(void *own, struct rf_exchange *x, struct rf_span bytes)
 	struct rf_api_error error;
 
 	(void)x;
+	if (call && call->on_bytes && call->state == RF_API_WORK) {
+		call->on_bytes(call, bytes);
+		return;
+	}
 	if (!call || (call->state != RF_API_BODY && call->state != RF_API_AUTH))
 		return; /* it is answered already */
+	if (!hold(call, bytes.len))
+		return;
 	if (bytes.len <= call->route->body && call->body.len + bytes.len <= call->route->body) {
 		rf_buf_add(&call->body, bytes.at, bytes.len);
 		return;
@@ -179,7 +226,10 @@ static void on_body_end(void *own, struct rf_exchange *x, struct rf_fields trail
 	if (!call)
 		return;
 	call->has_body_ended = true;
-	serve_if_whole(call);
+	if (call->on_bytes_end && call->state == RF_API_WORK)
+		call->on_bytes_end(call);
+	else
+		serve_if_whole(call);
 }
 
 static void on_room(void *own, struct rf_exchange *x)
@@ -190,6 +240,10 @@ static void on_room(void *own, struct rf_exchange *x)
 	if (!call)
 		return;
 	call->is_held = false;
+	if (call->on_room) {
+		call->on_room(call);
+		return;
+	}
 	rf_api_call_pump(call);
 	if (call->job && call->is_stream && !rf_api_call_is_full(call))
 		rf_job_pause(call->job, false);
@@ -216,6 +270,7 @@ static void on_end(void *own, struct rf_exchange *x, bool is_whole)
 	rf_job_free(call->job);
 	rf_query_drop(call->asked);
 	rf_api_call_leave_place(call);
+	let_go(call);
 	rf_holder_unref(call->holder);
 	rf_order_done(&call->order);
 	rf_buf_done(&call->body);

@@ -47,10 +47,15 @@ struct rf_api_call {
 	uint8_t token_hash[RF_SHA256_BYTES];
 	char *query;       /* of its target, or NULL */
 	bool wants_stream; /* Accept: text/event-stream */
+	bool wants_raw;    /* Accept: application/octet-stream */
+	bool is_head;      /* of a method HEAD: nobody wants the body of its answer */
+	char type[160];    /* Content-Type, or "" */
+	char range[64];    /* Range, or "": there is none, or it need not be heeded */
 	bool is_local;
 	bool is_counted; /* it has begun something, for its key */
 	bool has_body_ended;
 	struct rf_buf body;
+	size_t held; /* bytes of it that count toward what the front may hold */
 	struct rf_order order;
 	struct rf_job *job;
 	struct rf_query *asked;
@@ -67,6 +72,10 @@ struct rf_api_call {
 	void (*on_gone)(
 		struct rf_api_call *call); /* who is to hear that it waits no more, or NULL */
 	void *extra;                       /* the handler's own; freed with free() */
+	/* Where the body is told as it comes, or an answer is sent by the handler itself: what comes, its end, and that more can be sent.  Or NULL. */
+	void (*on_bytes)(struct rf_api_call *call, struct rf_span bytes);
+	void (*on_bytes_end)(struct rf_api_call *call);
+	void (*on_room)(struct rf_api_call *call);
 };
 
 /* What exchanges of the API do; `data` is a struct rf_front_side. */
@@ -84,6 +93,10 @@ void rf_api_call_answer_bytes(struct rf_api_call *call, unsigned status, const c
 			      struct rf_buf *bytes);
 void rf_api_call_fail(struct rf_api_call *call, const struct rf_api_error *error);
 void rf_api_call_fail_with(struct rf_api_call *call, const struct rf_err *err, const char *where);
+
+/* Begins an answer that the handler sends itself, on the exchange; `length` is UINT64_MAX where it is not known.  `more` are further fields. */
+void rf_api_call_begin_bytes(struct rf_api_call *call, unsigned status, const char *type,
+			     uint64_t length, struct rf_fields more);
 
 /* Answers in pieces, as events; rf_api_call_end() is the last. */
 void rf_api_call_begin_events(struct rf_api_call *call);

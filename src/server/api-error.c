@@ -19,6 +19,7 @@ static const struct { const char *name; unsigned status; } codes[RF_API_CODES] =
 	[RF_API_CONFLICT]    = { "conflict", 409 },
 	[RF_API_TOO_LARGE]   = { "too_large", 413 },
 	[RF_API_NO_TYPE]     = { "no_type", 415 },
+	[RF_API_NO_RANGE]    = { "no_range", 416 },
 	[RF_API_INVALID]     = { "invalid", 422 },
 	[RF_API_UNSUPPORTED] = { "unsupported", 501 },
 	[RF_API_TOO_MANY]    = { "too_many", 429 },

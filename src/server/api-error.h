@@ -21,6 +21,7 @@ enum rf_api_code {
 	RF_API_CONFLICT,    /* 409 */
 	RF_API_TOO_LARGE,   /* 413 */
 	RF_API_NO_TYPE,     /* 415 */
+	RF_API_NO_RANGE,    /* 416 */
 	RF_API_INVALID,     /* 422: a field that is wrong */
 	RF_API_UNSUPPORTED, /* 501: right, and not of this version or this machine */
 	RF_API_TOO_MANY,    /* 429 */

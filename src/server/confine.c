@@ -14,6 +14,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -111,10 +112,11 @@ static const int left[] = {
 #endif
 };
 
-/* Calls of which an argument decides: its lower half, but for `mask`, must be `value`. */
+/* Calls of which an argument decides: its lower half, but for `mask`, must be `value`, in one of its rows. */
 static const struct { int call, argument; uint32_t mask, value; } looked_at[] = {
 	/* That sends to nobody else: packets or a stream, which differ in one bit, and no datagrams. */
 	{ SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK | (SOCK_SEQPACKET & ~SOCK_STREAM), SOCK_STREAM },
+	{ SYS_ioctl,      1, 0, FIONREAD },                                  /* what lies in a pipe */
 	{ SYS_prlimit64,  0, 0, 0 },                                         /* of itself */
 	{ SYS_mmap,       2, PROT_READ | PROT_WRITE, 0 },                    /* no code */
 	{ SYS_mprotect,   2, PROT_READ | PROT_WRITE, 0 },
@@ -151,7 +153,7 @@ static int give_up_calls(struct rf_err *err)
 			(struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, ~looked_at[i].mask);
 		code[n++] = IF(looked_at[i].value, 0, 1);
 		code[n++] = RETURN(SECCOMP_RET_ALLOW);
-		code[n++] = RETURN(SECCOMP_RET_ERRNO | EPERM);
+		code[n++] = LOAD(nr);
 	}
 	code[n++] = RETURN(SECCOMP_RET_ERRNO | EPERM);
 	program.len = (unsigned short)n;

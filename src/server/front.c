@@ -31,7 +31,7 @@ static const struct rf_exchange_limits limits = {
 	.http = {
 		.head = { .first_bytes = 16 * 1024, .line_bytes = 8 * 1024, .all_bytes = 32 * 1024 },
 		.trailer = { .first_bytes = 1024, .line_bytes = 1024, .all_bytes = 4096 },
-		.body = { .line_bytes = 256, .extension_bytes = 4096, .body_bytes = (16u << 20) + 4096 },
+		.body = { .line_bytes = 256, .extension_bytes = 4096, .body_bytes = UINT64_MAX }, /* each route has its own */
 	},
 	.head_ms = 10000,
 	.idle_ms = 60000,

@@ -56,6 +56,7 @@ struct rf_front {
 	struct rf_order_tools tools;
 	struct rf_front_figures figures;
 	uint64_t last_id, calls;
+	size_t held; /* bytes of requests' bodies that are kept */
 	uint64_t started_ns;
 	struct rf_event *timer;
 	bool is_ready, is_draining;

@@ -17,7 +17,9 @@ rf_serve_fn rf_serve_box_create, rf_serve_box_list, rf_serve_box_get, rf_serve_b
 rf_serve_fn rf_serve_program_get, rf_serve_program_log, rf_serve_program_stdin,
 	rf_serve_program_signal;
 /* serve-file.c */
-rf_serve_fn rf_serve_file_read, rf_serve_file_write, rf_serve_file_delete, rf_serve_file_list,
-	rf_serve_file_stat;
+rf_serve_fn rf_serve_file_delete, rf_serve_file_list, rf_serve_file_stat, rf_serve_file_mkdir,
+	rf_serve_file_move, rf_serve_file_search;
+/* serve-bytes.c */
+rf_serve_fn rf_serve_file_read, rf_serve_file_write, rf_serve_file_pack, rf_serve_file_unpack;
 
 #endif

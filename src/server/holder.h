@@ -24,6 +24,7 @@ struct rf_holder {
 	struct rf_admit admit;
 	struct rf_api_call *first, **last; /* who waits for room */
 	uint32_t waiting;
+	size_t held; /* bytes of its requests' bodies that are kept */
 };
 
 /* Takes `*line`, the connection, also on failure.  NULL without memory. */

@@ -85,6 +85,21 @@ int rf_job_signal(struct rf_job *job, int signal, struct rf_err *err)
 	return 0;
 }
 
+int rf_job_take_end(struct rf_job *job, int stream)
+{
+	return rf_guest_take_end(job->box, stream);
+}
+
+uint64_t rf_job_room(const struct rf_job *job)
+{
+	return rf_guest_room(job->box);
+}
+
+void rf_job_count(struct rf_job *job, size_t len)
+{
+	rf_guest_count(job->box, 1, len);
+}
+
 /* ------------------------------------------------------------- its start */
 
 /* A box of its own, or one that is kept. */
@@ -99,6 +114,8 @@ static int begin_box(struct rf_job *job, struct ringfort *fort, const struct rf_
 	if (rf_guest_new(fort, run, &own, &job->box, err) < 0)
 		return err->code;
 	job->box->is_kept = task->note != NULL;
+	job->box->leaves_input = task->leaves_input;
+	job->box->leaves_output = task->leaves_output;
 	for (int i = 0; i < 3 && task->note; i++) /* it has no streams */
 		job->box->flows[i].is_over = true;
 	job->box->note = task->note;
@@ -112,8 +129,8 @@ static int begin_box(struct rf_job *job, struct ringfort *fort, const struct rf_
 static int begin_program(struct rf_job *job, struct ringfort *fort, const struct rf_job_task *task,
 			 struct ringfort_run *run, struct rf_err *err)
 {
-	struct ringfort_error error = RINGFORT_ERROR_INIT;
 	struct ringfort_exec how = RINGFORT_EXEC_INIT;
+	struct ringfort_run own;
 
 	run->env = (const char *const *)task->order->env;
 	run->cwd = task->order->cwd;
@@ -121,12 +138,12 @@ static int begin_program(struct rf_job *job, struct ringfort *fort, const struct
 	how.is_background = task->is_background;
 	if (task->is_background)
 		run->input_fd = task->input;
-	if (ringfort_exec(fort, task->box, run, &how, &job->box, &error) < 0) {
-		rf_fail_say(err, error.code, "%s", error.message);
-		return rf_fail_hint(err, "%s", error.remedy);
-	}
+	if (rf_guest_new(fort, run, &own, &job->box, err) < 0)
+		return err->code;
+	job->box->leaves_input = task->leaves_input;
+	job->box->leaves_output = task->leaves_output;
 	job->box->output_limit = task->keeps_output ? task->output_limit : UINT64_MAX;
-	return 0;
+	return rf_lodge_begin(job->box, task->box, &own, &how, err);
 }
 
 int rf_job_start(struct rf_loop *loop, struct ringfort *fort, const struct rf_job_task *task,

@@ -35,6 +35,8 @@ struct rf_job_task {
 	uint64_t output_limit; /* of a program in a kept box, where it is kept */
 	bool is_background;    /* it goes on without the job, and reads from: */
 	int input;             /* a descriptor (borrowed) */
+	/* Its standard input or output is its owner's to write or read, at rf_job_take_end(); of a program's output nothing is kept or told then. */
+	bool leaves_input, leaves_output;
 };
 
 int rf_job_start(struct rf_loop *loop, struct ringfort *fort, const struct rf_job_task *task,
@@ -56,6 +58,13 @@ uint32_t rf_job_number(const struct rf_job *job);
 /* When it is over: its result, and whether there is one or the warden would not have it. */
 const struct rf_result *rf_job_result(const struct rf_job *job);
 bool rf_job_is_refused(const struct rf_job *job);
+
+/* The end of a stream that was left to the owner (gives): 0 to write to, 1 to read from; it does not block.  Or -1. */
+int rf_job_take_end(struct rf_job *job, int stream);
+
+/* How much of its output there is room for, and that so much was read: beyond it the job ends. */
+uint64_t rf_job_room(const struct rf_job *job);
+void rf_job_count(struct rf_job *job, size_t len);
 
 int rf_job_signal(struct rf_job *job, int signal, struct rf_err *err);
 

@@ -21,7 +21,7 @@ struct said {
 	char **argv, **env, **profile;
 	const char *command, *code, *language, *input, *input_base64, *cwd;
 	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs;
-	const char *data, *data_base64, *signal;
+	const char *data, *data_base64, *signal, *path, *to;
 	uint64_t timeout;
 	bool is_background, is_last;
 };
@@ -70,6 +70,14 @@ static const struct rf_form_field renew_fields[] = {
 	{ "timeout",        RF_FORM_NUMBER,    AT(timeout),        1, RF_ORDER_SECONDS, true },
 };
 
+static const struct rf_form_field folder_fields[] = {
+	{ "path",           RF_FORM_STRING,    AT(path),           1, 3999, true },
+};
+static const struct rf_form_field move_fields[] = {
+	{ "from",           RF_FORM_STRING,    AT(path),           1, 3999, true },
+	{ "to",             RF_FORM_STRING,    AT(to),             1, 3999, true },
+};
+
 static const struct { const struct rf_form_field *fields; size_t count; } forms[] = {
 	[RF_ORDER_RUN]     = { run_fields,     RF_LEN(run_fields) },
 	[RF_ORDER_SANDBOX] = { sandbox_fields, RF_LEN(sandbox_fields) },
@@ -77,6 +85,8 @@ static const struct { const struct rf_form_field *fields; size_t count; } forms[
 	[RF_ORDER_RENEW]   = { renew_fields,   RF_LEN(renew_fields) },
 	[RF_ORDER_WRITE]   = { write_fields,   RF_LEN(write_fields) },
 	[RF_ORDER_SIGNAL]  = { signal_fields,  RF_LEN(signal_fields) },
+	[RF_ORDER_FOLDER]  = { folder_fields,  RF_LEN(folder_fields) },
+	[RF_ORDER_MOVE]    = { move_fields,    RF_LEN(move_fields) },
 };
 /* clang-format on */
 
@@ -459,6 +469,18 @@ static int check_labels(const struct reading *r)
 	return 0;
 }
 
+static int read_paths(const struct reading *r)
+{
+	r->order->path = r->said.path;
+	r->order->to = r->said.to;
+	if (r->said.path[0] != '/')
+		return invalid(r, r->kind == RF_ORDER_MOVE ? "from" : "path",
+			       "it is no absolute path", "for example: /tmp/a");
+	if (r->said.to && r->said.to[0] != '/')
+		return invalid(r, "to", "it is no absolute path", "for example: /tmp/b");
+	return 0;
+}
+
 static int read_signal(const struct reading *r)
 {
 	/* clang-format off */
@@ -498,6 +520,8 @@ static int read_all(struct reading *r)
 			      &r->order->input_len);
 	if (r->kind == RF_ORDER_SIGNAL)
 		return read_signal(r);
+	if (r->kind == RF_ORDER_FOLDER || r->kind == RF_ORDER_MOVE)
+		return read_paths(r);
 	if (runs && (decode(r, r->said.input, r->said.input_base64, "stdin_base64",
 			    &r->order->input, &r->order->input_len) < 0 ||
 		     read_files(r) < 0 || read_program(r) < 0))

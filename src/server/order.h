@@ -21,7 +21,9 @@ enum rf_order_kind {
 	RF_ORDER_EXEC,
 	RF_ORDER_RENEW,
 	RF_ORDER_WRITE, /* to a program's standard input */
-	RF_ORDER_SIGNAL
+	RF_ORDER_SIGNAL,
+	RF_ORDER_FOLDER, /* one to make */
+	RF_ORDER_MOVE
 };
 
 /* Where a language's program is; asked once for each, before files are given up. */
@@ -42,8 +44,9 @@ struct rf_order {
 	size_t extra_count;
 	const struct rf_jsonread_value *labels; /* of a sandbox, or NULL */
 	bool is_background;
-	bool is_last; /* of WRITE: its input ends */
-	int signal;   /* of SIGNAL */
+	bool is_last;          /* of WRITE: its input ends */
+	int signal;            /* of SIGNAL */
+	const char *path, *to; /* of FOLDER and MOVE: absolute */
 	/* What all of it lies in: */
 	struct rf_jsonread *json;
 	struct rf_arena *memory;

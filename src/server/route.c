@@ -13,7 +13,8 @@
 #define RUN   (RF_SCOPE_RUN | RF_SCOPE_ADMIN)
 #define ADMIN RF_SCOPE_ADMIN
 #define JSON  RF_MAX_JSON_READ
-#define BYTES (16ul << 20)
+#define ALL   SIZE_MAX
+#define BYTES (RF_ROUTE_ANY_TYPE | RF_ROUTE_STREAMED)
 
 /* clang-format off */
 const struct rf_route rf_route_table[] = {
@@ -36,10 +37,15 @@ const struct rf_route rf_route_table[] = {
 	{ "POST",   "/v1/sandboxes/{id}/programs/{number}/stdin",  RUN,  JSON, NULL,                 rf_serve_program_stdin },
 	{ "POST",   "/v1/sandboxes/{id}/programs/{number}/signal", RUN,  JSON, NULL,                 rf_serve_program_signal },
 	{ "GET",    "/v1/sandboxes/{id}/files",         READ,  0,     ",path,",                 rf_serve_file_read },
-	{ "PUT",    "/v1/sandboxes/{id}/files",         RUN,   BYTES, ",path,",                 rf_serve_file_write },
+	{ "PUT",    "/v1/sandboxes/{id}/files",         RUN,   ALL,   ",path,",                 rf_serve_file_write, BYTES },
 	{ "DELETE", "/v1/sandboxes/{id}/files",         RUN,   0,     ",path,",                 rf_serve_file_delete },
 	{ "GET",    "/v1/sandboxes/{id}/files/list",    READ,  0,     ",path,",                 rf_serve_file_list },
 	{ "GET",    "/v1/sandboxes/{id}/files/stat",    READ,  0,     ",path,",                 rf_serve_file_stat },
+	{ "POST",   "/v1/sandboxes/{id}/files/mkdir",   RUN,   JSON,  NULL,                     rf_serve_file_mkdir },
+	{ "POST",   "/v1/sandboxes/{id}/files/move",    RUN,   JSON,  NULL,                     rf_serve_file_move },
+	{ "GET",    "/v1/sandboxes/{id}/files/search",  READ,  0,     ",path,name,content,limit,", rf_serve_file_search },
+	{ "GET",    "/v1/sandboxes/{id}/files/archive", READ,  0,     ",path,",                 rf_serve_file_pack },
+	{ "PUT",    "/v1/sandboxes/{id}/files/archive", RUN,   ALL,   ",path,",                 rf_serve_file_unpack, BYTES },
 };
 /* clang-format on */
 

@@ -30,6 +30,13 @@ struct rf_route {
 	const char
 		*query; /* the parameters there are, each between commas: ",path,limit,"; or NULL */
 	void (*serve)(struct rf_api_call *call);
+	unsigned how; /* enum rf_route_how bits */
+};
+
+enum rf_route_how {
+	RF_ROUTE_ANY_TYPE = 1, /* its body need not be JSON */
+	/* It is served before its body comes, which its handler is then told of as it comes (api-call.h); `body` is no limit then. */
+	RF_ROUTE_STREAMED = 2
 };
 
 extern const struct rf_route rf_route_table[];

@@ -1,39 +1,23 @@
-/*
- * Files of a sandbox: read, written, listed and removed by programs of the box's own.
- *
- * What a path means is found within the box and with the box's rights: a link that was laid there leads nowhere that its programs could not go by themselves.
- * The cost is a program for each request (a shell, and cat, find or rm), and that the box's policy lets these be run.
- */
+/* Files of a sandbox: listed, looked at, found, moved and removed.  Their bytes are serve-bytes.c's. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "lib/fort.h"
 #include "result/result.h"
+#include "server/file-task.h"
 #include "server/front.h"
 #include "server/handlers.h"
 
-#define READ_MOST (16u << 20)
-#define LIST_MOST (8u << 20)
-#define PATH_MOST 4000
-#define TIME_S    30
+#define LIST_MOST   (8u << 20)
+#define TIME_S      30
+#define FOUND_USUAL 100
+#define FOUND_MOST  1000
+#define TEXT_MOST   400 /* bytes of a line that was found */
 
-/* What the scripts end with. */
-enum {
-	NONE_THERE = 44,
-	IS_FOLDER = 45,
-	NOT_ALLOWED = 46
-};
-
-/* "$1" is the path; it is never part of the script. */
-static const char read_script[] = "[ -e \"$1\" ] || exit 44; [ -d \"$1\" ] && exit 45; [ -r \"$1\" "
-				  "] || exit 46; exec cat -- \"$1\"";
-static const char write_script[] =
-	"[ -d \"$1\" ] && exit 45; mkdir -p -- \"${1%/*}/\" 2>/dev/null || exit 46; "
-	"cat >\"$1\" || { [ -w \"$1\" ] && exit 1; exit 46; }";
 static const char delete_script[] =
 	"[ -e \"$1\" ] || [ -L \"$1\" ] || exit 44; rm -rf -- \"$1\" || exit 46";
 static const char list_script[] =
@@ -42,128 +26,47 @@ static const char list_script[] =
 static const char stat_script[] =
 	"[ -e \"$1\" ] || [ -L \"$1\" ] || exit 44; "
 	"exec find -- \"$1\" -maxdepth 0 -printf '%y\\0%s\\0%m\\0%T@\\0%f\\0'";
+static const char mkdir_script[] =
+	"[ -d \"$1\" ] && exit 0; [ -e \"$1\" ] && exit 48; mkdir -p -- \"$1\" || exit 46";
+/* "$2" is what it is called afterwards: a folder that is there already is not moved into. */
+static const char move_script[] =
+	"[ -e \"$1\" ] || [ -L \"$1\" ] || exit 44; [ -d \"$2\" ] && exit 45; "
+	"mkdir -p -- \"${2%/*}/\" 2>/dev/null || exit 46; mv -T -- \"$1\" \"$2\" || exit 46";
+/* One more than is told, so that it is known whether there are more; who is cut off in its words is no failure. */
+static const char name_script[] =
+	"[ -e \"$1\" ] || exit 44; "
+	"find \"$1\" -mindepth 1 -name \"$2\" -printf '%y\\0%s\\0%m\\0%T@\\0%p\\0' 2>/dev/null | "
+	"head -z -n $((5 * $3 + 5))";
+static const char content_script[] =
+	"[ -e \"$1\" ] || exit 44; "
+	"find \"$1\" -type f -name \"$2\" -exec grep -HIFnZe \"$4\" -- {} + 2>/dev/null | "
+	"cut -b 1-8000 | head -n $(($3 + 1))";
 
 /* ------------------------------------------------------------- starting one */
 
-static int read_path(const struct rf_api_call *call, char *path, struct rf_api_error *error)
+static void start_with(struct rf_api_call *call, const char *script, const char *first,
+		       const char *second, const struct rf_job_ops *ops)
 {
-	int got = rf_api_call_parameter(call, "path", path, PATH_MOST, error);
-
-	if (got < 0)
-		return -1;
-	if (got == 0 || path[0] != '/') {
-		rf_api_error_say(error, RF_API_INVALID, "path",
-				 got ? "path: it is not absolute" : "path: it is missing");
-		return rf_api_error_hint(error, "for example: ?path=/tmp/a.txt");
-	}
-	return 0;
-}
-
-static int make_order(struct rf_api_call *call, const char *script, const char *path)
-{
-	struct rf_order *order = &call->order;
-	const char *const words[] = { "/bin/sh", "-c", script, "sh", path };
-
-	*order = (struct rf_order){ .memory = rf_arena_new(), .timeout = TIME_S };
-	order->argv =
-		order->memory ? rf_arena_alloc(order->memory, 6 * sizeof(*order->argv)) : NULL;
-	for (size_t i = 0; order->argv && i < 5; i++)
-		order->argv[i] = rf_arena_copy(order->memory, words[i]);
-	order->input = call->body.data;
-	order->input_len = call->body.len;
-	return order->argv && !order->memory->has_failed ? 0 : -ENOMEM;
-}
-
-static void start(struct rf_api_call *call, const char *script, const struct rf_job_ops *ops,
-		  uint64_t limit)
-{
-	struct rf_job_task task = {
-		.order = &call->order,
-		.box = call->parts.part[0],
-		.keeps_output = true,
-		.output_limit = limit,
+	const struct rf_file_task task = {
+		.script = script,
+		.words = { first, second },
+		.output_limit = LIST_MOST,
+		.timeout = TIME_S,
+		.ops = ops,
 	};
-	struct rf_api_error error;
-	struct rf_err err = RF_ERR_INIT;
-	char path[PATH_MOST];
 
-	if (read_path(call, path, &error) < 0) {
+	rf_file_task_start(call, &task);
+}
+
+static void start(struct rf_api_call *call, const char *script, const struct rf_job_ops *ops)
+{
+	struct rf_api_error error;
+	char path[RF_FILE_PATH];
+
+	if (rf_file_task_path(call, "path", path, &error) < 0)
 		rf_api_call_fail(call, &error);
-		return;
-	}
-	if (make_order(call, script, path) < 0)
-		rf_fail(&err, -ENOMEM, "a file");
 	else
-		rf_job_start(call->front->loop, call->holder->fort, &task, ops, call, &call->job,
-			     &err);
-	if (err.code)
-		rf_api_call_fail_with(call, &err, NULL);
-}
-
-/* ------------------------------------------------------------- what came of it */
-
-static void complain(struct rf_api_call *call, enum rf_api_code code, const char *what,
-		     const char *hint)
-{
-	struct rf_api_error error;
-
-	rf_api_error_say(&error, code, "path", "path: %s", what);
-	rf_api_error_hint(&error, "%s", hint);
-	rf_api_call_fail(call, &error);
-}
-
-/* True if it went well; else that is answered. */
-static bool went_well(struct rf_api_call *call, const struct rf_job *job)
-{
-	const struct rf_result *result = rf_job_result(job);
-	struct rf_err err = result->error;
-
-	if (rf_job_is_refused(job) || err.code) {
-		rf_api_call_fail_with(call, &err, err.code == -ENOENT ? "id" : NULL);
-		return false;
-	}
-	if (result->is_truncated[0] || result->is_truncated[1])
-		complain(call, RF_API_TOO_LARGE, "it is larger than one answer may be",
-			 "read it with a program, in parts");
-	else if (result->exit_code == NONE_THERE)
-		complain(call, RF_API_NOT_FOUND, "there is nothing there",
-			 "list the folder above it");
-	else if (result->exit_code == IS_FOLDER)
-		complain(call, RF_API_CONFLICT, "it is a folder", "use files/list");
-	else if (result->exit_code == NOT_ALLOWED)
-		complain(call, RF_API_REFUSED, "the sandbox may not do that there",
-			 "write beneath /tmp or the home, or where its policy lets it");
-	else if (result->status != RF_STATUS_OK || result->exit_code != 0)
-		complain(call, RF_API_CONFLICT,
-			 result->output[1].len && result->output[1].len < 300
-				 ? result->output[1].data
-				 : "it could not be done",
-			 "the sandbox's own programs do it: look whether they can be run there");
-	else
-		return true;
-	return false;
-}
-
-static void finish(struct rf_api_call *call)
-{
-	rf_job_free(call->job);
-	call->job = NULL;
-}
-
-static void on_read(void *data)
-{
-	struct rf_api_call *call = data;
-	const struct rf_buf *bytes;
-	RF_AUTO_BUF struct rf_buf copy;
-
-	rf_buf_init(&copy, READ_MOST);
-	if (went_well(call, call->job)) {
-		bytes = &rf_job_result(call->job)->output[0];
-		if (bytes->len)
-			rf_buf_add(&copy, bytes->data, bytes->len);
-		rf_api_call_answer_bytes(call, 200, "application/octet-stream", &copy);
-	}
-	finish(call);
+		start_with(call, script, path, NULL, ops);
 }
 
 static void on_done(void *data)
@@ -171,10 +74,12 @@ static void on_done(void *data)
 	struct rf_api_call *call = data;
 	struct rf_buf none = { 0 };
 
-	if (went_well(call, call->job))
+	if (rf_file_task_went_well(call, NULL))
 		rf_api_call_answer(call, 204, &none);
-	finish(call);
+	rf_file_task_end(call);
 }
+
+static const struct rf_job_ops done = { .on_end = on_done };
 
 /* ------------------------------------------------------------- lists */
 
@@ -195,7 +100,7 @@ static const char *type_of(const char *letter)
 }
 
 /* One, of five words; false at the end.  A name that is no UTF-8 is written with U+FFFD. */
-static bool put_file(struct rf_json *json, const char **at, const char *end)
+static bool put_file(struct rf_json *json, const char *called, const char **at, const char *end)
 {
 	const char *type = take_word(at, end), *size = take_word(at, end),
 		   *mode = take_word(at, end);
@@ -204,7 +109,7 @@ static bool put_file(struct rf_json *json, const char **at, const char *end)
 	if (!type || !size || !mode || !time || !name)
 		return false;
 	rf_json_open_object(json, NULL);
-	rf_json_string(json, "name", name);
+	rf_json_string(json, called, name);
 	rf_json_string(json, "type", type_of(type));
 	rf_json_int(json, "size", strtoll(size, NULL, 10));
 	rf_json_string(json, "mode", mode);
@@ -223,17 +128,17 @@ static void on_listed(void *data)
 
 	rf_buf_init(&out, 64u << 20);
 	rf_json_init(&json, &out, false);
-	if (went_well(call, call->job)) {
+	if (rf_file_task_went_well(call, NULL)) {
 		rf_json_open_object(&json, NULL);
 		rf_json_open_array(&json, "files");
-		while (at && put_file(&json, &at, end))
+		while (at && put_file(&json, "name", &at, end))
 			;
 		rf_json_close_array(&json);
 		rf_json_close_object(&json);
 		rf_buf_puts(&out, "\n");
 		rf_api_call_answer(call, 200, &out);
 	}
-	finish(call);
+	rf_file_task_end(call);
 }
 
 static void on_stat(void *data)
@@ -246,47 +151,182 @@ static void on_stat(void *data)
 
 	rf_buf_init(&out, 64 * 1024);
 	rf_json_init(&json, &out, false);
-	if (went_well(call, call->job)) {
-		if (!at || !put_file(&json, &at, at + bytes->len))
-			complain(call, RF_API_NOT_FOUND, "there is nothing there",
-				 "list the folder above it");
+	if (rf_file_task_went_well(call, NULL)) {
+		if (!at || !put_file(&json, "name", &at, at + bytes->len))
+			rf_file_task_complain(call, RF_API_NOT_FOUND, "there is nothing there",
+					      "list the folder above it");
 		else
 			rf_api_call_answer(call, 200, &out);
 	}
-	finish(call);
+	rf_file_task_end(call);
 }
 
-void rf_serve_file_read(struct rf_api_call *call)
+/* ------------------------------------------------------------- what is found */
+
+/* One, of grep's words: a path, a NUL, the line's number, a colon, the line; false at the end. */
+static bool put_line(struct rf_json *json, const char **at, const char *end)
 {
-	static const struct rf_job_ops ops = { .on_end = on_read };
+	const char *path = *at, *nul = path < end ? memchr(path, '\0', (size_t)(end - path)) : NULL;
+	const char *stop = nul ? memchr(nul, '\n', (size_t)(end - nul)) : NULL;
+	char *text = NULL;
+	long long number;
+	size_t len;
 
-	start(call, read_script, &ops, READ_MOST);
+	if (!stop)
+		return false;
+	number = strtoll(nul + 1, &text, 10);
+	if (text < stop && *text == ':')
+		text++;
+	len = text < stop ? (size_t)(stop - text) : 0;
+	rf_json_open_object(json, NULL);
+	rf_json_string(json, "path", path);
+	rf_json_int(json, "line", number);
+	rf_json_bytes(json, "text", text, len < TEXT_MOST ? len : TEXT_MOST);
+	rf_json_close_object(json);
+	*at = stop + 1;
+	return true;
 }
 
-void rf_serve_file_write(struct rf_api_call *call)
+static void on_found(void *data)
 {
-	static const struct rf_job_ops ops = { .on_end = on_done };
+	struct rf_api_call *call = data;
+	const struct rf_buf *bytes = &rf_job_result(call->job)->output[0];
+	const unsigned long *limit = call->extra;
+	bool is_content = limit[1] != 0;
+	const char *at = bytes->data, *end = at + bytes->len;
+	unsigned long n = 0;
+	struct rf_json json;
+	RF_AUTO_BUF struct rf_buf out;
 
-	start(call, write_script, &ops, LIST_MOST);
+	rf_buf_init(&out, 64u << 20);
+	rf_json_init(&json, &out, false);
+	if (rf_file_task_went_well(call, NULL)) {
+		rf_json_open_object(&json, NULL);
+		rf_json_open_array(&json, "found");
+		while (at && n < limit[0] &&
+		       (is_content ? put_line(&json, &at, end) : put_file(&json, "path", &at, end)))
+			n++;
+		rf_json_close_array(&json);
+		rf_json_bool(&json, "is_cut", at && at < end);
+		rf_json_close_object(&json);
+		rf_buf_puts(&out, "\n");
+		rf_api_call_answer(call, 200, &out);
+	}
+	rf_file_task_end(call);
 }
+
+static int read_limit(const struct rf_api_call *call, unsigned long *ret_limit,
+		      struct rf_api_error *error)
+{
+	char text[32];
+	unsigned long long number = FOUND_USUAL;
+	int got = rf_api_call_parameter(call, "limit", text, sizeof(text), error);
+
+	if (got < 0)
+		return -1;
+	if (got > 0 && (rf_span_number(rf_span_of(text), FOUND_MOST, &number) < 0 || number < 1))
+		return rf_api_error_say(error, RF_API_INVALID, "limit",
+					"limit: it is no number from 1 to %d", FOUND_MOST);
+	*ret_limit = (unsigned long)number;
+	return 0;
+}
+
+void rf_serve_file_search(struct rf_api_call *call)
+{
+	static const struct rf_job_ops ops = { .on_end = on_found };
+	char path[RF_FILE_PATH], name[260] = "*", content[1000], count[32];
+	unsigned long *limit = calloc(2, sizeof(*limit));
+	struct rf_file_task task = { .words = { path, name, count },
+				     .output_limit = 4 * LIST_MOST,
+				     .timeout = TIME_S,
+				     .ops = &ops };
+	struct rf_api_error error;
+	int has_name, has_content;
+
+	call->extra = limit;
+	if (!limit) {
+		rf_exchange_abort(call->x);
+		return;
+	}
+	if (rf_file_task_path(call, "path", path, &error) < 0 ||
+	    (has_name = rf_api_call_parameter(call, "name", name, sizeof(name), &error)) < 0 ||
+	    (has_content = rf_api_call_parameter(call, "content", content, sizeof(content),
+						 &error)) < 0 ||
+	    read_limit(call, limit, &error) < 0) {
+		rf_api_call_fail(call, &error);
+		return;
+	}
+	if ((!has_name && !has_content) || (has_name && !name[0]) ||
+	    (has_content && (!content[0] || strchr(content, '\n')))) {
+		rf_api_error_say(
+			&error, RF_API_INVALID, has_content ? "content" : "name",
+			"name, content: neither is there, or one is empty or of two lines");
+		rf_api_error_hint(&error, "for example: ?path=/tmp&name=*.txt");
+		rf_api_call_fail(call, &error);
+		return;
+	}
+	snprintf(count, sizeof(count), "%lu", limit[0]);
+	limit[1] = (unsigned long)has_content;
+	task.script = has_content ? content_script : name_script;
+	task.words[3] = has_content ? content : NULL;
+	rf_file_task_start(call, &task);
+}
+
+/* ------------------------------------------------------------- who is asked */
 
 void rf_serve_file_delete(struct rf_api_call *call)
 {
-	static const struct rf_job_ops ops = { .on_end = on_done };
-
-	start(call, delete_script, &ops, LIST_MOST);
+	start(call, delete_script, &done);
 }
 
 void rf_serve_file_list(struct rf_api_call *call)
 {
 	static const struct rf_job_ops ops = { .on_end = on_listed };
 
-	start(call, list_script, &ops, LIST_MOST);
+	start(call, list_script, &ops);
 }
 
 void rf_serve_file_stat(struct rf_api_call *call)
 {
 	static const struct rf_job_ops ops = { .on_end = on_stat };
 
-	start(call, stat_script, &ops, LIST_MOST);
+	start(call, stat_script, &ops);
+}
+
+/* Both are words of JSON. */
+static bool read_order(struct rf_api_call *call, enum rf_order_kind kind)
+{
+	struct rf_api_error error;
+
+	if (rf_order_read(kind, call->body.data ? call->body.data : "", call->body.len, true,
+			  &call->front->tools, &call->order, &error) == 0)
+		return true;
+	rf_api_call_fail(call, &error);
+	return false;
+}
+
+/* What an order says is gone with it, and the task's words are an order of their own. */
+static void start_of_order(struct rf_api_call *call, const char *script)
+{
+	char *first = strdup(call->order.path);
+	char *second = call->order.to ? strdup(call->order.to) : NULL;
+
+	if (first && (second || !call->order.to))
+		start_with(call, script, first, second, &done);
+	else
+		rf_exchange_abort(call->x);
+	free(first);
+	free(second);
+}
+
+void rf_serve_file_mkdir(struct rf_api_call *call)
+{
+	if (read_order(call, RF_ORDER_FOLDER))
+		start_of_order(call, mkdir_script);
+}
+
+void rf_serve_file_move(struct rf_api_call *call)
+{
+	if (read_order(call, RF_ORDER_MOVE))
+		start_of_order(call, move_script);
 }

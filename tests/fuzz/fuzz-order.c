@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct rf_order_tools tools = { find };
 
-	for (int kind = RF_ORDER_RUN; kind <= RF_ORDER_RENEW; kind++) {
+	for (int kind = RF_ORDER_RUN; kind <= RF_ORDER_MOVE; kind++) {
 		struct rf_api_error error = { 0 };
 		struct rf_order order;
 
