@@ -49,6 +49,7 @@
 #define RF_RESOLVE_NO_MAGICLINKS 0x02u
 #define RF_RESOLVE_NO_SYMLINKS   0x04u
 #define RF_RESOLVE_BENEATH       0x08u
+#define RF_RESOLVE_IN_ROOT       0x10u
 
 #define RF_CLOSE_RANGE_CLOEXEC 4u
 #define RF_CLONE_PIDFD         0x1000ull      /* 5.2 */

@@ -2,7 +2,9 @@
  * ringfort policy learn: runs a program, and writes the least policy under which it would pass again.
  *
  * The network is in report mode: whatever no rule denies passes, and the gateway tells of it.  Files are as the options
- * say; what is refused of them the kernel tells root alone, so for anybody else that part stays unknown, which is said.
+ * say, and every wall stands; which of them the program opens, which programs it starts, and what it asks for that is not there, the
+ * onlooker sees (jail/onlooker.h).  Where there is none (a lesser box), what is refused the kernel tells root alone, and anybody
+ * else is told that this part is unknown.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +23,10 @@
 #include "cli/recorder.h"
 #include "cli/remarks.h"
 #include "cli/request.h"
+#include "jail/program.h"
 #include "jail/run.h"
+#include "policy/footprint.h"
+#include "policy/learn-files.h"
 #include "policy/learn.h"
 
 struct pupil {
@@ -29,6 +34,12 @@ struct pupil {
 	void (*next)(void *data,
 		     const struct rf_gate_event *event); /* who listened before, or NULL */
 	void *next_data;
+	const struct rf_request *request;
+	struct rf_footprint footprint;
+	struct rf_program_set *along; /* what comes with the programs that were named, or NULL */
+	bool has_along;               /* that was looked for */
+	struct rf_policy *policy;     /* what was learnt, or NULL */
+	struct rf_buf remarks;
 };
 
 static void on_event(void *data, const struct rf_gate_event *event)
@@ -84,26 +95,75 @@ static int open_file(const struct rf_request *request, int *ret_file, struct rf_
 						      : "--to is the name of a new file");
 }
 
-static int write_policy(const struct rf_policy *policy, int file, const struct rf_request *request,
-			const struct rf_result *result, const struct rf_learn *learn,
+/* Programs that come along with named ones (git's own commands, a compiler's parts) need no row. */
+static bool comes_along(void *data, const struct rf_list *names, const char *path)
+{
+	struct pupil *pupil = data;
+	struct rf_plan plan = *pupil->request->plan;
+	struct rf_err ignored = RF_ERR_INIT;
+	char real[4096], **list;
+
+	if (!pupil->has_along && names->count > 0) {
+		list = calloc(names->count + 1, sizeof(char *));
+		for (size_t i = 0; list && i < names->count; i++)
+			list[i] = names->items[i].name;
+		plan.commands = list;
+		if (!list || rf_program_find(&plan, &pupil->along, &ignored) < 0)
+			pupil->along = NULL;
+		free((void *)list);
+		pupil->has_along = true;
+	}
+	return pupil->along && rf_program_look(pupil->along, pupil->request->plan, path, real);
+}
+
+/* From all that was seen to the policy. */
+static int conclude(struct pupil *pupil, const struct rf_result *result, struct rf_err *err)
+{
+	const struct rf_request *request = pupil->request;
+	struct rf_learn_files files = {
+		.footprint = &pupil->footprint,
+		.plan = request->plan,
+		.home = request->home,
+		.has_failed = result->status != RF_STATUS_OK,
+		.comes_along = comes_along,
+		.data = pupil,
+	};
+
+	pupil->learn.has_files = pupil->footprint.is_watched && !pupil->footprint.left_out;
+	if (rf_learn_policy(&pupil->learn, request->policy, &pupil->policy, err) < 0)
+		return err->code;
+	if (pupil->learn.has_files)
+		return rf_learn_files(&files, pupil->policy, &pupil->remarks, err);
+	add_remedies(pupil->policy, result);
+	return 0;
+}
+
+static int write_policy(const struct pupil *pupil, int file, const struct rf_result *result,
 			struct rf_err *err)
 {
+	const struct rf_request *request = pupil->request;
+	const struct rf_learn *learn = &pupil->learn;
 	RF_AUTO_BUF struct rf_buf out = { 0 };
 	int code;
 
 	rf_buf_init(&out, RF_MAX_POLICY_BYTES);
 	rf_buf_puts(&out, "# Learnt by `ringfort policy learn` from one run: what it did not do "
 			  "then is not in here.\n");
-	if (!result->has_seen_denials)
-		rf_buf_puts(&out, "# Files: nobody but root is told what was refused; these are "
-				  "the rules it ran under.\n");
+	if (!learn->has_files)
+		rf_buf_printf(&out,
+			      "# Files and programs: %s; these are the rules it ran under%s.\n",
+			      pupil->footprint.is_watched ? "more was used than can be kept"
+							  : "they can't be watched in this box",
+			      result->has_seen_denials ? ", and what was refused" : "");
+	if (pupil->remarks.len > 0)
+		rf_buf_add(&out, pupil->remarks.data, pupil->remarks.len);
 	if (learn->left_out)
 		rf_buf_printf(
 			&out,
 			"# %zu requests were too many, or have paths that no rule can name.\n",
 			learn->left_out);
-	rf_policy_format(policy, &out);
-	if (out.has_failed)
+	rf_policy_format(pupil->policy, &out);
+	if (out.has_failed || pupil->remarks.has_failed)
 		return rf_fail(err, -ENOMEM, "write a policy");
 	if (!request->to)
 		return rf_cmd_print(&out) ? rf_fail_say(err, -EIO, "standard output is closed") : 0;
@@ -128,6 +188,7 @@ static int carry_out(struct rf_request *request, struct rf_result *result, struc
 		.caller_path = getenv("PATH"),
 		.is_captured = request->to == NULL,
 		.wants_denials = true,
+		.footprint = &pupil->footprint,
 		.is_plain = request->is_plain,
 		.warden = -1,
 	};
@@ -152,33 +213,39 @@ static int carry_out(struct rf_request *request, struct rf_result *result, struc
 	return 0;
 }
 
+static void forget(struct pupil *pupil)
+{
+	rf_policy_free(pupil->policy);
+	rf_program_free(pupil->along);
+	rf_footprint_done(&pupil->footprint);
+	rf_buf_done(&pupil->remarks);
+	rf_learn_done(&pupil->learn);
+}
+
 static int learn(struct rf_request *request, struct rf_err *err)
 {
-	struct pupil pupil = { 0 };
-	struct rf_policy *policy = NULL;
+	struct pupil pupil = { .request = request };
 	struct rf_result result;
 	RF_AUTO_FD int file = -1;
 	int code;
 
 	if (open_file(request, &file, err) < 0)
 		return err->code;
+	rf_buf_init(&pupil.remarks, RF_MAX_POLICY_BYTES);
 	rf_result_init(&result, request->plan);
 	code = carry_out(request, &result, &pupil, err);
 	if (code >= 0) {
 		pass_on(&result);
 		rf_remarks_print(&result, false);
-		code = rf_learn_policy(&pupil.learn, request->policy, &policy, err);
+		code = conclude(&pupil, &result, err);
 	}
-	if (code >= 0) {
-		add_remedies(policy, &result);
-		code = write_policy(policy, file, request, &result, &pupil.learn, err);
-	}
+	if (code >= 0)
+		code = write_policy(&pupil, file, &result, err);
 	if (code < 0 && file >= 0)
 		unlink(request->to);
 	if (code >= 0)
 		code = result.code;
-	rf_policy_free(policy);
-	rf_learn_done(&pupil.learn);
+	forget(&pupil);
 	rf_result_done(&result);
 	return code;
 }

@@ -597,7 +597,7 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 		return err->code;
 	if (make_init(box, err) < 0)
 		return err->code;
-	if (box->shared->has_deputy && rf_deputy_take(box, err) < 0)
+	if ((box->shared->has_deputy || box->shared->is_watched) && rf_deputy_take(box, err) < 0)
 		return err->code;
 	if (is_late && look_at_child(box, err) < 0)
 		return err->code;

@@ -30,6 +30,7 @@
 struct rf_parts;
 struct rlimit;
 struct rf_filter;
+struct rf_footprint;
 struct rf_ruleset;
 
 #define RF_BOX_MISSING_MAX 16
@@ -48,6 +49,7 @@ struct rf_box_shared {
 	int32_t landlock_abi;
 	bool is_lesser;      /* without namespaces: see lesser.h */
 	bool has_deputy;     /* and the launcher changes modes and times for it: see deputy.h */
+	bool is_watched;     /* the launcher is asked about calls with paths: see onlooker.h */
 	bool has_sent_lines; /* the box's sockets come by the channel: see netns.c */
 	uint64_t wall_ns[RF_BOX_WALLS_MAX]; /* time that each wall took inside */
 	uint64_t ready_ns;                  /* all walls up, CLOCK_MONOTONIC */
@@ -97,7 +99,8 @@ struct rf_box {
 	struct rf_cgroup cgroup;
 	struct rf_ruleset **profiles; /* the plan's system call profiles, read; or NULL */
 	size_t profile_count;
-	struct rf_filter *filter; /* of a box built ahead; or NULL: made by the child */
+	struct rf_filter *filter;       /* of a box built ahead; or NULL: made by the child */
+	struct rf_footprint *footprint; /* where it is noted what it uses; or NULL; borrowed */
 	struct rf_box_shared *shared;
 	int pool;   /* as root: of the layers over one of the trees, mapped; or -1 */
 	int owners; /* as root: what maps them so, for a layer in memory; or -1 */
@@ -114,12 +117,12 @@ struct rf_box {
 	uint64_t started_ns;
 	/* Of a lesser box only: see lesser.h. */
 	bool is_lesser;
-	bool has_bounding;        /* capabilities stay in the bounding set */
-	int landlock_abi;         /* known before the walls go up */
-	int scratch_lock;         /* says that the scratch folder is in use, or -1 */
-	int listener;             /* gives the calls that the deputy answers, or -1 */
-	int rulesets[2];          /* Landlock's for pid 1, and for the program */
-	int held[RF_BOX_HELD];    /* what rulesets name in /proc, kept in the kernel's memory */
+	bool has_bounding;     /* capabilities stay in the bounding set */
+	int landlock_abi;      /* known before the walls go up */
+	int scratch_lock;      /* says that the scratch folder is in use, or -1 */
+	int listener;          /* gives the calls that the deputy answers, or the onlooker; or -1 */
+	int rulesets[2];       /* Landlock's for pid 1, and for the program */
+	int held[RF_BOX_HELD]; /* what rulesets name in /proc, kept in the kernel's memory */
 	uint64_t tasks_outside;   /* that RLIMIT_NPROC counts too */
 	struct rf_err why_lesser; /* what stood in the way of a full one */
 	char scratch[48];         /* its folder on the host, or "" */

@@ -135,8 +135,7 @@ static int read_call(const struct seccomp_notif *call, struct wish *wish)
 	return wish->path ? 0 : -EFAULT;
 }
 
-/* Copies bytes of the caller, up to the end of what it has.  Returns how many, or a negative errno. */
-static ssize_t peek(pid_t pid, uint64_t from, void *to, size_t size)
+ssize_t rf_deputy_peek(pid_t pid, uint64_t from, void *to, size_t size)
 {
 	size_t len = 0, page = 4096;
 
@@ -184,7 +183,7 @@ static int open_meant(const struct wish *wish)
 
 	if (!wish->path)
 		return open_link(wish->pid, wish->dir);
-	len = peek(wish->pid, wish->path, path, sizeof(path));
+	len = rf_deputy_peek(wish->pid, wish->path, path, sizeof(path));
 	if (len < 0)
 		return (int)len;
 	if (!memchr(path, '\0', (size_t)len))
@@ -294,8 +293,7 @@ static void become_self(const struct self *self)
 		}
 }
 
-/* Gives the answer.  Who gets none would wait for ever: without a listener the kernel refuses by itself. */
-static bool send_answer(int listener, struct seccomp_notif_resp *answer)
+bool rf_deputy_answer(int listener, struct seccomp_notif_resp *answer)
 {
 	int code;
 
@@ -322,7 +320,7 @@ static int grant(const struct rf_box *box, const struct seccomp_notif *call)
 	if (fd < 0)
 		return box->is_root ? -ENOENT : fd;
 	if (wish.times &&
-	    peek(wish.pid, wish.times, times, sizeof(times)) != (ssize_t)sizeof(times))
+	    rf_deputy_peek(wish.pid, wish.times, times, sizeof(times)) != (ssize_t)sizeof(times))
 		return -EFAULT;
 	/* Still the process that asked, and not another with its number. */
 	if (ioctl(box->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
@@ -360,5 +358,5 @@ bool rf_deputy_serve(const struct rf_box *box)
 	if (out.answer.error == 0)
 		out.answer.error = grant(box, &in.call);
 	become_self(&self);
-	return send_answer(box->listener, &out.answer);
+	return rf_deputy_answer(box->listener, &out.answer);
 }

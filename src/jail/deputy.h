@@ -10,6 +10,9 @@
 #define RF_JAIL_DEPUTY_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "jail/box.h"
@@ -25,5 +28,20 @@ int rf_deputy_take(struct rf_box *box, struct rf_err *err);
  * nobody is left to ask, or can be answered: the listener is to be closed then.
  */
 bool rf_deputy_serve(const struct rf_box *box);
+
+/* What it has in common with others who are asked. */
+
+/*
+ * Copies bytes of a caller, up to the end of what it has; of PATH_MAX bytes a path is wanted, and its NUL is the end.  Returns how
+ * many, or a negative errno.
+ */
+ssize_t rf_deputy_peek(pid_t pid, uint64_t from, void *to, size_t size);
+
+/*
+ * Gives the answer.  Who gets none would wait for ever: where it can't be given, the listener is to be closed, and the kernel
+ * refuses by itself.
+ */
+struct seccomp_notif_resp;
+bool rf_deputy_answer(int listener, struct seccomp_notif_resp *answer);
 
 #endif

@@ -17,6 +17,7 @@
 #include "jail/deputy.h"
 #include "jail/hands.h"
 #include "jail/lesser.h"
+#include "jail/onlooker.h"
 #include "jail/ration.h"
 #include "jail/record.h"
 #include "jail/rlimit.h"
@@ -25,6 +26,7 @@
 #include "jail/task.h"
 #include "jail/tell.h"
 #include "jail/tripwire.h"
+#include "policy/footprint.h"
 
 #define MS 1000000ull /* nanoseconds */
 
@@ -539,6 +541,7 @@ static int start_at_once(struct rf_life *life, struct rf_err *err)
 	mode_t ours;
 	int code;
 
+	box->footprint = options->footprint;
 	if (!options->is_served)
 		return rf_box_start(box, options->init_path, err);
 	note_caller(life);
@@ -621,7 +624,8 @@ static void on_request(void *data, int what)
 	struct rf_life *life = data;
 
 	(void)what;
-	if (rf_deputy_serve(&life->box))
+	if (life->box.shared->is_watched ? rf_onlooker_serve(&life->box)
+					 : rf_deputy_serve(&life->box))
 		return;
 	rf_event_cancel(life->request_event);
 	life->request_event = NULL;
@@ -649,6 +653,8 @@ static int listen_to(struct rf_life *life, struct rf_err *err)
 
 	if (start_listening(life, err) < 0 || start_timers(life, err) < 0)
 		return err->code;
+	if (box->footprint)
+		box->footprint->is_watched = box->shared->is_watched;
 	if (box->listener >= 0 && rf_loop_watch(life->loop, box->listener, RF_LOOP_READ, on_request,
 						life, &life->request_event, err) < 0)
 		return err->code;

@@ -29,8 +29,9 @@ struct rf_life_options {
 	const char *init_path;   /* the program ringfort-init */
 	const char *caller_path; /* the caller's PATH, to explain a program that is not found */
 	bool wants_denials;      /* listen to what the kernel refuses, where it can be heard */
-	bool has_outward;        /* somebody hands the box's sockets to a gateway */
-	bool has_janitor;        /* somebody else cleans up after us if we are killed */
+	struct rf_footprint *footprint; /* where it is noted what it uses; or NULL: nobody looks */
+	bool has_outward;               /* somebody hands the box's sockets to a gateway */
+	bool has_janitor;               /* somebody else cleans up after us if we are killed */
 	/* The streams are given, and the box may have been built before anybody asked for it: */
 	bool is_served;
 	bool is_kept;              /* it runs nothing but what it is told to: see task.h */

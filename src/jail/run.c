@@ -506,6 +506,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 		.init_path = options->init_path,
 		.caller_path = options->caller_path,
 		.wants_denials = options->wants_denials,
+		.footprint = options->footprint,
 		.has_outward = options->outward != NULL,
 	};
 	struct rf_err err = RF_ERR_INIT;

@@ -16,6 +16,7 @@
 #include "result/result.h"
 
 struct rf_errand;
+struct rf_footprint;
 struct rf_outward;
 
 struct rf_run_options {
@@ -23,7 +24,9 @@ struct rf_run_options {
 	const char *caller_path; /* the caller's PATH, to explain a program that is not found */
 	bool is_captured;        /* keep the output in the result instead of passing it on */
 	bool wants_denials;      /* listen to what the kernel refuses, where it can be heard */
-	bool is_plain;           /* text only: no escape sequence, no control character */
+	struct rf_footprint
+		*footprint; /* where it is noted what a box of ours uses; or NULL; borrowed */
+	bool is_plain;      /* text only: no escape sequence, no control character */
 	/* A warden that keeps the box, or -1: then the box is ours.  Not with a terminal. */
 	int warden;
 	const struct rf_errand *errand; /* what the warden is asked for */

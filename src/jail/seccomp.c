@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "jail/deputy.h"
 #include "jail/filter.h"
+#include "jail/onlooker.h"
 #include "jail/ruleset.h"
 
 /* What the filter of this box depends on. */
@@ -173,6 +174,8 @@ int rf_seccomp_raise(struct rf_box *box, struct rf_err *err)
 	struct rf_call_options options = rf_seccomp_options(box);
 
 	if (box->programs && !box->seals_memfds && seal_memfds(err) < 0)
+		return err->code;
+	if (rf_onlooker_is_wanted(box) && rf_onlooker_raise(box, err) < 0)
 		return err->code;
 	if (box->is_lesser) {
 		/* Only one filter around a process may have a listener: another one's stands in the way. */

@@ -166,8 +166,10 @@ static bool is_same_host(const struct rf_learn_seen *a, const struct rf_learn_se
 }
 
 /* What the base says beyond the defaults, without what is learnt anew. */
-static int keep_own(const struct rf_policy *base, struct rf_policy *out)
+static int keep_own(const struct rf_policy *base, bool has_files, struct rf_policy *out)
 {
+	const rf_key_set files = RF_KEY_BIT(RF_KEY_READ) | RF_KEY_BIT(RF_KEY_WRITE) |
+				 RF_KEY_BIT(RF_KEY_CURRENT) | RF_KEY_BIT(RF_KEY_COMMANDS);
 	struct rf_policy *defaults = rf_policy_new(RF_COMMAND_RUN);
 	int r = defaults ? 0 : -ENOMEM;
 
@@ -176,7 +178,8 @@ static int keep_own(const struct rf_policy *base, struct rf_policy *out)
 		const struct rf_key_value *a = &base->values[i], *b = &defaults->values[i];
 
 		if (!(base->set & RF_KEY_BIT(i)) || key == RF_KEY_NET_MODE ||
-		    key == RF_KEY_NET_ALLOW || key == RF_KEY_LINK || key == RF_KEY_FINAL)
+		    key == RF_KEY_NET_ALLOW || key == RF_KEY_LINK || key == RF_KEY_FINAL ||
+		    (has_files && files & RF_KEY_BIT(i)))
 			continue;
 		if (key != RF_KEY_VERSION && defaults->set & RF_KEY_BIT(i) &&
 		    a->number == b->number && a->list.count == 0 &&
@@ -192,7 +195,7 @@ int rf_learn_policy(struct rf_learn *learn, const struct rf_policy *base,
 		    struct rf_policy **ret_policy, struct rf_err *err)
 {
 	struct rf_policy *policy = rf_policy_new_empty();
-	int r = policy ? keep_own(base, policy) : -ENOMEM;
+	int r = policy ? keep_own(base, learn->has_files, policy) : -ENOMEM;
 
 	if (learn->count)
 		qsort(learn->seen, learn->count, sizeof(*learn->seen), compare);

@@ -2,12 +2,13 @@
  * What a run was seen to need, as the least policy under which it would pass again.
  *
  * Of the network that is each host and port, and each method and path where requests were looked into; many paths of one host
- * become their common beginning.  Of files it is what was refused and heard of.  Pure; what to watch and where to write is
+ * become their common beginning.  Files and programs are learn-files.h's.  Pure; what to watch and where to write is
  * the caller's.
  */
 #ifndef RF_POLICY_LEARN_H
 #define RF_POLICY_LEARN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct rf_learn {
 	struct rf_learn_seen *seen;
 	size_t count, room;
 	size_t left_out; /* that were too many, or that no rule can name */
+	bool has_files; /* files and programs are learnt, too (learn-files.h): the base's rules for them are left out */
 };
 
 void rf_learn_done(struct rf_learn *learn);
