@@ -282,9 +282,11 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"[OPTIONS] -- PROGRAM [ARGUMENTS]",
 		"Runs the program with the network in report mode: whatever no rule denies passes, and every\n"
 		"host that it reached becomes a rule; with --paths, TLS is ended and methods and paths do,\n"
-		"too.  Files are as the options show them.  What was refused of files is known to root alone,\n"
-		"and becomes a rule then; for anybody else the policy says that it is not known.  What the\n"
-		"program prints goes to standard error, unless the policy goes to a file.",
+		"too.  Files are as the options show them, and all walls stand.  Which files it opens and which\n"
+		"programs it starts is watched: what it used of what it was shown becomes the rules, many files\n"
+		"of a folder become the folder, and what it asked for and did not have is added and named in a\n"
+		"comment, but for homes and credentials, which are only named.  What the program prints goes to\n"
+		"standard error, unless the policy goes to a file.",
 		rf_example_learn, "that of the program; 125 Ringfort failed",
 	},
 	[RF_CMD_WATCH] = {

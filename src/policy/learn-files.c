@@ -7,6 +7,7 @@
 #include "policy/learn-files.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,32 @@ struct work {
 	bool has_failed;
 };
 
+/* A line that is a comment whatever names are in it. */
+static __attribute__((format(printf, 2, 3))) void say(struct work *w, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (len < 0) {
+		w->has_failed = true;
+		return;
+	}
+	for (char *at = text; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 127)
+			*at = '?';
+	rf_buf_printf(w->remarks, "# %s\n", text);
+	free(text);
+}
+
 static void remark(struct work *w, size_t *count, const char *what, const char *path,
 		   const char *why)
 {
-	if (++*count <= REMARKS && !strpbrk(path, "\n\r"))
-		rf_buf_printf(w->remarks, "# %s: %s%s%s\n", what, path, why ? ", which " : "",
-			      why ? why : "");
+	if (++*count <= REMARKS)
+		say(w, "%s: %s%s%s", what, path, why ? ", which " : "", why ? why : "");
 }
 
 static void add(struct work *w, const struct wish *wish)
@@ -308,7 +329,7 @@ static int set(struct work *w, struct rf_policy *policy, const char *key, const 
 
 	if (rf_policy_set(policy, key, text, "/", w->learn->home, &err) >= 0)
 		return 0;
-	rf_buf_printf(w->remarks, "# No rule can say it: %s: %s\n", key, err.msg);
+	say(w, "No rule can say it: %s", err.msg);
 	return err.code;
 }
 
@@ -409,10 +430,8 @@ static void put_programs(struct work *w, struct rf_policy *policy)
 	for (size_t i = 0; i < footprint->count; i++)
 		if (!(footprint->steps[i].how & RF_USE_OUTSIDE) &&
 		    is_made_inside(w, &footprint->steps[i])) {
-			rf_buf_printf(w->remarks,
-				      "# commands: not said, since it runs code from where it "
-				      "can write: %s\n",
-				      footprint->steps[i].path);
+			say(w, "commands: not said, since it runs code from where it can write: %s",
+			    footprint->steps[i].path);
 			return;
 		}
 	/* Names first: others of the programs come along with them. */
