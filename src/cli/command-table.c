@@ -462,6 +462,31 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"A server that runs refuses them within a second.  What was begun with one goes on.",
 		rf_example_key_rm, "0 removed, 1 there is no such key, 125 Ringfort failed",
 	},
+	[RF_CMD_CREDENTIAL] = {
+		"credential", NULL, "credentials that `ringfort serve` adds to requests of boxes",
+		"set|ls|rm",
+		"A request of the API names them.  Their values are neither in its box nor in what\n"
+		"reads requests, and go nowhere but to the hosts that they are bound to.", rf_example_credential, NULL,
+	},
+	[RF_CMD_CREDENTIAL_SET] = {
+		"credential set", rf_cmd_credential_set, "keep one, or another value for it",
+		"[--tenant NAME] NAME hosts=HOST [FIELD=VALUE...]",
+		"Fields are those of a policy's `credentials`: from, header, basic, query, body,\n"
+		"certificate, sigv4, env, budget, cost, money.  The value is a line of standard\n"
+		"input, or what `from` names (env:NAME, file:PATH, cmd:COMMAND), and never stands on\n"
+		"a command line.  Boxes that begin from now on have it.",
+		rf_example_credential_set, "0 it is kept, 125 it could not be",
+	},
+	[RF_CMD_CREDENTIAL_LS] = {
+		"credential ls", rf_cmd_credential_ls, "list them, without their values", "[--tenant NAME] [--json]",
+		"Lists each credential's name, tenant and hosts; as JSON, all that is known but its value.",
+		rf_example_credential_ls, "0 printed, 125 Ringfort failed",
+	},
+	[RF_CMD_CREDENTIAL_RM] = {
+		"credential rm", rf_cmd_credential_rm, "remove some", "[--tenant NAME] NAME...",
+		"No box that begins from now on has them.  Those that live keep what they were given.",
+		rf_example_credential_rm, "0 removed, 1 there is no such credential, 125 Ringfort failed",
+	},
 	[RF_CMD_PS] = {
 		"ps", rf_cmd_ps, "list the boxes that live, and what they use",
 		"[--json]",

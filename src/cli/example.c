@@ -290,6 +290,27 @@ const struct rf_cmd_example rf_example_key_rm[] = {
 	{ NULL },
 };
 
+const struct rf_cmd_example rf_example_credential[] = {
+	{ "ringfort credential ls",                   NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_credential_set[] = {
+	{ "ringfort credential set --tenant acme github hosts=api.github.com", NULL },
+	{ "ringfort credential set npm hosts=npm.example from=env:NPM_TOKEN", NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_credential_ls[] = {
+	{ "ringfort credential ls --tenant acme --json", NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_credential_rm[] = {
+	{ "ringfort credential rm --tenant acme github", NULL },
+	{ NULL },
+};
+
 const struct rf_cmd_example rf_example_breaker[] = {
 	{ "ringfort breaker ls",                NULL },
 	{ "ringfort breaker reset bot",         "let an agent go on" },

@@ -82,6 +82,7 @@ NOT_RUN = {
     "ringfort net": "needs a log: see test_net_log.py",
     "ringfort key": "leaves a key: see test_server.py",
     "policy learn": "reaches the network: see test_net_log.py",
+    "ringfort credential ": "keeps what outlives it: see test_credential.py",
     "ringfort top ": "draws on a terminal: see test_top.py",
     **{f"ringfort {word}": "needs a workspace: see test_workspace.py" for word in (
         "create", "exec", "shadow", "workspaces", "checkpoint", "undo", "discard", "log", "diff", "apply", "fork", "rm", "gc", "file", "agent",
