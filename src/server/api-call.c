@@ -13,8 +13,8 @@
 
 #define ANSWER_MOST (200ul << 20)
 #define BODY_PIECE  (1ul << 20)   /* of one that is told as it comes */
-#define HELD_OF_ALL (256ul << 20) /* of bodies that are kept */
-#define HELD_OF_ONE (96ul << 20)  /* the same, of one key */
+#define HELD_OF_ALL (160ul << 20) /* of bodies that are kept */
+#define HELD_OF_ONE (64ul << 20)  /* the same, of one key */
 
 static void refuse_scope(struct rf_api_call *call)
 {

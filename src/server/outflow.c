@@ -8,9 +8,16 @@
 #include "base/fd.h"
 #include "server/front.h"
 
-#define PIPE_BYTES (512 * 1024) /* so that neither side is woken for each page */
-#define ROUNDS     4            /* before others have their turn */
+/*
+ * So large a pipe that neither side is woken for each page.  What all pipes of a user have together is limited (pipe-user-pages-soft: 64 MiB), and
+ * beyond that new ones are tiny: so a few are large, and the rest as they are.
+ */
+#define PIPE_BYTES (1024 * 1024)
+#define LARGE_MOST 24
+#define ROUNDS     4 /* before others have their turn */
 #define PIECE      (1u << 20)
+
+static unsigned large; /* pipes, at the moment */
 
 static void stop_watching(struct rf_outflow *flow)
 {
@@ -105,7 +112,8 @@ int rf_outflow_init(struct rf_outflow *flow, struct rf_api_call *call, int *fd, 
 	};
 	if (flow->fd < 0)
 		return rf_fail_say(err, -EBADF, "the program has no output");
-	fcntl(flow->fd, F_SETPIPE_SZ, PIPE_BYTES); /* if the system lets us */
+	flow->is_large = large < LARGE_MOST && fcntl(flow->fd, F_SETPIPE_SZ, PIPE_BYTES) > 0;
+	large += flow->is_large;
 	return rf_loop_watch(call->front->loop, flow->fd, RF_LOOP_READ, on_pipe, flow, &flow->event,
 			     err);
 }
@@ -116,6 +124,7 @@ void rf_outflow_done(struct rf_outflow *flow)
 		return;
 	stop_watching(flow);
 	rf_fd_done(&flow->fd);
+	large -= flow->is_large;
 	flow->call = NULL;
 }
 

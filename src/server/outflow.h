@@ -18,6 +18,7 @@ struct rf_outflow {
 	bool is_last;           /* the program has ended: what is there is all */
 	bool is_full;           /* the client has to take something first */
 	bool is_over;
+	bool is_large; /* its pipe */
 	/* All is sent that there is, or that may be: once, and never from within rf_outflow_init(). */
 	void (*on_end)(struct rf_api_call *call);
 };

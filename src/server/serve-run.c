@@ -8,6 +8,7 @@
 #include "server/events.h"
 #include "server/front.h"
 #include "server/handlers.h"
+#include "server/raw.h"
 
 #define EXEC_OUTPUT (4u << 20) /* of a program in a sandbox, where its answer is whole */
 
@@ -73,9 +74,12 @@ static void start(struct rf_api_call *call, struct rf_job_task *task)
 	struct rf_err err = RF_ERR_INIT;
 
 	task->order = &call->order;
-	task->keeps_output = !call->wants_stream;
-	if (rf_job_start(call->front->loop, call->holder->fort, task, &job_ops, call, &call->job,
-			 &err) == 0)
+	task->keeps_output = !call->wants_stream && !call->wants_raw;
+	task->leaves_output = call->wants_raw;
+	if (call->wants_raw && !rf_raw_begin(call))
+		return;
+	if (rf_job_start(call->front->loop, call->holder->fort, task,
+			 call->wants_raw ? &rf_raw_ops : &job_ops, call, &call->job, &err) == 0)
 		return;
 	rf_api_call_fail_with(call, &err, NULL);
 	rf_api_call_leave_place(call);
@@ -99,8 +103,9 @@ void rf_serve_run(struct rf_api_call *call)
 {
 	struct rf_api_error error;
 
-	if (rf_order_read(RF_ORDER_RUN, call->body.data, call->body.len, !call->wants_stream,
-			  &call->front->tools, &call->order, &error) < 0)
+	if (rf_order_read(RF_ORDER_RUN, call->body.data, call->body.len,
+			  !call->wants_stream && !call->wants_raw, &call->front->tools,
+			  &call->order, &error) < 0)
 		rf_api_call_fail(call, &error);
 	else
 		rf_api_call_take_place(call, go_run);

@@ -21,6 +21,10 @@ BOXES = "/v1/sandboxes"
 MIB = 1 << 20
 
 
+def soon(is_so):
+    assert eventually(is_so, 30)
+
+
 @pytest.fixture(scope="module")
 def standing(ringfort, public):
     found = {}
@@ -152,7 +156,7 @@ def test_who_does_not_read_a_file_holds_up_nobody_and_nothing_grows(server, box)
         assert idle.recv(12) == b"HTTP/1.1 200"
         assert server.get(at(box, "/tmp/zeros", "/stat")).json["size"] == 100000000
         assert front_bytes() - before < 16 * MIB
-    eventually(lambda: run(server, box, "ps -eo comm").count("cat") == 0)
+    soon(lambda: run(server, box, "ps -eo comm").count("cat") == 0)
 
 
 def test_what_does_not_fit_is_said(server):
@@ -166,8 +170,8 @@ def test_who_goes_in_the_middle_of_an_upload_leaves_no_program(server, box):
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
         line.sendall(f"PUT {at(box, '/tmp/half')} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n"
                      f"Authorization: Bearer {server.key}\r\n\r\n".encode() + b"x" * 1000)
-        eventually(lambda: server.get(at(box, "/tmp/half", "/stat")).status == 200)
-    eventually(lambda: run(server, box, "ps -eo comm").count("cat") == 0)
+        soon(lambda: server.get(at(box, "/tmp/half", "/stat")).status == 200)
+    soon(lambda: run(server, box, "ps -eo comm").count("cat") == 0)
 
 
 # --- folders, names, archives ---
