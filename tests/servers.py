@@ -94,7 +94,7 @@ class Server:
         return self.process.pid
 
     def children(self):
-        """Its warden and its front, by name; no children of its own.  The front has no environment, and our sockets."""
+        """Its warden, its clerk and its front, by name; no children of its own.  The front has no environment, and our sockets."""
         found, ours = {}, sockets_of(self.pid)
         for path in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -103,6 +103,7 @@ class Server:
                 if folder != os.path.dirname(self.ringfort):
                     continue
                 if (name == "ringfort-warden" and str(self.runtime).encode() in (path / "environ").read_bytes()) or \
+                        (name == "ringfort-clerk" and str(self.runtime).encode() in (path / "environ").read_bytes()) or \
                         (name == "ringfort-front" and (ours & sockets_of(path.name))):
                     found.setdefault(name, []).append(int(path.name))
         return {name: sorted(pids) for name, pids in found.items()}

@@ -269,6 +269,7 @@ static void on_end(void *own, struct rf_exchange *x, bool is_whole)
 	rf_event_cancel(call->timer);
 	rf_job_free(call->job);
 	rf_query_drop(call->asked);
+	rf_petition_drop(call->petition);
 	rf_api_call_leave_place(call);
 	let_go(call);
 	rf_holder_unref(call->holder);

@@ -59,6 +59,7 @@ struct rf_api_call {
 	struct rf_order order;
 	struct rf_job *job;
 	struct rf_query *asked;
+	struct rf_petition *petition; /* a question to the clerk, or NULL */
 	struct rf_event *timer;
 	struct rf_buf out; /* of the answer, what is not sent */
 	size_t out_at;

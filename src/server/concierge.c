@@ -9,12 +9,53 @@
 #include "base/fd.h"
 #include "base/pack.h"
 #include "base/statedir.h"
+#include "server/clerk-terms.h"
 #include "server/keyring.h"
 
 struct rf_concierge_known {
 	struct rf_concierge_known *next;
-	char id[RF_API_KEY_ID];
+	struct rf_pass_holder holder;
+	char *ceiling;
 };
+
+static void free_known(struct rf_concierge_known *known)
+{
+	free(known->ceiling);
+	free(known);
+}
+
+static int remember(struct landlord *l, const struct rf_pass_holder *holder, const char *ceiling,
+		    struct rf_err *err)
+{
+	struct rf_concierge_known *known;
+	char *copy;
+
+	for (known = l->known; known; known = known->next)
+		if (strcmp(known->holder.key, holder->key) == 0)
+			return 0; /* two requests have shown it */
+	known = calloc(1, sizeof(*known));
+	copy = strdup(ceiling);
+	if (!known || !copy) {
+		free(known);
+		free(copy);
+		return rf_fail(err, -ENOMEM, "a key");
+	}
+	*known = (struct rf_concierge_known){ l->known, *holder, copy };
+	l->known = known;
+	return 0;
+}
+
+static int connect_to_clerk(const struct landlord *l, const struct rf_pass_holder *holder,
+			    const char *ceiling, int *ret_fd, struct rf_err *err)
+{
+	const struct rf_clerk_terms terms = {
+		.terms = { holder->key, holder->tenant, ceiling, holder->boxes },
+		.scopes = holder->scopes,
+		.rate = holder->rate,
+	};
+
+	return rf_clerk_terms_connect(l->clerk, &terms, ret_fd, err);
+}
 
 int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass_holder *holder,
 			   const char *ceiling, struct rf_err *err)
@@ -25,26 +66,35 @@ int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass
 		.ceiling = ceiling,
 		.boxes = holder->boxes,
 	};
+	struct rf_err why = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf body;
 	RF_AUTO_FD int line = -1;
+	RF_AUTO_FD int clerk = -1;
 
 	rf_buf_init(&body, RF_PASS_BYTES);
 	rf_pass_put_holder(holder, &body);
-	if (rf_terms_ask(l->warden, &terms, &line, err) < 0)
+	if (remember(l, holder, ceiling, err) < 0 ||
+	    rf_terms_ask(l->warden, &terms, &line, err) < 0)
 		return err->code;
-	return rf_wire_send(l->front, RF_WIRE_FRONT_HOLDER, id, body.data, body.len, &line, 1, err);
+	/* Where the clerk has just died, another one is on its way, and the connection with it: rf_concierge_renew(). */
+	if (l->clerk >= 0)
+		connect_to_clerk(l, holder, ceiling, &clerk, &why);
+	return rf_wire_send(l->front, RF_WIRE_FRONT_HOLDER, id, body.data, body.len,
+			    (const int[]){ line, clerk }, clerk >= 0 ? 2 : 1, err);
 }
 
-static int remember(struct landlord *l, const char *id, struct rf_err *err)
+void rf_concierge_renew(struct landlord *l)
 {
-	struct rf_concierge_known *known = calloc(1, sizeof(*known));
+	for (const struct rf_concierge_known *at = l->known; at && l->front >= 0; at = at->next) {
+		const char *key = at->holder.key;
+		struct rf_err err = RF_ERR_INIT;
+		RF_AUTO_FD int clerk = -1;
 
-	if (!known)
-		return rf_fail(err, -ENOMEM, "a key");
-	memcpy(known->id, id, sizeof(known->id));
-	known->next = l->known;
-	l->known = known;
-	return 0;
+		if (connect_to_clerk(l, &at->holder, at->ceiling, &clerk, &err) < 0 ||
+		    rf_wire_send(l->front, RF_WIRE_FRONT_CLERK, 0, key, strlen(key), &clerk, 1,
+				 &err) < 0)
+			rf_household_say(err.msg, "");
+	}
 }
 
 /* Whoever has no key, a wrong one or one that was removed is told the same, after the same work. */
@@ -58,7 +108,7 @@ static int look_up(struct landlord *l, uint64_t id, const char *text, size_t len
 	struct rf_err why = RF_ERR_INIT;
 	bool is_it = rf_api_key_take_token(text, len, key_id, secret) &&
 		     rf_keyring_find(key_id, &key, &why) == 0;
-	int code = 0;
+	int code;
 
 	is_it = rf_api_key_is_proven(&key, secret) && is_it;
 	explicit_bzero(secret, sizeof(secret));
@@ -74,9 +124,7 @@ static int look_up(struct landlord *l, uint64_t id, const char *text, size_t len
 	holder.scopes = key.scopes;
 	holder.boxes = key.boxes;
 	holder.rate = key.rate;
-	code = remember(l, key.id, err);
-	if (code == 0)
-		code = rf_concierge_hand_over(l, id, &holder, key.ceiling, err);
+	code = rf_concierge_hand_over(l, id, &holder, key.ceiling, err);
 	rf_api_key_done(&key);
 	return code;
 }
@@ -120,15 +168,16 @@ void rf_concierge_withdraw(struct landlord *l)
 		struct rf_api_key key = { 0 };
 		struct rf_err err = RF_ERR_INIT;
 
-		if (rf_keyring_find(known->id, &key, &err) == 0) {
+		const char *id = known->holder.key;
+
+		if (strcmp(id, RF_CONCIERGE_LOCAL) == 0 || rf_keyring_find(id, &key, &err) == 0) {
 			rf_api_key_done(&key);
 			at = &known->next;
 			continue;
 		}
-		rf_wire_send(l->front, RF_WIRE_FRONT_REVOKED, 0, known->id, strlen(known->id), NULL,
-			     0, &err);
+		rf_wire_send(l->front, RF_WIRE_FRONT_REVOKED, 0, id, strlen(id), NULL, 0, &err);
 		*at = known->next;
-		free(known);
+		free_known(known);
 	}
 }
 
@@ -138,7 +187,7 @@ void rf_concierge_forget(struct landlord *l)
 		struct rf_concierge_known *known = l->known;
 
 		l->known = known->next;
-		free(known);
+		free_known(known);
 	}
 }
 

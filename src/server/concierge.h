@@ -1,5 +1,5 @@
 /*
- * Whose key it is: what the front was shown is looked up, and answered with a connection to the warden on the key's terms.
+ * Whose key it is: what the front was shown is looked up, and answered with connections to the warden and the clerk on the key's terms.
  */
 #ifndef RF_SERVER_CONCIERGE_H
 #define RF_SERVER_CONCIERGE_H
@@ -8,12 +8,17 @@
 #include "server/pass.h"
 #include "wire/wire.h"
 
-/* Gives the front a connection on these terms, as the answer to its request `id`. */
+#define RF_CONCIERGE_LOCAL "local" /* the key of who needs none: no key has such an id */
+
+/* Gives the front connections to the warden and the clerk on these terms, as the answer to its request `id`. */
 int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass_holder *holder,
 			   const char *ceiling, struct rf_err *err);
 
 /* Answers a KEY of the front's. */
 void rf_concierge_answer(struct landlord *l, const struct rf_wire_message *message);
+
+/* There is another clerk: gives the front a connection to it for each key that it knows. */
+void rf_concierge_renew(struct landlord *l);
 
 /* Tells the front which keys are no longer there, if the folder of keys has changed since the last look. */
 void rf_concierge_withdraw(struct landlord *l);

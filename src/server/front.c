@@ -154,7 +154,7 @@ static struct rf_holder *keep_holder(struct rf_front *front, struct rf_wire_mess
 
 	if (rf_pass_take_holder(message->body, message->len, &pass, err) < 0)
 		return NULL;
-	holder = rf_holder_new(&pass, &message->fds[0]);
+	holder = rf_holder_new(&pass, &message->fds[0], &message->fds[1]);
 	if (!holder)
 		rf_fail(err, -ENOMEM, "a key");
 	return holder;
@@ -213,6 +213,16 @@ static void withdraw(struct rf_front *front, const struct rf_wire_message *messa
 		*at = holder->next;
 		rf_holder_unref(holder);
 	}
+}
+
+/* Another clerk has come in place of one that died. */
+static void take_clerk(struct rf_front *front, struct rf_wire_message *message)
+{
+	if (front->local_holder && strcmp(front->local_holder->pass.key, message->body) == 0)
+		rf_petition_renew(&front->local_holder->clerk, &message->fds[0]);
+	for (struct rf_holder *at = front->holders; at && message->fds[0] >= 0; at = at->next)
+		if (strcmp(at->pass.key, message->body) == 0)
+			rf_petition_renew(&at->clerk, &message->fds[0]);
 }
 
 /* ------------------------------------------------------------- who has the keys */
@@ -289,6 +299,9 @@ static int take(struct rf_front *front, struct rf_wire_message *message, struct 
 	case RF_WIRE_FRONT_GUEST:
 		rf_http_server_adopt(front->local, &message->fds[0], err);
 		return 0; /* one too many is turned away, and the rest go on */
+	case RF_WIRE_FRONT_CLERK:
+		take_clerk(front, message);
+		return 0;
 	case RF_WIRE_FRONT_REVOKED:
 		withdraw(front, message);
 		return 0;

@@ -4,9 +4,10 @@
 #include <ringfort/ringfort.h>
 #include <stdlib.h>
 
+#include "base/fd.h"
 #include "lib/fort.h"
 
-struct rf_holder *rf_holder_new(const struct rf_pass_holder *pass, int *line)
+struct rf_holder *rf_holder_new(const struct rf_pass_holder *pass, int *line, int *clerk)
 {
 	struct rf_holder *holder = calloc(1, sizeof(*holder));
 	struct ringfort *fort = rf_fort_over(line);
@@ -14,11 +15,14 @@ struct rf_holder *rf_holder_new(const struct rf_pass_holder *pass, int *line)
 	if (!holder || !fort) {
 		free(holder);
 		ringfort_close(fort);
+		rf_fd_done(clerk);
 		return NULL;
 	}
 	holder->users = 1;
 	holder->pass = *pass;
 	holder->fort = fort;
+	rf_petition_init(&holder->clerk);
+	holder->clerk.fd = rf_fd_take(clerk);
 	holder->last = &holder->first;
 	rf_admit_init(&holder->admit, pass->boxes, pass->rate);
 	return holder;
@@ -34,6 +38,7 @@ void rf_holder_unref(struct rf_holder *holder)
 {
 	if (!holder || --holder->users > 0)
 		return;
+	rf_petition_done(&holder->clerk);
 	ringfort_close(holder->fort);
 	free(holder);
 }

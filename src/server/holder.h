@@ -1,5 +1,5 @@
 /*
- * Who asks: a key that was shown, and the connection to the warden that was made on its terms.
+ * Who asks: a key that was shown, and the connections to the warden and to the clerk that were made on its terms.
  *
  * Counted: a request that is under way keeps its holder, also when the key was removed meanwhile.
  */
@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "server/admit.h"
 #include "server/pass.h"
+#include "server/petition.h"
 
 struct ringfort;
 struct rf_api_call;
@@ -21,14 +22,15 @@ struct rf_holder {
 	struct rf_pass_holder pass;
 	uint8_t token_hash[RF_SHA256_BYTES]; /* of the token that it was shown with */
 	struct ringfort *fort;
+	struct rf_petition_line clerk; /* the connection to the clerk */
 	struct rf_admit admit;
 	struct rf_api_call *first, **last; /* who waits for room */
 	uint32_t waiting;
 	size_t held; /* bytes of its requests' bodies that are kept */
 };
 
-/* Takes `*line`, the connection, also on failure.  NULL without memory. */
-struct rf_holder *rf_holder_new(const struct rf_pass_holder *pass, int *line);
+/* Takes `*line`, the connection to the warden, and that to the clerk (or -1), also on failure.  NULL without memory. */
+struct rf_holder *rf_holder_new(const struct rf_pass_holder *pass, int *line, int *clerk);
 struct rf_holder *rf_holder_ref(struct rf_holder *holder);
 void rf_holder_unref(struct rf_holder *holder);
 

@@ -193,6 +193,46 @@ int rf_household_start_warden(struct landlord *l, struct rf_err *err)
 	return rf_loop_watch(l->loop, l->warden, RF_LOOP_READ, on_warden, l, &l->warden_event, err);
 }
 
+/* ------------------------------------------------------------- the clerk */
+
+/* Nothing comes from it but its end.  What it was asked has failed; what it keeps is in files. */
+static void on_clerk(void *data, int what)
+{
+	struct landlord *l = data;
+	struct rf_err err = RF_ERR_INIT;
+
+	(void)what;
+	rf_event_cancel(l->clerk_event);
+	l->clerk_event = NULL;
+	rf_fd_done(&l->clerk);
+	l->clerk_falls = rf_loop_now() - l->clerk_since < SOON_NS ? l->clerk_falls + 1 : 0;
+	if (l->clerk_falls >= MOST_FALLS) {
+		rf_fail_say(&err, -EIO, "ringfort-clerk ends as soon as it is started");
+		rf_fail_hint(&err, "`ringfort doctor` may know why");
+		rf_household_fail(l, &err);
+		return;
+	}
+	rf_household_say("ringfort-clerk has ended, and is started anew", "");
+	if (rf_household_start_clerk(l, &err) < 0)
+		rf_household_fail(l, &err);
+	else
+		rf_concierge_renew(l);
+}
+
+int rf_household_start_clerk(struct landlord *l, struct rf_err *err)
+{
+	const struct timeval most = { SEND_MS / 1000, 0 };
+	char path[4096];
+	const char *const argv[] = { path, NULL };
+
+	snprintf(path, sizeof(path), "%s/ringfort-clerk", l->options->folder);
+	l->clerk_since = rf_loop_now();
+	if (rf_client_start(path, argv, "clerk", &l->clerk, err) < 0)
+		return err->code;
+	setsockopt(l->clerk, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+	return rf_loop_watch(l->loop, l->clerk, RF_LOOP_READ, on_clerk, l, &l->clerk_event, err);
+}
+
 /* ------------------------------------------------------------- their ends */
 
 /* Nothing more is said to it, so it ends; `end` can be read when it has: its connection, or its process. */
@@ -221,6 +261,7 @@ static void see_off(int *fd, int end)
 void rf_household_end(struct landlord *l)
 {
 	see_off(&l->front, l->front);
+	see_off(&l->clerk, l->clerk);
 	see_off(&l->warden, l->warden_process >= 0 ? l->warden_process : l->warden);
 	rf_fd_done(&l->warden_process);
 }

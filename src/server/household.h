@@ -1,8 +1,8 @@
 /*
  * The processes of who serves strangers: their beginnings and their ends; and what all of its parts know.
  *
- * The warden makes boxes, the front reads what strangers send.  A front that dies is started anew; without the warden there is nothing to
- * serve.
+ * The warden makes boxes, the front reads what strangers send, the clerk does what takes rights.  A front or a clerk that dies is started anew; without the
+ * warden there is nothing to serve.
  */
 #ifndef RF_SERVER_HOUSEHOLD_H
 #define RF_SERVER_HOUSEHOLD_H
@@ -22,21 +22,21 @@ struct rf_concierge_known;
 struct landlord {
 	const struct rf_landlord_options *options;
 	struct rf_loop *loop;
-	int run, lock;      /* $RUN, and that there is one server */
-	int warden, front;  /* connections; or -1 */
-	int warden_process; /* a descriptor of it, or -1 */
-	int local;          /* for processes of the user's own */
+	int run, lock;            /* $RUN, and that there is one server */
+	int warden, front, clerk; /* connections; or -1 */
+	int warden_process;       /* a descriptor of it, or -1 */
+	int local;                /* for processes of the user's own */
 	int ports[RF_LANDLORD_MOST];
 	size_t port_count;
-	struct rf_event *local_event, *front_event, *warden_event, *timer;
+	struct rf_event *local_event, *front_event, *warden_event, *clerk_event, *timer;
 	struct rf_buf in;
 	struct rf_buf papers;             /* what a front is told of TLS; empty: ports have none */
 	struct rf_concierge_known *known; /* keys that the front was given connections for */
 	struct timespec keys_changed;
 	bool has_guests; /* the front has the connection for local clients */
 	bool is_draining, is_announced;
-	uint64_t front_since, drain_until;
-	int falls;
+	uint64_t front_since, clerk_since, drain_until;
+	int falls, clerk_falls;
 	struct rf_err why; /* that it ends for */
 };
 
@@ -47,6 +47,7 @@ void rf_household_say(const char *what, const char *more);
 void rf_household_fail(struct landlord *l, const struct rf_err *err);
 
 int rf_household_start_warden(struct landlord *l, struct rf_err *err);
+int rf_household_start_clerk(struct landlord *l, struct rf_err *err);
 int rf_household_start_front(struct landlord *l, struct rf_err *err);
 
 /* A certificate that was replaced: connections from now on see the new one.  If it does not do, the old one stays. */

@@ -49,7 +49,7 @@ static int check_guest(int fd, struct rf_err *err)
 static int introduce_guests(struct landlord *l, struct rf_err *err)
 {
 	const struct rf_pass_holder local = {
-		.key = "local",
+		.key = RF_CONCIERGE_LOCAL,
 		.tenant = "local",
 		.scopes = RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN,
 		.boxes = RF_TERMS_BOXES,
@@ -180,8 +180,8 @@ static int start(struct landlord *l, struct rf_err *err)
 	if (take_lock(l, err) < 0 || rf_concierge_provide(l, err) < 0 ||
 	    rf_loop_new(&l->loop, err) < 0 ||
 	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 ||
-	    rf_household_start_warden(l, err) < 0 || listen_locally(l, err) < 0 ||
-	    rf_household_start_front(l, err) < 0)
+	    rf_household_start_warden(l, err) < 0 || rf_household_start_clerk(l, err) < 0 ||
+	    listen_locally(l, err) < 0 || rf_household_start_front(l, err) < 0)
 		return err->code;
 	rf_concierge_withdraw(l); /* notes how the folder is; nothing was given out yet */
 	return rf_loop_timer(l->loop, rf_loop_now() + LOOK_NS, on_timer, l, &l->timer, err);
@@ -194,6 +194,7 @@ int rf_landlord_serve(const struct rf_landlord_options *options, struct rf_err *
 			      .lock = -1,
 			      .warden = -1,
 			      .front = -1,
+			      .clerk = -1,
 			      .local = -1,
 			      .warden_process = -1 };
 	int code;

@@ -23,6 +23,7 @@ const struct rf_route rf_route_table[] = {
 	{ "GET",    "/v1/version",                      0,     0,     NULL,                     rf_serve_version },
 	{ "GET",    "/v1/openapi.json",                 0,     0,     NULL,                     rf_serve_openapi },
 	{ "GET",    "/metrics",                         ADMIN, 0,     NULL,                     rf_serve_metrics },
+	{ "GET",    "/v1/key",                          READ,  0,     NULL,                     rf_serve_key },
 	{ "POST",   "/v1/run",                          RUN,   JSON,  NULL,                     rf_serve_run },
 	{ "POST",   "/v1/sandboxes",                    RUN,   JSON,  NULL,                     rf_serve_box_create },
 	{ "GET",    "/v1/sandboxes",                    READ,  0,     ",limit,cursor,label,",   rf_serve_box_list },

@@ -22,6 +22,8 @@
 #define SIGHT_MAX    1024
 #define PEM_MAX      (64 * 1024)
 #define EXEC_MAX     (128 * 1024)
+#define CLERK_MAX    (5 * 1024 * 1024) /* a question with a request's body of JSON */
+#define ANSWER_MAX   (17 * 1024 * 1024)
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u /* Linux 6.3 */
@@ -48,7 +50,7 @@ static const struct shape {
 	[RF_WIRE_STARTED] = { "STARTED", FROM(WARDEN), 0,
 			      sizeof(struct rf_wire_started), sizeof(struct rf_wire_started) },
 	[RF_WIRE_ENDED]   = { "ENDED",   FROM(WARDEN), 0, 1, RESULT_MAX },
-	[RF_WIRE_REFUSED] = { "REFUSED", FROM(WARDEN) | FROM(GATE), 0, 1, ERROR_MAX },
+	[RF_WIRE_REFUSED] = { "REFUSED", FROM(WARDEN) | FROM(GATE) | FROM(CLERK), 0, 1, ERROR_MAX },
 	[RF_WIRE_TELL]    = { "TELL",    FROM(TELLER), 0, 1, SHORT },
 	[RF_WIRE_ASK]     = { "ASK",     FROM(TELLER), 0, 1, QUESTION_MAX },
 	[RF_WIRE_KEPT]    = { "KEPT",    FROM(WATCHER), 0, sizeof(uint64_t), sizeof(uint64_t) },
@@ -86,13 +88,17 @@ static const struct shape {
 	[RF_WIRE_BOUND]    = { "BOUND",    FROM(CLIENT), 1, 1, RF_TERMS_BYTES },
 	[RF_WIRE_FRONT_BEGIN]    = { "BEGIN",    FROM(HOST), 0, 1, SHORT },
 	[RF_WIRE_FRONT_LISTEN]   = { "LISTEN",   FROM(HOST), 1, 0, 0 },
-	[RF_WIRE_FRONT_HOLDER]   = { "HOLDER",   FROM(HOST), 1, 1, ERROR_MAX },
+	[RF_WIRE_FRONT_HOLDER]   = { "HOLDER",   FROM(HOST), 1, 1, ERROR_MAX, 1 },
 	[RF_WIRE_FRONT_STRANGER] = { "STRANGER", FROM(HOST), 0, 1, ERROR_MAX },
 	[RF_WIRE_FRONT_GUEST]    = { "GUEST",    FROM(HOST), 1, 0, 0 },
 	[RF_WIRE_FRONT_REVOKED]  = { "REVOKED",  FROM(HOST), 0, 1, ERROR_MAX },
 	[RF_WIRE_FRONT_DRAIN]    = { "DRAIN",    FROM(HOST), 0, 0, 0 },
 	[RF_WIRE_FRONT_READY]    = { "READY",    FROM(FRONT), 0, 0, 0 },
 	[RF_WIRE_FRONT_KEY]      = { "KEY",      FROM(FRONT), 0, 1, HELLO_MAX },
+	[RF_WIRE_CLERK_TERMS]    = { "TERMS",    FROM(HOST), 1, 1, RF_TERMS_BYTES },
+	[RF_WIRE_CLERK_ASK]      = { "ASK",      FROM(FRONT), 0, sizeof(uint32_t), CLERK_MAX, 4 },
+	[RF_WIRE_CLERK_TOLD]     = { "TOLD",     FROM(CLERK), 0, 0, ANSWER_MAX, 4 },
+	[RF_WIRE_FRONT_CLERK]    = { "CLERK",    FROM(HOST), 1, 1, ERROR_MAX },
 	[RF_WIRE_HAND]           = { "HAND",     FROM(CLIENT), 0, REF, REF },
 	[RF_WIRE_LENT]           = { "LENT",     FROM(WARDEN), 1, 0, 0 },
 	[RF_WIRE_GATE_SEAL]      = { "SEAL",     FROM(TENANT), 0, 1, RESULT_MAX },
@@ -102,8 +108,8 @@ static const struct shape {
 };
 /* clang-format on */
 
-static const char *const sides[] = { "client", "warden",  "client", "watcher",
-				     "client", "gateway", "server", "front" };
+static const char *const sides[] = { "client",  "warden", "client", "watcher", "client",
+				     "gateway", "server", "front",  "clerk" };
 
 #define UNREAD_MAX 4096 /* packets; a socket holds fewer */
 

@@ -33,8 +33,9 @@ enum rf_wire_side {
 	RF_WIRE_WATCHER,
 	RF_WIRE_TENANT, /* who has a box behind a gateway: see docs/protocols/gateway.md */
 	RF_WIRE_GATE,
-	RF_WIRE_HOST, /* who serves strangers, and has the keys: see docs/protocols/front.md */
-	RF_WIRE_FRONT /* who reads what they send */
+	RF_WIRE_HOST,  /* who serves strangers, and has the keys: see docs/protocols/front.md */
+	RF_WIRE_FRONT, /* who reads what they send */
+	RF_WIRE_CLERK  /* who does for them what takes rights: see docs/protocols/clerk.md */
 };
 
 enum rf_wire_type {
@@ -107,6 +108,14 @@ enum rf_wire_type {
 	/* And back: */
 	RF_WIRE_FRONT_READY, /* nothing more is given up, and requests are answered */
 	RF_WIRE_FRONT_KEY,   /* somebody shows this key */
+	/* From who serves strangers to who does what takes rights (server/clerk-terms.h): */
+	RF_WIRE_CLERK_TERMS = 54, /* a socket on which somebody asks, and on which terms */
+	/* From who reads what strangers send to it, on such a socket; and back, or REFUSED: */
+	RF_WIRE_CLERK_ASK = 55,  /* a question, maybe with descriptors */
+	RF_WIRE_CLERK_TOLD = 56, /* its answer, maybe with descriptors */
+	/* From who serves strangers to who reads what they send: */
+	RF_WIRE_FRONT_CLERK =
+		57, /* a key's id, and another such socket in place of the one it has */
 	/* From the client, of a kept box's network: */
 	RF_WIRE_HAND = 60, /* struct rf_wire_ref: lend me a hand on it */
 	/* From the warden: */

@@ -1,0 +1,10 @@
+/* Who answers what is asked of the clerk: see the table in clerk-table.c. */
+#ifndef RF_SERVER_CLERK_DESK_H
+#define RF_SERVER_CLERK_DESK_H
+
+#include "server/clerk.h"
+
+/* clerk-desk.c */
+rf_clerk_fn rf_clerk_desk_key;
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * What can be asked of the clerk: who may ask, how much a question may bring, and who answers it (clerk-desk.h).
+ *
+ * To add a question: a number in enum rf_clerk_question, a row here, a handler, and a route of the front's that asks it (petition.h).
+ */
+#include "server/api-key.h"
+#include "server/clerk-desk.h"
+#include "server/clerk.h"
+
+#define READ (RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN)
+
+/* clang-format off */
+const struct rf_clerk_row rf_clerk_table[RF_CLERK_QUESTIONS] = {
+	[RF_CLERK_KEY] = { "key", READ, 0, 0, rf_clerk_desk_key },
+};
+/* clang-format on */

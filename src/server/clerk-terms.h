@@ -1,0 +1,48 @@
+/*
+ * What is said to who does, for strangers, what takes the operator's rights: whose a connection is, and what is asked on it.
+ *
+ * Who has the keys makes one connection for each key and says its terms; the front asks on it.  Tenant, ceiling and scopes are the
+ * connection's, so nothing that the front says can change them.  docs/protocols/clerk.md tells the conversation.
+ */
+#ifndef RF_SERVER_CLERK_TERMS_H
+#define RF_SERVER_CLERK_TERMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "wire/terms.h"
+
+/* The questions there are; clerk-table.c says of each who may ask it and who answers. */
+enum rf_clerk_question {
+	RF_CLERK_KEY = 1, /* what this connection's key is good for */
+	RF_CLERK_QUESTIONS
+};
+
+struct rf_clerk_terms {
+	struct rf_terms terms;
+	uint32_t scopes; /* enum rf_scope bits */
+	uint32_t rate;
+};
+
+/* One question: its number, and what is particular to it. */
+struct rf_clerk_ask {
+	enum rf_clerk_question question;
+	const char *body; /* borrowed */
+	size_t len;
+};
+
+/* Each writes (borrows), or reads and borrows; reading fails with -EBADMSG. */
+void rf_clerk_terms_pack(const struct rf_clerk_terms *terms, struct rf_buf *out);
+int rf_clerk_terms_unpack(const void *data, size_t len, struct rf_clerk_terms *ret_terms,
+			  struct rf_err *err);
+void rf_clerk_terms_pack_ask(const struct rf_clerk_ask *ask, struct rf_buf *out);
+int rf_clerk_terms_unpack_ask(const void *data, size_t len, struct rf_clerk_ask *ret_ask,
+			      struct rf_err *err);
+
+/* Makes a connection on these terms, by way of that to the clerk.  Gives `*ret_fd`: neither end of it waits. */
+int rf_clerk_terms_connect(int clerk, const struct rf_clerk_terms *terms, int *ret_fd,
+			   struct rf_err *err);
+
+#endif
