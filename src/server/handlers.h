@@ -21,6 +21,8 @@ rf_serve_fn rf_serve_program_get, rf_serve_program_log, rf_serve_program_stdin,
 /* serve-file.c */
 rf_serve_fn rf_serve_file_delete, rf_serve_file_list, rf_serve_file_stat, rf_serve_file_mkdir,
 	rf_serve_file_move, rf_serve_file_search;
+/* serve-upload.c */
+rf_serve_fn rf_serve_file_upload;
 /* serve-bytes.c */
 rf_serve_fn rf_serve_file_read, rf_serve_file_write, rf_serve_file_pack, rf_serve_file_unpack;
 

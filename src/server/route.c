@@ -39,6 +39,7 @@ const struct rf_route rf_route_table[] = {
 	{ "POST",   "/v1/sandboxes/{id}/programs/{number}/signal", RUN,  JSON, NULL,                 rf_serve_program_signal },
 	{ "GET",    "/v1/sandboxes/{id}/files",         READ,  0,     ",path,",                 rf_serve_file_read },
 	{ "PUT",    "/v1/sandboxes/{id}/files",         RUN,   ALL,   ",path,",                 rf_serve_file_write, BYTES },
+	{ "POST",   "/v1/sandboxes/{id}/files",         RUN,   ALL,   ",path,",                 rf_serve_file_upload, BYTES },
 	{ "DELETE", "/v1/sandboxes/{id}/files",         RUN,   0,     ",path,",                 rf_serve_file_delete },
 	{ "GET",    "/v1/sandboxes/{id}/files/list",    READ,  0,     ",path,",                 rf_serve_file_list },
 	{ "GET",    "/v1/sandboxes/{id}/files/stat",    READ,  0,     ",path,",                 rf_serve_file_stat },

@@ -267,6 +267,56 @@ def test_an_archive_gets_nowhere_that_the_sandbox_could_not(server, box):
     assert not any(pathlib.Path(path).exists() for path in ("/usr/bin/evil", "/etc/evil"))
 
 
+# --- several at once ---
+
+def form(*parts, boundary="a-boundary"):
+    """Parts are (name, file's name or None, bytes)."""
+    rows = []
+    for name, filename, data in parts:
+        file = "" if filename is None else f'; filename="{filename}"'
+        rows += [f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n'.encode(), data, b"\r\n"]
+    return b"".join(rows) + f"--{boundary}--\r\n".encode(), {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+
+
+def upload(server, box, body, fields, path=None, **more):
+    query = "" if path is None else "?" + urllib.parse.urlencode({"path": path})
+    return server.post(f"{BOXES}/{box}/files{query}", body, headers=fields, **more)
+
+
+def test_several_files_come_in_one_form(server, box):
+    large = os.urandom(3 * MIB)
+    answer = upload(server, box, *form(("file", "a.txt", b"A"), ("comment", None, b"nobody asks"), ("file", "d/large", large),
+                                       ("file", "empty", b"")), "/tmp/new/")
+    assert answer.status == 200, answer.body
+    assert [(row["path"], row["name"], row["size"]) for row in answer.json["files"]] == \
+        [("/tmp/new/a.txt", "a.txt", 1), ("/tmp/new/d/large", "large", 3 * MIB), ("/tmp/new/empty", "empty", 0)]
+    assert server.get(at(box, "/tmp/new/d/large")).body == large
+    # a folder that is there, a file by its own name, and where the home is
+    assert upload(server, box, *form(("file", "b", b"B")), "/tmp/new").json["files"][0]["path"] == "/tmp/new/b"
+    assert upload(server, box, *form(("file", "b", b"C")), "/tmp/other").json["files"][0]["path"] == "/tmp/other"
+    home = run(server, box, "printf %s $HOME")
+    assert upload(server, box, *form(("file", "x/y", b"D"))).json["files"][0]["path"] == f"{home}/x/y"
+    assert upload(server, box, *form(("file", "/tmp/abs", b"E"))).json["files"][0]["path"] == "/tmp/abs"
+
+
+def test_forms_that_are_none_are_refused(server, box):
+    body, fields = form(("file", "a", b"A"))
+    cases = {
+        "another type": (upload(server, box, b"{}", {"Content-Type": "application/json"}, "/tmp/"), 415),
+        "no boundary": (upload(server, box, body, {"Content-Type": "multipart/form-data"}, "/tmp/"), 415),
+        "another boundary": (upload(server, box, body, {"Content-Type": "multipart/form-data; boundary=b"}, "/tmp/"), 400),
+        "a form that is cut": (upload(server, box, body[:-6], fields, "/tmp/"), 400),
+        "a form without a file": (upload(server, box, *form(("a", None, b"b")), "/tmp/"), 422),
+        "a name that leads around": (upload(server, box, *form(("file", "../../x", b"A")), "/tmp/"), 422),
+        "no name": (upload(server, box, *form(("file", "", b"A")), "/tmp/"), 422),
+        "a relative path": (upload(server, box, body, fields, "tmp"), 422),
+        "where nothing can be written": (upload(server, box, body, fields, "/usr/"), 403),
+        "two files that would be one": (upload(server, box, *form(("f", "a", b"A"), ("f", "b", b"B")), "/tmp/one"), 422),
+        "a parameter that there is not": (server.post(f"{BOXES}/{box}/files?to=/tmp", body, headers=fields), 400),
+    }
+    assert {name: answer.status for name, (answer, _) in cases.items()} == {name: status for name, (_, status) in cases.items()}
+
+
 # --- others ---
 
 def test_nothing_of_it_is_another_tenants(server, box):
@@ -279,6 +329,7 @@ def test_nothing_of_it_is_another_tenants(server, box):
         "mkdir": server.post(f"{BOXES}/{box}/files/mkdir", body, key=other),
         "move": server.post(f"{BOXES}/{box}/files/move", {"from": "/tmp/x", "to": "/tmp/y"}, key=other),
         "search": server.get(at(box, "/tmp", "/search", name="*"), key=other),
+        "upload": upload(server, box, *form(("file", "a", b"A")), "/tmp/", key=other),
         "pack": server.get(at(box, "/tmp", "/archive"), key=other),
         "unpack": server.put(at(box, "/tmp", "/archive"), archive(("a", b"a")), key=other, headers=tar),
     }
