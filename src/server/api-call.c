@@ -62,20 +62,26 @@ void rf_api_call_admit(struct rf_api_call *call, struct rf_holder *holder, const
 	serve_if_whole(call);
 }
 
+/* What a client shows, in one of three ways; without bytes if it shows none.  Where there are two, Authorization is for somebody else: a program in a sandbox. */
+static struct rf_span find_token(const struct rf_api_call *call, const struct rf_http1_head *head)
+{
+	struct rf_span value = rf_api_call_value(head, RF_SPAN("X-API-Key"));
+
+	if (value.len || call->upgrade.token[0])
+		return value.len ? value : rf_span_of(call->upgrade.token);
+	value = rf_api_call_value(head, RF_SPAN("Authorization"));
+	if (value.len > 7 && rf_span_is_like(rf_span_part(value, 0, 7), RF_SPAN("Bearer ")))
+		return rf_span_trim(rf_span_part(value, 7, value.len));
+	return (struct rf_span){ NULL, 0 };
+}
+
 static void find_holder(struct rf_api_call *call, const struct rf_http1_head *head)
 {
-	struct rf_span value = rf_api_call_value(head, RF_SPAN("Authorization"));
+	struct rf_span value = find_token(call, head);
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_holder *holder = call->is_local ? call->front->local_holder : NULL;
 
 	if (!call->is_local) {
-		bool is_bearer = value.len > 7 &&
-				 rf_span_is_like(rf_span_part(value, 0, 7), RF_SPAN("Bearer "));
-
-		if (!is_bearer)
-			value = rf_api_call_value(head, RF_SPAN("X-API-Key"));
-		else
-			value = rf_span_trim(rf_span_part(value, 7, value.len));
 		if (!value.len) {
 			rf_fail_say(&err, -EACCES, "this takes a key");
 			rf_fail_hint(&err, "send `Authorization: Bearer KEY`; `ringfort key "
@@ -109,6 +115,7 @@ static int read_head(struct rf_api_call *call, const struct rf_http1_head *head,
 	const struct rf_url *url = &head->start.url;
 
 	if (rf_api_call_check_fields(head, error) < 0 ||
+	    rf_upgrade_read(head, &call->upgrade, error) < 0 ||
 	    rf_api_call_check_names(call, head, error) < 0)
 		return -1;
 	call->route = rf_route_find(head->start.method, url->path, &call->parts, error);

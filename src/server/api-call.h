@@ -23,6 +23,7 @@
 #include "server/order.h"
 #include "server/query.h"
 #include "server/route.h"
+#include "server/upgrade.h"
 
 struct rf_front;
 
@@ -45,12 +46,13 @@ struct rf_api_call {
 	char request_id[65];
 	char traceparent[64]; /* as it came, or "" */
 	uint8_t token_hash[RF_SHA256_BYTES];
-	char *query;       /* of its target, or NULL */
-	bool wants_stream; /* Accept: text/event-stream */
-	bool wants_raw;    /* Accept: application/octet-stream */
-	bool is_head;      /* of a method HEAD: nobody wants the body of its answer */
-	char type[160];    /* Content-Type, or "" */
-	char range[64];    /* Range, or "": there is none, or it need not be heeded */
+	struct rf_upgrade upgrade; /* whether it asks to go on as a WebSocket */
+	char *query;               /* of its target, or NULL */
+	bool wants_stream;         /* Accept: text/event-stream */
+	bool wants_raw;            /* Accept: application/octet-stream */
+	bool is_head;              /* of a method HEAD: nobody wants the body of its answer */
+	char type[160];            /* Content-Type, or "" */
+	char range[64];            /* Range, or "": there is none, or it need not be heeded */
 	bool is_local;
 	bool is_counted; /* it has begun something, for its key */
 	bool has_body_ended;

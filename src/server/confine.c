@@ -117,6 +117,7 @@ static const struct { int call, argument; uint32_t mask, value; } looked_at[] = 
 	/* That sends to nobody else: packets or a stream, which differ in one bit, and no datagrams. */
 	{ SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK | (SOCK_SEQPACKET & ~SOCK_STREAM), SOCK_STREAM },
 	{ SYS_ioctl,      1, 0, FIONREAD },                                  /* what lies in a pipe */
+	{ SYS_ioctl,      1, 0, TIOCSWINSZ },                                /* the size of a terminal */
 	{ SYS_prlimit64,  0, 0, 0 },                                         /* of itself */
 	{ SYS_mmap,       2, PROT_READ | PROT_WRITE, 0 },                    /* no code */
 	{ SYS_mprotect,   2, PROT_READ | PROT_WRITE, 0 },

@@ -17,6 +17,7 @@
 #include "server/api-key.h"
 #include "server/background.h"
 #include "server/confine.h"
+#include "server/parley.h"
 #include "server/tools.h"
 #include "tls/tls.h"
 #include "wire/wire.h"
@@ -213,6 +214,7 @@ static void withdraw(struct rf_front *front, const struct rf_wire_message *messa
 		*at = holder->next;
 		rf_holder_unref(holder);
 	}
+	rf_parley_revoke(front, message->body);
 }
 
 /* Another clerk has come in place of one that died. */
@@ -233,7 +235,7 @@ static void on_drained(void *data, int what)
 	struct rf_front *front = data;
 
 	(void)what;
-	if (front->calls == 0)
+	if (front->calls == 0 && front->lines.count == 0)
 		rf_loop_stop(front->loop);
 	else
 		rf_event_again(front->timer, rf_loop_now() + DRAIN_NS);
@@ -245,6 +247,7 @@ static void drain(struct rf_front *front)
 
 	front->is_draining = true;
 	rf_http_server_rest(front->ports);
+	rf_parley_drain(front);
 	if (!front->timer && rf_loop_timer(front->loop, rf_loop_now() + DRAIN_NS, on_drained, front,
 					   &front->timer, &err) < 0)
 		rf_loop_stop(front->loop);
@@ -349,8 +352,10 @@ static int start(struct rf_front *front, bool speaks_tls, struct rf_err *err)
 	    rf_http_server_new(front->loop, &limits, CONNECTIONS, &rf_api_call_ops,
 			       &front->ports_side, &front->ports, err) < 0 ||
 	    rf_http_server_new(front->loop, &limits, CONNECTIONS, &rf_api_call_ops,
-			       &front->local_side, &front->local, err) < 0)
+			       &front->local_side, &front->local, err) < 0 ||
+	    rf_deadlines_new(front->loop, &front->lines.deadlines, err) < 0)
 		return err->code;
+	front->lines.loop = front->loop;
 	if (speaks_tls) {
 		rf_tls_prepare();
 		if (rf_airlock_new(front->loop, front->ports, &front->airlock, err) < 0)
@@ -381,6 +386,9 @@ int rf_front_serve(int host, bool speaks_tls, struct rf_err *err)
 	rf_http_server_free(front->ports);
 	rf_http_server_free(front->local);
 	rf_background_free_all(front);
+	rf_parley_free_all(front);
+	rf_wsline_free_all(&front->lines);
+	rf_deadlines_free(front->lines.deadlines);
 	while (front->holders) {
 		struct rf_holder *holder = front->holders;
 

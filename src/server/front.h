@@ -16,10 +16,12 @@
 #include "http/http-server.h"
 #include "server/api-call.h"
 #include "server/pass.h"
+#include "server/wsline.h"
 
 struct ringfort_policy;
 struct rf_background;
 struct rf_airlock;
+struct rf_parley;
 
 #define RF_FRONT_STATUSES 6
 
@@ -52,6 +54,9 @@ struct rf_front {
 	struct rf_holder *local_holder; /* or NULL */
 	struct rf_background *programs; /* that run in the background, or did */
 	size_t program_count;
+	struct rf_wsline_host lines; /* WebSockets */
+	struct rf_parley *parleys;   /* programs that have one, or had */
+	size_t parley_count;
 	struct rf_api_call *awaiting; /* whose keys are being looked up */
 	struct rf_order_tools tools;
 	struct rf_front_figures figures;

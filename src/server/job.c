@@ -100,6 +100,15 @@ void rf_job_count(struct rf_job *job, size_t len)
 	rf_guest_count(job->box, 1, len);
 }
 
+int rf_job_resize(struct rf_job *job, uint64_t rows, uint64_t columns, struct rf_err *err)
+{
+	struct ringfort_error error = RINGFORT_ERROR_INIT;
+
+	if (ringfort_resize(job->box, (int)rows, (int)columns, &error) < 0)
+		return rf_fail_say(err, error.code, "%s", error.message);
+	return 0;
+}
+
 /* ------------------------------------------------------------- its start */
 
 /* A box of its own, or one that is kept. */
@@ -136,7 +145,10 @@ static int begin_program(struct rf_job *job, struct ringfort *fort, const struct
 	run->cwd = task->order->cwd;
 	how.time_ms = task->order->timeout * 1000;
 	how.is_background = task->is_background;
-	if (task->is_background)
+	how.has_terminal = task->order->has_terminal;
+	how.rows = (int)task->order->rows;
+	how.columns = (int)task->order->columns;
+	if (task->is_background || task->has_input)
 		run->input_fd = task->input;
 	if (rf_guest_new(fort, run, &own, &job->box, err) < 0)
 		return err->code;

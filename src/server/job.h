@@ -34,6 +34,7 @@ struct rf_job_task {
 	bool keeps_output;     /* for its result, and not told as it comes */
 	uint64_t output_limit; /* of a program in a kept box, where it is kept */
 	bool is_background;    /* it goes on without the job, and reads from: */
+	bool has_input;        /* or it does not, and reads from: */
 	int input;             /* a descriptor (borrowed) */
 	/* Its standard input or output is its owner's to write or read, at rf_job_take_end(); of a program's output nothing is kept or told then. */
 	bool leaves_input, leaves_output;
@@ -67,5 +68,8 @@ uint64_t rf_job_room(const struct rf_job *job);
 void rf_job_count(struct rf_job *job, size_t len);
 
 int rf_job_signal(struct rf_job *job, int signal, struct rf_err *err);
+
+/* Of a program with a terminal, as its order says: another size. */
+int rf_job_resize(struct rf_job *job, uint64_t rows, uint64_t columns, struct rf_err *err);
 
 #endif

@@ -21,6 +21,7 @@ struct said {
 	char **argv, **env, **profile;
 	const char *command, *code, *language, *input, *input_base64, *cwd;
 	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs;
+	const struct rf_jsonread_value *terminal;
 	const char *data, *data_base64, *signal, *path, *to;
 	uint64_t timeout;
 	bool is_background, is_last;
@@ -66,6 +67,17 @@ static const struct rf_form_field write_fields[] = {
 static const struct rf_form_field signal_fields[] = {
 	{ "signal",         RF_FORM_STRING,    AT(signal),         1, 10, true },
 };
+static const struct rf_form_field session_fields[] = {
+	PROGRAM, BOX,
+	{ "terminal",       RF_FORM_OBJECT,    AT(terminal),       0, 3, false },
+};
+static const struct rf_form_field word_fields[] = {
+	{ "data",           RF_FORM_STRING,    AT(data),           0, RF_MAX_JSON_READ, false },
+	{ "data_base64",    RF_FORM_STRING,    AT(data_base64),    0, RF_MAX_JSON_READ, false },
+	{ "close",          RF_FORM_TRUTH,     AT(is_last),        0, 0, false },
+	{ "signal",         RF_FORM_STRING,    AT(signal),         1, 10, false },
+	{ "terminal",       RF_FORM_OBJECT,    AT(terminal),       0, 3, false },
+};
 static const struct rf_form_field renew_fields[] = {
 	{ "timeout",        RF_FORM_NUMBER,    AT(timeout),        1, RF_ORDER_SECONDS, true },
 };
@@ -87,6 +99,8 @@ static const struct { const struct rf_form_field *fields; size_t count; } forms[
 	[RF_ORDER_SIGNAL]  = { signal_fields,  RF_LEN(signal_fields) },
 	[RF_ORDER_FOLDER]  = { folder_fields,  RF_LEN(folder_fields) },
 	[RF_ORDER_MOVE]    = { move_fields,    RF_LEN(move_fields) },
+	[RF_ORDER_SESSION] = { session_fields, RF_LEN(session_fields) },
+	[RF_ORDER_WORD]    = { word_fields,    RF_LEN(word_fields) },
 };
 /* clang-format on */
 
@@ -499,11 +513,51 @@ static int read_signal(const struct reading *r)
 				 "HUP, INT, QUIT, KILL, USR1, USR2, TERM, CONT, STOP or WINCH");
 }
 
+struct said_terminal {
+	uint64_t rows, columns, keep;
+};
+
+static int read_terminal(const struct reading *r)
+{
+	struct said_terminal terminal = { 24, 80, RF_ORDER_KEEP };
+	const struct rf_form_field fields[] = {
+		{ "rows", RF_FORM_NUMBER, offsetof(struct said_terminal, rows), 1, 4096, false },
+		{ "columns", RF_FORM_NUMBER, offsetof(struct said_terminal, columns), 1, 4096,
+		  false },
+		{ "keep", RF_FORM_NUMBER, offsetof(struct said_terminal, keep), 0, 3600, false },
+	};
+
+	if (!r->said.terminal)
+		return 0;
+	if (rf_form_read(r->said.terminal, fields, RF_LEN(fields), &terminal, r->order->memory,
+			 "terminal", r->error) < 0)
+		return -1;
+	r->order->has_terminal = true;
+	r->order->rows = terminal.rows;
+	r->order->columns = terminal.columns;
+	r->order->keep = terminal.keep;
+	return 0;
+}
+
+static int read_word(const struct reading *r)
+{
+	const struct said *said = &r->said;
+
+	if (!said->data && !said->data_base64 && !said->is_last && !said->signal && !said->terminal)
+		return invalid(r, "message", "it says nothing",
+			       "data, data_base64, close, signal or terminal");
+	if (read_terminal(r) < 0 || (said->signal && read_signal(r) < 0))
+		return -1;
+	return decode(r, said->data, said->data_base64, "data_base64", &r->order->input,
+		      &r->order->input_len);
+}
+
 /* ------------------------------------------------------------- the whole */
 
 static int read_all(struct reading *r)
 {
-	bool runs = r->kind == RF_ORDER_RUN || r->kind == RF_ORDER_EXEC;
+	bool runs =
+		r->kind == RF_ORDER_RUN || r->kind == RF_ORDER_EXEC || r->kind == RF_ORDER_SESSION;
 	bool makes = r->kind == RF_ORDER_RUN || r->kind == RF_ORDER_SANDBOX;
 
 	r->order->extras =
@@ -522,6 +576,10 @@ static int read_all(struct reading *r)
 		return read_signal(r);
 	if (r->kind == RF_ORDER_FOLDER || r->kind == RF_ORDER_MOVE)
 		return read_paths(r);
+	if (r->kind == RF_ORDER_WORD)
+		return read_word(r);
+	if (read_terminal(r) < 0)
+		return -1;
 	if (runs && (decode(r, r->said.input, r->said.input_base64, "stdin_base64",
 			    &r->order->input, &r->order->input_len) < 0 ||
 		     read_files(r) < 0 || read_program(r) < 0))

@@ -23,8 +23,13 @@ enum rf_order_kind {
 	RF_ORDER_WRITE, /* to a program's standard input */
 	RF_ORDER_SIGNAL,
 	RF_ORDER_FOLDER, /* one to make */
-	RF_ORDER_MOVE
+	RF_ORDER_MOVE,
+	RF_ORDER_SESSION, /* the first message of a WebSocket: a program in a sandbox */
+	RF_ORDER_WORD     /* and a later one: input, a signal, the size of its terminal */
 };
+
+#define RF_ORDER_KEEP                                                                              \
+	300 /* seconds that a terminal is kept without a connection, if nothing else is said */
 
 /* Where a language's program is; asked once for each, before files are given up. */
 struct rf_order_tools {
@@ -44,9 +49,11 @@ struct rf_order {
 	size_t extra_count;
 	const struct rf_jsonread_value *labels; /* of a sandbox, or NULL */
 	bool is_background;
-	bool is_last;          /* of WRITE: its input ends */
-	int signal;            /* of SIGNAL */
-	const char *path, *to; /* of FOLDER and MOVE: absolute */
+	bool is_last;                 /* of WRITE: its input ends */
+	int signal;                   /* of SIGNAL, and of WORD, or 0 */
+	const char *path, *to;        /* of FOLDER and MOVE: absolute */
+	bool has_terminal;            /* of SESSION, and of WORD: its size is said */
+	uint64_t rows, columns, keep; /* of that; keep: seconds */
 	/* What all of it lies in: */
 	struct rf_jsonread *json;
 	struct rf_arena *memory;

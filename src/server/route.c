@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "server/api-key.h"
 #include "server/handlers.h"
+#include "server/parley.h"
 
 #define READ  (RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN)
 #define RUN   (RF_SCOPE_RUN | RF_SCOPE_ADMIN)
@@ -33,6 +34,8 @@ const struct rf_route rf_route_table[] = {
 	{ "POST",   "/v1/sandboxes/{id}/pause",         RUN,   0,     NULL,                     rf_serve_box_pause },
 	{ "POST",   "/v1/sandboxes/{id}/resume",        RUN,   0,     NULL,                     rf_serve_box_resume },
 	{ "POST",   "/v1/sandboxes/{id}/exec",          RUN,   JSON,  NULL,                     rf_serve_exec },
+	{ "GET",    "/v1/sandboxes/{id}/exec",          RUN,   0,     NULL,                     rf_parley_begin },
+	{ "GET",    "/v1/sandboxes/{id}/terminals/{number}", RUN, 0,  NULL,                     rf_parley_attach },
 	{ "GET",    "/v1/sandboxes/{id}/programs/{number}",        READ, 0,    NULL,                 rf_serve_program_get },
 	{ "GET",    "/v1/sandboxes/{id}/programs/{number}/log",    READ, 0,    ",cursor,wait_ms,",   rf_serve_program_log },
 	{ "POST",   "/v1/sandboxes/{id}/programs/{number}/stdin",  RUN,  JSON, NULL,                 rf_serve_program_stdin },

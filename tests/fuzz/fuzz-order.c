@@ -19,7 +19,7 @@ static const char *find(const struct rf_lang *lang)
 
 static void check(enum rf_order_kind kind, const struct rf_order *order)
 {
-	bool runs = kind == RF_ORDER_RUN || kind == RF_ORDER_EXEC;
+	bool runs = kind == RF_ORDER_RUN || kind == RF_ORDER_EXEC || kind == RF_ORDER_SESSION;
 
 	require(!runs || (order->argv && order->argv[0] && order->argv[0][0]));
 	require((kind == RF_ORDER_RUN || kind == RF_ORDER_SANDBOX) == (order->policy != NULL));
@@ -28,6 +28,8 @@ static void check(enum rf_order_kind kind, const struct rf_order *order)
 			!strstr(order->extras[i].path, "/../") &&
 			(order->extras[i].kind == RF_PLACE_TEXT ||
 			 order->extras[i].kind == RF_PLACE_DATA));
+	require(!order->has_terminal ||
+		(order->rows && order->rows <= 4096 && order->columns && order->columns <= 4096));
 	for (char **at = order->env; at && *at; at++)
 		require(strchr(*at, '=') > *at);
 }
@@ -36,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct rf_order_tools tools = { find };
 
-	for (int kind = RF_ORDER_RUN; kind <= RF_ORDER_MOVE; kind++) {
+	for (int kind = RF_ORDER_RUN; kind <= RF_ORDER_WORD; kind++) {
 		struct rf_api_error error = { 0 };
 		struct rf_order order;
 

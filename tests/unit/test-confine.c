@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -56,6 +57,8 @@ RF_TEST(a_confined_process_has_its_descriptors_and_nothing_else)
 			 socketpair(AF_UNIX, SOCK_RAW, 0, pair) < 0,
 		 "a pair that sends to others");
 	RF_CHECK(is_denied(SYS_connect, file, 0, 0), "a connection");
+	RF_CHECK(ioctl(file, TIOCSTI, "x") < 0 && errno == EPERM, "what a terminal is told");
+	RF_CHECK(ioctl(file, TIOCSWINSZ, &limit) < 0 && errno == ENOTTY, "a terminal's size");
 	RF_CHECK(is_denied(SYS_bind, file, 0, 0), "an address");
 	RF_CHECK(fork() < 0 && errno == EPERM, "a process");
 	RF_CHECK(execve("/bin/true", words, NULL) < 0 && errno == EPERM, "a program");
