@@ -41,7 +41,7 @@ void rf_api_call_pump(struct rf_api_call *call)
 static void begin(struct rf_api_call *call, unsigned status, const char *type, enum rf_body body,
 		  uint64_t length, const struct rf_api_error *error, struct rf_fields more)
 {
-	struct rf_field fields[8 + MORE];
+	struct rf_field fields[9 + MORE];
 	char retry[16];
 	size_t n = 0;
 
@@ -57,6 +57,8 @@ static void begin(struct rf_api_call *call, unsigned status, const char *type, e
 			(struct rf_field){ RF_SPAN("traceparent"), rf_span_of(call->traceparent) };
 	if (status == 401)
 		fields[n++] = (struct rf_field){ RF_SPAN("WWW-Authenticate"), RF_SPAN("Bearer") };
+	if (call->more.value.len)
+		fields[n++] = call->more;
 	if (error && error->allow[0])
 		fields[n++] = (struct rf_field){ RF_SPAN("Allow"), rf_span_of(error->allow) };
 	if (error && (error->code == RF_API_TOO_MANY || error->retry_s)) {
@@ -78,6 +80,14 @@ void rf_api_call_begin_bytes(struct rf_api_call *call, unsigned status, const ch
 static void send_all(struct rf_api_call *call, unsigned status, const char *type,
 		     struct rf_buf *bytes, const struct rf_api_error *error)
 {
+	void (*on_answer)(struct rf_api_call * call, unsigned status, const struct rf_buf *bytes,
+			  const struct rf_api_error *error) = call->on_answer;
+
+	if (on_answer) { /* it is not the client who hears it */
+		call->on_answer = NULL;
+		on_answer(call, status, bytes, error);
+		return;
+	}
 	if (call->state == RF_API_DONE)
 		return;
 	if (bytes->has_failed) {
@@ -111,7 +121,7 @@ void rf_api_call_fail(struct rf_api_call *call, const struct rf_api_error *error
 
 	rf_buf_init(&text, 16 * 1024);
 	rf_api_error_format(error, &text);
-	if (call->is_stream) { /* it is too late for a status */
+	if (call->is_stream && !call->on_answer) { /* it is too late for a status */
 		rf_api_call_event(call, "error", &text);
 		rf_api_call_end(call);
 		return;
@@ -154,6 +164,12 @@ void rf_api_call_event(struct rf_api_call *call, const char *name, const struct 
 void rf_api_call_end(struct rf_api_call *call)
 {
 	call->is_last = true;
+	rf_api_call_pump(call);
+}
+
+void rf_api_call_keep_alive(struct rf_api_call *call)
+{
+	rf_buf_puts(&call->out, ": still here\n\n");
 	rf_api_call_pump(call);
 }
 

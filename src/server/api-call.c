@@ -10,6 +10,7 @@
 #include "server/api-call-inside.h"
 #include "server/api-key.h"
 #include "server/front.h"
+#include "server/mcp-visit.h"
 
 #define ANSWER_MOST (200ul << 20)
 #define BODY_PIECE  (1ul << 20)   /* of one that is told as it comes */
@@ -102,7 +103,7 @@ static void find_holder(struct rf_api_call *call, const struct rf_http1_head *he
 
 static void refuse_at_once(struct rf_api_call *call, const struct rf_api_error *error)
 {
-	static const struct rf_route none = { "", "", 0, 0, NULL, NULL };
+	static const struct rf_route none = { .method = "", .path = "" };
 
 	if (!call->route)
 		call->route = &none;
@@ -165,6 +166,8 @@ static void on_request(void *data, struct rf_exchange *x, const struct rf_http1_
 	}
 	rf_buf_init(&call->body,
 		    call->route->how & RF_ROUTE_STREAMED ? BODY_PIECE : call->route->body + 1);
+	if (call->route->heed)
+		call->route->heed(call, head);
 	if (call->route->scope)
 		find_holder(call, head);
 }
@@ -256,6 +259,25 @@ static void on_room(void *own, struct rf_exchange *x)
 		rf_job_pause(call->job, false);
 }
 
+void rf_api_call_let_go(struct rf_api_call *call)
+{
+	call->on_answer = NULL;
+	if (call->state == RF_API_LINE)
+		rf_api_call_leave_line(call);
+	if (call->on_gone)
+		call->on_gone(call);
+	call->on_gone = NULL;
+	rf_event_cancel(call->timer);
+	call->timer = NULL;
+	rf_job_free(call->job);
+	call->job = NULL;
+	rf_query_drop(call->asked);
+	call->asked = NULL;
+	rf_petition_drop(call->petition);
+	call->petition = NULL;
+	rf_api_call_leave_place(call);
+}
+
 /* Who asked is gone, or has all of the answer: what was for it alone ends. */
 static void on_end(void *own, struct rf_exchange *x, bool is_whole)
 {
@@ -269,15 +291,8 @@ static void on_end(void *own, struct rf_exchange *x, bool is_whole)
 	front = call->front;
 	if (call->state == RF_API_AUTH)
 		rf_front_forget_call(front, call);
-	if (call->state == RF_API_LINE)
-		rf_api_call_leave_line(call);
-	if (call->on_gone)
-		call->on_gone(call);
-	rf_event_cancel(call->timer);
-	rf_job_free(call->job);
-	rf_query_drop(call->asked);
-	rf_petition_drop(call->petition);
-	rf_api_call_leave_place(call);
+	rf_api_call_let_go(call);
+	rf_mcp_visit_free(call->visit);
 	let_go(call);
 	rf_holder_unref(call->holder);
 	rf_order_done(&call->order);

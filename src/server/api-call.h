@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "http/exchange.h"
+#include "result/result.h"
 #include "server/api-error.h"
 #include "server/holder.h"
 #include "server/job.h"
@@ -26,6 +27,7 @@
 #include "server/upgrade.h"
 
 struct rf_front;
+struct rf_mcp_visit;
 
 enum rf_api_state {
 	RF_API_AUTH,
@@ -79,6 +81,15 @@ struct rf_api_call {
 	void (*on_bytes)(struct rf_api_call *call, struct rf_span bytes);
 	void (*on_bytes_end)(struct rf_api_call *call);
 	void (*on_room)(struct rf_api_call *call);
+	/*
+	 * Of a request that stands for another one (rf_api_call_become()): who hears what is answered, once and instead of the client; the error is NULL where there
+	 * is none.  on_result() hears of a program's result as it is, and may be NULL.
+	 */
+	void (*on_answer)(struct rf_api_call *call, unsigned status, const struct rf_buf *bytes,
+			  const struct rf_api_error *error);
+	void (*on_result)(struct rf_api_call *call, const struct rf_result *result);
+	struct rf_mcp_visit *visit; /* of /mcp: what it asks for; or NULL */
+	struct rf_field more;       /* one field more of the answer's head, or none */
 };
 
 /* What exchanges of the API do; `data` is a struct rf_front_side. */
@@ -105,6 +116,23 @@ void rf_api_call_begin_bytes(struct rf_api_call *call, unsigned status, const ch
 void rf_api_call_begin_events(struct rf_api_call *call);
 void rf_api_call_event(struct rf_api_call *call, const char *name, const struct rf_buf *json);
 void rf_api_call_end(struct rf_api_call *call);
+
+/* A line that no reader of events heeds: that there is somebody still. */
+void rf_api_call_keep_alive(struct rf_api_call *call);
+
+/*
+ * Serves another request of the API on behalf of this one, as its key could ask for it: scope, parameters and all that its handler looks at are looked at.  The query
+ * and the body are taken.  `serve` takes the place of its handler, or is NULL.  `on_answer` hears what comes of it, now or later.
+ */
+void rf_api_call_become(struct rf_api_call *call, const char *method, const char *path,
+			struct rf_buf *query, struct rf_buf *body,
+			void (*serve)(struct rf_api_call *call),
+			void (*on_answer)(struct rf_api_call *call, unsigned status,
+					  const struct rf_buf *bytes,
+					  const struct rf_api_error *error));
+
+/* What was begun for it ends: its job, its question, its place.  It can still be answered. */
+void rf_api_call_let_go(struct rf_api_call *call);
 
 /* Too much waits for the client to read it: nothing more is to be sent for now. */
 bool rf_api_call_is_full(const struct rf_api_call *call);

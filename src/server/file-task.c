@@ -44,6 +44,8 @@ static int make_order(struct rf_api_call *call, const struct rf_file_task *task)
 	for (size_t i = 0; i < RF_FILE_WORDS && task->words[i]; i++)
 		order->argv[n++] = rf_arena_copy(order->memory, task->words[i]);
 	order->argv[n] = NULL;
+	order->input = task->input.at;
+	order->input_len = task->input.len;
 	return order->memory->has_failed ? -ENOMEM : 0;
 }
 

@@ -26,6 +26,7 @@ struct rf_file_task {
 	const char *words[RF_FILE_WORDS]; /* "$1" and so on; NULL-ended */
 	uint64_t output_limit;            /* of what is kept */
 	uint64_t timeout;                 /* seconds; 0: as long as the client waits */
+	struct rf_span input;             /* of the program, until it ends (borrows); or none */
 	bool leaves_input, leaves_output; /* as of a job */
 	const struct rf_job_ops
 		*ops; /* whose data is the call; without on_output() its words are kept */

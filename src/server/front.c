@@ -17,6 +17,7 @@
 #include "server/api-key.h"
 #include "server/background.h"
 #include "server/confine.h"
+#include "server/mcp-session.h"
 #include "server/parley.h"
 #include "server/tools.h"
 #include "tls/tls.h"
@@ -389,6 +390,7 @@ int rf_front_serve(int host, bool speaks_tls, struct rf_err *err)
 	rf_parley_free_all(front);
 	rf_wsline_free_all(&front->lines);
 	rf_deadlines_free(front->lines.deadlines);
+	rf_mcp_session_end_all(front);
 	while (front->holders) {
 		struct rf_holder *holder = front->holders;
 

@@ -22,6 +22,7 @@ struct ringfort_policy;
 struct rf_background;
 struct rf_airlock;
 struct rf_parley;
+struct rf_mcp_session;
 
 #define RF_FRONT_STATUSES 6
 
@@ -57,7 +58,8 @@ struct rf_front {
 	struct rf_wsline_host lines; /* WebSockets */
 	struct rf_parley *parleys;   /* programs that have one, or had */
 	size_t parley_count;
-	struct rf_api_call *awaiting; /* whose keys are being looked up */
+	struct rf_mcp_session *mcp_sessions; /* the one that was used last comes first */
+	struct rf_api_call *awaiting;        /* whose keys are being looked up */
 	struct rf_order_tools tools;
 	struct rf_front_figures figures;
 	uint64_t last_id, calls;

@@ -3,6 +3,7 @@
 #define RF_SERVER_HANDLERS_H
 
 struct rf_api_call;
+struct rf_http1_head;
 
 typedef void rf_serve_fn(struct rf_api_call *call);
 
@@ -25,5 +26,8 @@ rf_serve_fn rf_serve_file_delete, rf_serve_file_list, rf_serve_file_stat, rf_ser
 rf_serve_fn rf_serve_file_upload;
 /* serve-bytes.c */
 rf_serve_fn rf_serve_file_read, rf_serve_file_write, rf_serve_file_pack, rf_serve_file_unpack;
+/* serve-mcp.c; the last looks at a head while it is there */
+rf_serve_fn rf_serve_mcp, rf_serve_mcp_end;
+void rf_serve_mcp_heed(struct rf_api_call *call, const struct rf_http1_head *head);
 
 #endif

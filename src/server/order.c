@@ -57,6 +57,8 @@ static const struct rf_form_field sandbox_fields[] = {
 };
 static const struct rf_form_field exec_fields[] = {
 	PROGRAM, BOX,
+	{ "code",           RF_FORM_STRING,    AT(code),           0, RF_MAX_CODE, false },
+	{ "language",       RF_FORM_STRING,    AT(language),       1, 40, false },
 	{ "background",     RF_FORM_TRUTH,     AT(is_background),  0, 0, false },
 };
 static const struct rf_form_field write_fields[] = {
@@ -272,6 +274,37 @@ static char **words_of(const struct reading *r, const struct rf_lang *lang, cons
 	return memory->has_failed ? NULL : argv;
 }
 
+/* In a sandbox there is no /code: what is to be run comes as the input of a shell, which keeps it and becomes the program. */
+static const char keep_script[] =
+	"f=/tmp/.code.$$; mkdir -p \"$f\" && cat >\"$f/$1\" || exit 126; f=$f/$1; shift\n"
+	"exec \"$@\" \"$f\" </dev/null";
+
+static int keep_code(const struct reading *r, const char *name, char *const *words)
+{
+	struct rf_order *order = r->order;
+	char **argv = rf_arena_alloc(order->memory, 24 * sizeof(*argv));
+	size_t n = 0;
+
+	if (r->said.input || r->said.input_base64)
+		return invalid(r, "stdin", "code in a sandbox has none", "let it read a file");
+	if (r->said.is_background)
+		return invalid(r, "background", "code does not go there",
+			       "write a file, and run that in the background");
+	if (!argv)
+		return no_memory(r);
+	argv[n++] = rf_arena_copy(order->memory, "/bin/sh");
+	argv[n++] = rf_arena_copy(order->memory, "-c");
+	argv[n++] = rf_arena_copy(order->memory, keep_script);
+	argv[n++] = rf_arena_copy(order->memory, "sh");
+	argv[n++] = rf_arena_copy(order->memory, name);
+	while (words[0] && words[1]) /* but for its path */
+		argv[n++] = *words++;
+	order->argv = argv;
+	order->input = r->said.code;
+	order->input_len = strlen(r->said.code);
+	return order->memory->has_failed ? no_memory(r) : 0;
+}
+
 static int read_code(const struct reading *r)
 {
 	const struct rf_langs langs = { 0 };
@@ -294,10 +327,11 @@ static int read_code(const struct reading *r)
 	snprintf(name, sizeof(name), "main%s%s", lang->extensions[0] ? "." : "",
 		 lang->extensions[0] ? lang->extensions[0] : "");
 	snprintf(path, sizeof(path), CODE_FOLDER "/%s", name);
-	if (bring(r, name, RF_PLACE_TEXT, r->said.code) < 0)
-		return -1;
 	r->order->argv = words_of(r, lang, program, path);
-	return r->order->argv ? 0 : no_memory(r);
+	if (!r->order->argv)
+		return no_memory(r);
+	return r->kind == RF_ORDER_EXEC ? keep_code(r, name, r->order->argv)
+					: bring(r, name, RF_PLACE_TEXT, r->said.code);
 }
 
 static int read_program(const struct reading *r)
@@ -307,10 +341,9 @@ static int read_program(const struct reading *r)
 	char **argv;
 
 	if (count != 1)
-		return invalid(
-			r, r->kind == RF_ORDER_RUN ? "argv, command or code" : "argv or command",
-			count ? "more than one of them is there" : "none of them is there",
-			"say what to run in one way");
+		return invalid(r, "argv, command or code",
+			       count ? "more than one of them is there" : "none of them is there",
+			       "say what to run in one way");
 	if (said->language && !said->code)
 		return invalid(r, "language", "there is no code", "leave it out, or give code");
 	if (said->cwd && said->cwd[0] != '/')

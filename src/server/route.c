@@ -51,6 +51,8 @@ const struct rf_route rf_route_table[] = {
 	{ "GET",    "/v1/sandboxes/{id}/files/search",  READ,  0,     ",path,name,content,limit,", rf_serve_file_search },
 	{ "GET",    "/v1/sandboxes/{id}/files/archive", READ,  0,     ",path,",                 rf_serve_file_pack },
 	{ "PUT",    "/v1/sandboxes/{id}/files/archive", RUN,   ALL,   ",path,",                 rf_serve_file_unpack, BYTES },
+	{ "POST",   "/mcp",                             READ,  JSON,  NULL,                     rf_serve_mcp,     0, rf_serve_mcp_heed },
+	{ "DELETE", "/mcp",                             READ,  0,     NULL,                     rf_serve_mcp_end, 0, rf_serve_mcp_heed },
 };
 /* clang-format on */
 

@@ -12,6 +12,7 @@
 #include "server/api-error.h"
 
 struct rf_api_call;
+struct rf_http1_head;
 
 #define RF_ROUTE_PARTS 3
 #define RF_ROUTE_PART  64 /* bytes of one, with a NUL */
@@ -31,6 +32,8 @@ struct rf_route {
 		*query; /* the parameters there are, each between commas: ",path,limit,"; or NULL */
 	void (*serve)(struct rf_api_call *call);
 	unsigned how; /* enum rf_route_how bits */
+	/* Looks at the request's head while it is there; most need not. */
+	void (*heed)(struct rf_api_call *call, const struct rf_http1_head *head);
 };
 
 enum rf_route_how {

@@ -38,6 +38,8 @@ static void on_end(void *data)
 	call->front->figures.runs_ended++;
 	if (rf_job_is_refused(job)) {
 		refuse(call, result);
+	} else if (call->on_result) {
+		call->on_result(call, result);
 	} else if (call->is_stream) {
 		rf_events_result(call, result);
 	} else {

@@ -43,7 +43,14 @@ def prepare(document, box):
     schemas = document["components"]["schemas"]
     schemas["Policy"] = schemas["Limits"] = {"type": "object", "additionalProperties": False}
     schemas["ProfileName"]["enum"].remove("strict")  # whose values are final
-    schemas["Run"]["properties"]["language"]["enum"] = ["python", "sh"]  # which every machine has
+    for kind in ("Run", "Exec"):
+        schemas[kind]["properties"]["language"]["enum"] = ["python", "sh"]  # which every machine has
+    # What comes after it stands on what it was answered with.
+    document["paths"]["/mcp"]["post"]["requestBody"]["content"]["application/json"]["schema"] = {
+        "type": "object", "required": ["jsonrpc", "id", "method", "params"],
+        "properties": {"jsonrpc": {"const": "2.0"}, "id": {"type": "integer"}, "method": {"const": "initialize"},
+                       "params": {"type": "object", "required": ["protocolVersion"],
+                                  "properties": {"protocolVersion": {"type": "string", "minLength": 1}}}}}
     for path, item in document["paths"].items():
         if "101" in item.get("get", {"responses": ()})["responses"]:
             del item["get"]  # a WebSocket: test_server_ws.py is a client of those

@@ -86,7 +86,6 @@ RF_TEST(each_kind_has_its_own_fields)
 	static const struct { enum rf_order_kind kind; const char *text; bool is_good; } cases[] = {
 		{ RF_ORDER_EXEC,    "{\"command\":\"x\",\"background\":true}",     true },
 		{ RF_ORDER_EXEC,    "{\"command\":\"x\",\"policy\":{}}",           false },
-		{ RF_ORDER_EXEC,    "{\"code\":\"x\",\"language\":\"python\"}",    false },
 		{ RF_ORDER_EXEC,    "{\"command\":\"x\",\"terminal\":{}}",          false },
 		{ RF_ORDER_SESSION, "{\"command\":\"x\",\"terminal\":{}}",          true },
 		{ RF_ORDER_SESSION, "{\"command\":\"x\",\"background\":true}",     false },
@@ -95,6 +94,9 @@ RF_TEST(each_kind_has_its_own_fields)
 		{ RF_ORDER_WORD,    "{\"terminal\":{\"columns\":1}}",              true },
 		{ RF_ORDER_WORD,    "{\"signal\":\"BUS\"}",                       false },
 		{ RF_ORDER_WORD,    "{}",                                         false },
+		{ RF_ORDER_EXEC,    "{\"code\":\"x\",\"language\":\"python\"}",    true },
+		{ RF_ORDER_EXEC,    "{\"code\":\"x\",\"language\":\"python\",\"stdin\":\"y\"}", false },
+		{ RF_ORDER_EXEC,    "{\"code\":\"x\",\"language\":\"python\",\"background\":true}", false },
 		{ RF_ORDER_RUN,     "{\"command\":\"x\",\"background\":true}",     false },
 		{ RF_ORDER_RUN,     "{\"command\":\"x\",\"labels\":{}}",           false },
 		{ RF_ORDER_SANDBOX, "{\"labels\":{\"a\":\"b\"}}",                  true },

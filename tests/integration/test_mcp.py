@@ -1,0 +1,283 @@
+"""The Model Context Protocol: /mcp of the server, in both eras."""
+import json
+import pathlib
+import re
+import sys
+
+import pytest
+
+from helpers import eventually
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from servers import Server  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("as_who")
+
+NEW = "2026-07-28"
+BOTH = {"Accept": "application/json, text/event-stream"}
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+@pytest.fixture(scope="module")
+def standing(ringfort, public):
+    found = {}
+    yield lambda who: found.get(who) or found.setdefault(who, Server(ringfort, who, public / f"mcp-{who}"))
+    for server in found.values():
+        server.close()
+
+
+@pytest.fixture
+def server(standing, as_who):
+    return standing(as_who)
+
+
+def message(method, params=None, number=1):
+    return {"jsonrpc": "2.0", "id": number, "method": method, **({} if params is None else {"params": params})}
+
+
+def modern(server, method, params=None, number=1, key=None, headers=(), meta=()):
+    """One message of the newer era, with all that its head must say."""
+    params = {**(params or {}), "_meta": {"io.modelcontextprotocol/protocolVersion": NEW,
+                                          "io.modelcontextprotocol/clientCapabilities": {}, **dict(meta)}}
+    name = params.get("name", params.get("uri"))
+    fields = {**BOTH, "MCP-Protocol-Version": NEW, "Mcp-Method": method, **({"Mcp-Name": name} if name else {}), **dict(headers)}
+    return server.post("/mcp", message(method, params, number), key=key, headers=fields)
+
+
+def use(server, name, /, key=None, **arguments):
+    """What a tool gives."""
+    answer = modern(server, "tools/call", {"name": name, "arguments": arguments}, key=key)
+    assert answer.status == 200, answer.body
+    return answer.json["result"]
+
+
+class Session:
+    """A client of the older era."""
+
+    def __init__(self, server, key=None, version="2025-11-25"):
+        self.server, self.key = server, key
+        answer = server.post("/mcp", message("initialize", {**HELLO, "protocolVersion": version}), key=key, headers=BOTH)
+        assert answer.status == 200, answer.body
+        self.id, self.said = answer.headers["Mcp-Session-Id"], answer.json["result"]
+        assert self.send({"jsonrpc": "2.0", "method": "notifications/initialized"}).status == 202
+
+    def send(self, body, key=None, **more):
+        return self.server.post("/mcp", body, key=key or self.key, headers={**BOTH, "Mcp-Session-Id": self.id}, **more)
+
+    def ask(self, method, params=None, number=1):
+        return self.send(message(method, params, number))
+
+
+# --- what it can do ---
+
+def test_code_and_commands_run_in_boxes_and_their_results_are_data(server):
+    result = use(server, "run_code", language="python", code="print(6 * 7)")
+    data = result["structuredContent"]
+    assert data["stdout"] == "42\n" and data["status"] == "ok" and data["exit_code"] == 0
+    assert result["content"] == [{"type": "text", "text": "42\n"}] and result["isError"] is False
+    data = use(server, "run_command", command="echo $A >&2; exit 3", env={"A": "b"})["structuredContent"]
+    assert data["exit_code"] == 3 and data["stderr"] == "b\n" and data["status"] == "failed"
+    assert use(server, "run_command", command="sleep 100", timeout=1)["structuredContent"]["status"] == "timeout"
+    data = use(server, "run_command", command="yes")["structuredContent"]
+    assert data["truncated"] and 1000 < len(data["stdout"]) <= 128 * 1024
+
+
+def test_files_of_a_sandbox_stay_between_calls(server):
+    box = use(server, "create_sandbox", timeout=200, labels={"a": "b"})["structuredContent"]["id"]
+    assert use(server, "write_file", sandbox=box, path="/tmp/a/ä b.txt", content="grüße\nwelt +1\n")["structuredContent"]["done"]
+    read = use(server, "read_file", sandbox=box, path="/tmp/a/ä b.txt")
+    assert read["structuredContent"]["content"] == "grüße\nwelt +1\n" == read["content"][0]["text"]
+    assert [file["name"] for file in use(server, "list_files", sandbox=box, path="/tmp/a")["structuredContent"]["files"]] == ["ä b.txt"]
+    found = use(server, "search_files", sandbox=box, path="/tmp", content="welt +")["structuredContent"]["found"]
+    assert found == [{"path": "/tmp/a/ä b.txt", "line": 2, "text": "welt +1"}]
+    found = use(server, "search_files", sandbox=box, path="/tmp", name="*.txt")["structuredContent"]["found"]
+    assert [one["path"] for one in found] == ["/tmp/a/ä b.txt"]
+    assert use(server, "search_files", sandbox=box, path="/tmp", content="nowhere")["structuredContent"]["found"] == []
+    run = use(server, "run_code", sandbox=box, language="python", code="print(open('/tmp/a/ä b.txt').read())")
+    assert "welt" in run["structuredContent"]["stdout"]
+    png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+    use(server, "write_file", sandbox=box, path="/tmp/p.png", content_base64=png)
+    assert use(server, "read_file", sandbox=box, path="/tmp/p.png")["content"][0] == {"type": "image", "data": png, "mimeType": "image/png"}
+    assert box in [one["id"] for one in use(server, "list_sandboxes", label="a=b")["structuredContent"]["sandboxes"]]
+    # The same as resources.
+    started = server.post(f"/v1/sandboxes/{box}/exec", {"command": "echo logged; sleep 100", "background": True}).json["number"]
+    uris = [one["uri"] for one in modern(server, "resources/list").json["result"]["resources"]]
+    assert f"ringfort://sandboxes/{box}" in uris and f"ringfort://sandboxes/{box}/programs/{started}/log" in uris
+    text = modern(server, "resources/read", {"uri": f"ringfort://sandboxes/{box}/files/tmp/a/%C3%A4%20b.txt"}).json["result"]["contents"][0]
+    assert text["text"] == "grüße\nwelt +1\n" and text["mimeType"] == "text/plain"
+    log = f"ringfort://sandboxes/{box}/programs/{started}/log"
+    assert eventually(lambda: "logged" in modern(server, "resources/read", {"uri": log}).json["result"]["contents"][0]["text"], 20)
+    assert use(server, "delete_sandbox", sandbox=box)["structuredContent"]["done"]
+    assert use(server, "read_file", sandbox=box, path="/tmp/p.png")["isError"]
+
+
+def test_what_a_tool_gives_is_what_its_schema_promises(server):
+    jsonschema = pytest.importorskip("jsonschema")
+    tools = {tool["name"]: tool for tool in modern(server, "tools/list").json["result"]["tools"]}
+    for tool in tools.values():
+        jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
+        jsonschema.Draft202012Validator.check_schema(tool["outputSchema"])
+        assert tool["description"] and isinstance(tool["annotations"]["readOnlyHint"], bool)
+
+    def check(name, /, **arguments):
+        jsonschema.validate(arguments, tools[name]["inputSchema"])
+        result = use(server, name, **arguments)
+        assert not result["isError"], result
+        jsonschema.validate(result["structuredContent"], tools[name]["outputSchema"])
+        return result["structuredContent"]
+
+    box = check("create_sandbox", timeout=100, profile="python")["id"]
+    calls = [("run_code", {"language": "sh", "code": "kill -9 $$"}), ("run_command", {"command": "true", "sandbox": box, "cwd": "/tmp"}),
+             ("list_sandboxes", {"limit": 5}), ("write_file", {"sandbox": box, "path": "/tmp/x", "content": "y"}),
+             ("read_file", {"sandbox": box, "path": "/tmp/x"}), ("list_files", {"sandbox": box, "path": "/tmp"}),
+             ("search_files", {"sandbox": box, "path": "/tmp", "content": "y"}), ("delete_sandbox", {"sandbox": box})]
+    for name, arguments in calls:
+        check(name, **arguments)
+    assert {name for name, _ in calls} | {"create_sandbox"} == set(tools)
+
+
+WRONG = {
+    "an argument that is missing": ("read_file", {"path": "/x"}, "sandbox"),
+    "one that nobody knows": ("read_file", {"sandbox": "a", "path": "/x", "odd": "y"}, "odd"),
+    "one of another type": ("run_command", {"command": 7}, "command"),
+    "a sandbox that is none": ("read_file", {"sandbox": "../x", "path": "/x"}, "sandbox"),
+    "a sandbox that is not there": ("run_command", {"sandbox": "0123", "command": "true"}, "0123"),
+    "a language that is none": ("run_code", {"language": "klingon", "code": "x"}, "klingon"),
+    "no base64": ("write_file", {"sandbox": "a", "path": "/x", "content_base64": "x"}, "base64"),
+    "too many seconds": ("run_command", {"command": "true", "timeout": 10 ** 9}, "timeout"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_can_not_be_done_is_told_in_words(server, what):
+    name, arguments, word = WRONG[what]
+    result = use(server, name, **arguments)
+    assert result["isError"] and word in result["content"][0]["text"] and "structuredContent" not in result
+
+
+# --- who may ---
+
+def test_a_tool_can_do_what_its_key_could_do_and_nothing_else(server):
+    reads, other = server.make_key("--scope", "read"), server.make_key("--tenant", "someone")
+    assert server.post("/mcp", message("initialize", HELLO), key="", headers=BOTH).status == 401
+    result = use(server, "run_command", key=reads, command="true")
+    assert result["isError"] and "scope" in result["content"][0]["text"]
+    assert not use(server, "list_sandboxes", key=reads)["isError"]
+    box = use(server, "create_sandbox", timeout=100)["structuredContent"]["id"]
+    for name, arguments in (("run_command", {"command": "true"}), ("run_code", {"language": "sh", "code": "true"}),
+                            ("read_file", {"path": "/etc/passwd"}), ("write_file", {"path": "/tmp/x", "content": "y"}),
+                            ("list_files", {"path": "/"}), ("search_files", {"path": "/etc", "content": "root"}), ("delete_sandbox", {})):
+        assert use(server, name, key=other, sandbox=box, **arguments)["isError"], name
+    assert box not in json.dumps(use(server, "list_sandboxes", key=other))
+    assert box not in modern(server, "resources/list", key=other).body.decode()
+    for uri in (f"ringfort://sandboxes/{box}", f"ringfort://sandboxes/{box}/files/etc/passwd"):
+        assert modern(server, "resources/read", {"uri": uri}, key=other).json["error"]["code"] == -32602
+    use(server, "delete_sandbox", sandbox=box)
+
+
+def test_a_page_of_somebody_elses_gets_nothing(server):
+    assert modern(server, "server/discover", headers={"Origin": "http://evil.example"}).status == 403
+    assert modern(server, "server/discover", headers={"Host": "evil.example"}).status == 403
+
+
+# --- the era of sessions ---
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_a_session_speaks_the_version_that_was_agreed_upon(server, version):
+    session = Session(server, version=version)
+    assert session.said["protocolVersion"] == version and session.said["serverInfo"]["name"] == "ringfort"
+    assert session.ask("ping").json["result"] == {}
+    assert {"run_code", "read_file"} <= {tool["name"] for tool in session.ask("tools/list").json["result"]["tools"]}
+    called = session.ask("tools/call", {"name": "run_command", "arguments": {"command": "echo hi"}}).json["result"]
+    assert called["structuredContent"]["stdout"] == "hi\n" and "resultType" not in called
+    assert session.ask("server/discover").json["error"]["code"] == -32601
+    assert session.ask("resources/read", {"uri": "ringfort://sandboxes/0"}).json["error"]["code"] == -32002
+    assert session.ask("tools/list", {"cursor": "x"}).json["error"]["code"] == -32602
+
+
+def test_a_session_is_its_keys_and_ends(server):
+    session, other = Session(server), server.make_key()
+    assert Session(server, version="1999-01-01").said["protocolVersion"] == "2025-11-25"
+    assert session.send(message("ping"), key=other).status == 404
+    assert server.delete("/mcp", headers={"Mcp-Session-Id": session.id}, key=other).status == 404
+    assert server.post("/mcp", message("ping"), headers=BOTH).status == 400
+    assert server.get("/mcp").status == 405
+    assert server.delete("/mcp", headers={"Mcp-Session-Id": session.id}).status == 204
+    assert session.ask("ping").status == 404
+
+
+def test_there_is_a_most_of_sessions_and_the_oldest_makes_room(server):
+    key = server.make_key()
+    first, second = Session(server, key), Session(server, key)
+    for _ in range(127):
+        assert first.ask("ping").status == 200  # it is in use
+        Session(server, key)
+    assert first.ask("ping").status == 200 and second.ask("ping").status == 404
+
+
+def under_way(server):
+    return int(re.search(r"under_way (\d+)\n", server.get("/metrics").body.decode())[1])
+
+
+def test_what_is_cancelled_ends(server):
+    session = Session(server)
+    with_id = message("tools/call", {"name": "run_command", "arguments": {"command": "sleep 1000", "timeout": 900}}, 77)
+    line = server.connect(60)
+    try:
+        line.request("POST", "/mcp", json.dumps(with_id), {**BOTH, "Content-Type": "application/json", "Mcp-Session-Id": session.id,
+                                                           "Authorization": f"Bearer {server.key}"})
+        assert eventually(lambda: under_way(server), 20)
+        assert session.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 77}}).status == 202
+        answer = json.loads(line.getresponse().read())
+        assert answer["id"] == 77 and "cancelled" in answer["error"]["message"]
+    finally:
+        line.close()
+    assert eventually(lambda: not under_way(server), 20)
+
+
+def test_who_wants_to_hear_how_far_it_is_hears_it(server):
+    answer = modern(server, "tools/call", {"name": "run_command", "arguments": {"command": "sleep 2.5"}}, number=5,
+                    meta={"progressToken": "p"})
+    assert answer.headers["Content-Type"] == "text/event-stream" and answer.headers["X-Accel-Buffering"] == "no"
+    told = [data for _, data in answer.events]
+    assert told[-1]["id"] == 5 and told[-1]["result"]["structuredContent"]["status"] == "ok"
+    assert len(told) > 1 and all(one["method"] == "notifications/progress" and one["params"]["progressToken"] == "p" for one in told[:-1])
+    steps = [one["params"]["progress"] for one in told[:-1]]
+    assert steps == sorted(set(steps))
+
+
+# --- bad input ---
+
+ODD = {"no JSON": (b"{", -32700), "a batch": (b"[]", -32600), "no object": (b"7", -32600), "no version": (b"{}", -32600),
+       "another version": (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600), "an id that is none": (b'{"jsonrpc":"2.0","id":{},"method":"a"}', -32600),
+       "params that are none": (b'{"jsonrpc":"2.0","id":1,"method":"a","params":[]}', -32602),
+       "nothing": (b"", -32700), "depth": (b"[" * 100000, -32700), "no UTF-8": (b'{"jsonrpc":"2.0","id":"\xff"}', -32700)}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_what_is_no_message_is_refused(server, what):
+    body, code = ODD[what]
+    answer = server.post("/mcp", body, headers={**BOTH, "Content-Type": "application/json"})
+    assert answer.status == 400 and answer.json["error"]["code"] == code and answer.json["error"]["message"]
+
+
+def test_a_head_must_say_what_the_body_says(server):
+    call = {"name": "run_command", "arguments": {"command": "true"}}
+    for headers in ({"Mcp-Method": "tools/list"}, {"Mcp-Name": "read_file"}, {"Mcp-Name": ""}, {"MCP-Protocol-Version": "2025-11-25"}):
+        answer = modern(server, "tools/call", call, headers=headers)
+        assert answer.status == 400 and answer.json["error"]["code"] == -32020, headers
+    assert modern(server, "tools/call", call, headers={"Mcp-Name": "=?base64?cnVuX2NvbW1hbmQ=?="}).status == 200
+    answer = modern(server, "ping")
+    assert answer.status == 404 and answer.json["error"]["code"] == -32601
+    answer = modern(server, "server/discover", meta={"io.modelcontextprotocol/protocolVersion": "2099-01-01"},
+                    headers={"MCP-Protocol-Version": "2099-01-01"})
+    assert answer.status == 400 and answer.json["error"]["code"] == -32022 and NEW in answer.json["error"]["data"]["supported"]
+    assert modern(server, "tools/call", {"name": "nothing"}).json["error"]["code"] == -32602
+
+
+def test_a_large_file_is_told_from_its_beginning(server):
+    box = use(server, "create_sandbox", timeout=100)["structuredContent"]["id"]
+    use(server, "write_file", sandbox=box, path="/tmp/big", content="x" * (1 << 20))
+    data = use(server, "read_file", sandbox=box, path="/tmp/big")["structuredContent"]
+    assert data["size"] == 1 << 20 and data["truncated"] and len(data["content"]) == 512 * 1024
+    use(server, "delete_sandbox", sandbox=box)
