@@ -72,6 +72,8 @@ class Server:
         self.before = ["nsenter", f"--mount=/proc/{os.getpid()}/fd/{self.space}", "--wdns=/", "--"]
 
     def start(self):
+        """Starts it, again if it has ended; what it said before is forgotten, its key is not."""
+        self.said = ""
         self.process = subprocess.Popen([*self.before, self.ringfort, "serve", *self.options], env=self.env, cwd="/",
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
         wanted = "serves on http" if any("--listen" in word for word in self.options) else "serves on /"

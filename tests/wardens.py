@@ -204,7 +204,7 @@ HELLO, JOIN, RUN, SIGNAL, END, WELCOME, STARTED, ENDED, REFUSED, PROVE = range(1
 KEEP, EXEC, ATTACH, FREEZE, THAW, RENEW, CLOSE, LIST, TERMINAL, BOXES = range(29, 39)
 BOUND = 44
 HEAD = struct.Struct("=IHHQ")
-VERSION = 1
+VERSION = 2
 INFINITY = 2**64 - 1
 
 
@@ -224,7 +224,7 @@ def strings(words):
 
 
 def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), umask=0o22, nice=0, rlimits=None,
-           command=0, extras=(), own=(), note=None):
+           command=0, extras=(), own=(), note=None, idle_ms=0):
     """A RUN's body.  `extras` are (kind, path, source)."""
     rlimits = rlimits or [(INFINITY, INFINITY)] * 16
     return b"".join([
@@ -234,7 +234,8 @@ def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), uma
           for kind, path, source in extras),
         string("/usr/bin:/bin"), struct.pack("=I", 0),
         struct.pack("=I", umask), struct.pack("=i", nice), *(struct.pack("=QQ", *pair) for pair in rlimits),
-        struct.pack("=I", 0xffffffff), strings(own), string(note)])  # no ceiling
+        struct.pack("=I", 0xffffffff), strings(own), string(note),  # no ceiling
+        struct.pack("=Q", idle_ms)])
 
 
 def bind(sock, key="k1", tenant="acme", ceiling="version: 1\n", boxes=4):

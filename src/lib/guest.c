@@ -352,6 +352,7 @@ static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *po
 		.ceiling = box->ceiling,
 		.set = box->set,
 		.note = box->note,
+		.idle_ms = box->idle_ms,
 		.extras = box->extras,
 		.extra_count = box->extra_count,
 	};

@@ -27,6 +27,7 @@ struct ringfort_box {
 	uint64_t output_limit;
 	/* Borrowed while it is asked for: see struct rf_errand.  Or NULL. */
 	const char *ceiling, *note;
+	uint64_t idle_ms; /* of a kept one: see rf_errand */
 	char *const *set;
 	const struct rf_place *extras;
 	size_t extra_count;

@@ -12,6 +12,18 @@
 #include "server/clerk-terms.h"
 #include "server/keyring.h"
 
+/*
+ * The user's own processes, on the unix socket: as much as a large box may have, and no file of this machine, since it is the front that
+ * asks for them.
+ */
+static const char local_ceiling[] =
+	"version: 1\n"
+	"files: { current: none, credentials: hide }\n"
+	"network: none\n"
+	"limits: { time: 24h, cpu_time: 24h, memory: 16G, cpu: 1600%, pids: 8192, open_files: "
+	"65536,\n"
+	"  file_size: 64G, disk: 64G, inodes: 4000000, output: 128M }\n";
+
 struct rf_concierge_known {
 	struct rf_concierge_known *next;
 	struct rf_pass_holder holder;
@@ -97,6 +109,22 @@ void rf_concierge_renew(struct landlord *l)
 	}
 }
 
+/* No key is needed: the kernel says whose process it is. */
+int rf_concierge_welcome_guests(struct landlord *l, struct rf_err *err)
+{
+	const struct rf_pass_holder local = {
+		.key = RF_CONCIERGE_LOCAL,
+		.tenant = "local",
+		.scopes = RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN,
+		.boxes = RF_TERMS_BOXES,
+	};
+
+	if (rf_concierge_hand_over(l, 0, &local, local_ceiling, err) < 0)
+		return err->code;
+	l->has_guests = true;
+	return 0;
+}
+
 /* Whoever has no key, a wrong one or one that was removed is told the same, after the same work. */
 static int look_up(struct landlord *l, uint64_t id, const char *text, size_t len,
 		   struct rf_err *err)
@@ -179,6 +207,16 @@ void rf_concierge_withdraw(struct landlord *l)
 		*at = known->next;
 		free_known(known);
 	}
+}
+
+void rf_concierge_revoke_all(struct landlord *l)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	for (const struct rf_concierge_known *at = l->known; at && l->front >= 0; at = at->next)
+		rf_wire_send(l->front, RF_WIRE_FRONT_REVOKED, 0, at->holder.key,
+			     strlen(at->holder.key), NULL, 0, &err);
+	rf_concierge_forget(l);
 }
 
 void rf_concierge_forget(struct landlord *l)

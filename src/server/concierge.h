@@ -23,6 +23,12 @@ void rf_concierge_renew(struct landlord *l);
 /* Tells the front which keys are no longer there, if the folder of keys has changed since the last look. */
 void rf_concierge_withdraw(struct landlord *l);
 
+/* Takes all back that the front was given: the warden behind it is another one. */
+void rf_concierge_revoke_all(struct landlord *l);
+
+/* Gives the front the connection for local clients. */
+int rf_concierge_welcome_guests(struct landlord *l, struct rf_err *err);
+
 /* What the front was given is forgotten: it is gone. */
 void rf_concierge_forget(struct landlord *l);
 

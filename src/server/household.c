@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -16,7 +15,6 @@
 #include "server/port.h"
 #include "wire/client.h"
 
-#define HELLO_MS   10000
 #define SOON_NS    2000000000ull  /* a front that dies within this time has not served */
 #define END_NS     10000000000ull /* that the front and the warden have to end */
 #define MOST_FALLS 5
@@ -148,49 +146,6 @@ void rf_household_renew_papers(struct landlord *l)
 		rf_household_say("the front did not hear of the new certificate: ", err.msg);
 	else
 		rf_household_say("the certificate was read anew", "");
-}
-
-/* ------------------------------------------------------------- the warden */
-
-/* Nothing comes but what was wrong with the terms of a connection; or its end. */
-static void on_warden(void *data, int what)
-{
-	struct landlord *l = data;
-	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
-	struct rf_err err = RF_ERR_INIT;
-	int got = rf_wire_receive(l->warden, RF_WIRE_WARDEN, &l->in, &message, &err);
-
-	(void)what;
-	if (got == -EAGAIN)
-		return;
-	if (got > 0) {
-		if (message.type == RF_WIRE_REFUSED && rf_wire_refused(&message, &err))
-			rf_household_say(err.msg, "");
-		return;
-	}
-	rf_fail_say(&err, -EPIPE, "the warden has ended, and all boxes with it");
-	rf_fail_hint(&err, "start the server again");
-	rf_household_fail(l, &err);
-}
-
-int rf_household_start_warden(struct landlord *l, struct rf_err *err)
-{
-	struct rf_wire_welcome welcome;
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/ringfort-warden", l->options->folder);
-	if (rf_client_private(path, &l->warden, err) < 0 ||
-	    rf_client_hello(l->warden, HELLO_MS, &welcome, err) < 0)
-		return err->code;
-	l->warden_process = (int)syscall(SYS_pidfd_open, welcome.pid, 0);
-	if (strcmp(welcome.version, RF_VERSION) != 0)
-		return rf_fail_say(err, -EPROTO,
-				   "the warden is of version %s, the server of " RF_VERSION,
-				   welcome.version);
-	if (welcome.is_lesser)
-		rf_household_say(
-			"this machine gives lesser boxes only: requests need `weaker: allow`", "");
-	return rf_loop_watch(l->loop, l->warden, RF_LOOP_READ, on_warden, l, &l->warden_event, err);
 }
 
 /* ------------------------------------------------------------- the clerk */

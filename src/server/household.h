@@ -1,8 +1,7 @@
 /*
  * The processes of who serves strangers: their beginnings and their ends; and what all of its parts know.
  *
- * The warden makes boxes, the front reads what strangers send, the clerk does what takes rights.  A front or a clerk that dies is started anew; without the
- * warden there is nothing to serve.
+ * The warden makes boxes (tenure.h), the front reads what strangers send, the clerk does what takes rights.  Each that dies is started anew.
  */
 #ifndef RF_SERVER_HOUSEHOLD_H
 #define RF_SERVER_HOUSEHOLD_H
@@ -35,8 +34,9 @@ struct landlord {
 	struct timespec keys_changed;
 	bool has_guests; /* the front has the connection for local clients */
 	bool is_draining, is_announced;
-	uint64_t front_since, clerk_since, drain_until;
-	int falls, clerk_falls;
+	bool keeps_sandboxes; /* they outlive it */
+	uint64_t front_since, clerk_since, warden_since, drain_until;
+	int falls, clerk_falls, warden_falls;
 	struct rf_err why; /* that it ends for */
 };
 
@@ -46,7 +46,6 @@ void rf_household_say(const char *what, const char *more);
 /* Ends the server; the first reason is its last word. */
 void rf_household_fail(struct landlord *l, const struct rf_err *err);
 
-int rf_household_start_warden(struct landlord *l, struct rf_err *err);
 int rf_household_start_clerk(struct landlord *l, struct rf_err *err);
 int rf_household_start_front(struct landlord *l, struct rf_err *err);
 

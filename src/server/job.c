@@ -128,6 +128,7 @@ static int begin_box(struct rf_job *job, struct ringfort *fort, const struct rf_
 	for (int i = 0; i < 3 && task->note; i++) /* it has no streams */
 		job->box->flows[i].is_over = true;
 	job->box->note = task->note;
+	job->box->idle_ms = task->note ? task->order->idle_timeout * 1000 : 0;
 	job->box->set = task->order->env;
 	job->box->extras = task->order->extras;
 	job->box->extra_count = task->order->extra_count;

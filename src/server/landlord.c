@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,22 +18,12 @@
 #include "server/concierge.h"
 #include "server/household.h"
 #include "server/port.h"
+#include "server/tenure.h"
 #include "wire/door.h"
 
-#define LOOK_NS  500000000ull   /* how often it is looked which keys are left */
+#define LOOK_NS  500000000ull /* how often it is looked which keys are left */
+#define GONE_NS  2000000000ull
 #define DRAIN_NS 30000000000ull /* what was asked may take so long to be answered */
-
-/*
- * The user's own processes, on the unix socket: as much as a large box may have, and no file of this machine, since it is the front that
- * asks for them.
- */
-static const char local_ceiling[] =
-	"version: 1\n"
-	"files: { current: none, credentials: hide }\n"
-	"network: none\n"
-	"limits: { time: 24h, cpu_time: 24h, memory: 16G, cpu: 1600%, pids: 8192, open_files: "
-	"65536,\n"
-	"  file_size: 64G, disk: 64G, inodes: 4000000, output: 128M }\n";
 
 /* ------------------------------------------------------------- local clients */
 
@@ -44,23 +35,6 @@ static int check_guest(int fd, struct rf_err *err)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
 		return rf_fail(err, -errno, "look who connects");
 	return peer.uid == geteuid() ? 0 : rf_fail_say(err, -EPERM, "another user's process");
-}
-
-static int introduce_guests(struct landlord *l, struct rf_err *err)
-{
-	const struct rf_pass_holder local = {
-		.key = RF_CONCIERGE_LOCAL,
-		.tenant = "local",
-		.scopes = RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN,
-		.boxes = RF_TERMS_BOXES,
-	};
-
-	if (l->has_guests)
-		return 0;
-	if (rf_concierge_hand_over(l, 0, &local, local_ceiling, err) < 0)
-		return err->code;
-	l->has_guests = true;
-	return 0;
 }
 
 static void on_guest(void *data, int what)
@@ -75,7 +49,7 @@ static void on_guest(void *data, int what)
 	(void)what;
 	if (fd < 0 || l->front < 0 || check_guest(fd, &err) < 0)
 		return;
-	if (introduce_guests(l, &err) < 0 ||
+	if ((!l->has_guests && rf_concierge_welcome_guests(l, &err) < 0) ||
 	    rf_wire_send(l->front, RF_WIRE_FRONT_GUEST, 0, NULL, 0, &fd, 1, &err) < 0)
 		rf_household_say(err.msg, "");
 }
@@ -118,7 +92,7 @@ static void on_timer(void *data, int what)
 	rf_event_again(l->timer, rf_loop_now() + LOOK_NS);
 }
 
-/* The first asks politely: what was asked is answered, and no more is taken. */
+/* The first asks politely (SIGUSR1: to leave the sandboxes for the next server): what was asked is answered, and no more is taken. */
 static void on_signal(void *data, int signal)
 {
 	struct landlord *l = data;
@@ -128,6 +102,7 @@ static void on_signal(void *data, int signal)
 		rf_household_renew_papers(l);
 		return;
 	}
+	l->keeps_sandboxes = l->options->keeps_sandboxes || signal == SIGUSR1;
 	if (l->is_draining || l->front < 0) {
 		rf_loop_stop(l->loop);
 		return;
@@ -156,9 +131,18 @@ static int take_lock(struct landlord *l, struct rf_err *err)
 
 static int open_ports(struct landlord *l, struct rf_err *err)
 {
-	for (const char *const *at = l->options->listen; *at; at++, l->port_count++)
-		if (rf_port_open(*at, &l->ports[l->port_count], err) < 0)
-			return err->code;
+	for (const char *const *at = l->options->listen; *at; at++, l->port_count++) {
+		uint64_t until = rf_loop_now() + (l->options->only_checks ? 0 : GONE_NS);
+		int code;
+
+		/* The front of a server that was killed has it for a moment yet. */
+		while ((code = rf_port_open(*at, &l->ports[l->port_count], err)) == -EADDRINUSE &&
+		       rf_loop_now() < until)
+			poll(NULL, 0, 50);
+		if (code < 0)
+			return code;
+		*err = (struct rf_err)RF_ERR_INIT;
+	}
 	return 0;
 }
 
@@ -170,18 +154,19 @@ static int start(struct landlord *l, struct rf_err *err)
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGHUP);
+	sigaddset(&ends, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (rf_papers_are_named(&l->options->papers) &&
 	    rf_papers_read(&l->options->papers, &l->papers, err) < 0)
 		return err->code;
-	if (open_ports(l, err) < 0 || l->options->only_checks)
-		return err->code;
-	if (take_lock(l, err) < 0 || rf_concierge_provide(l, err) < 0 ||
+	if (l->options->only_checks)
+		return open_ports(l, err);
+	if (take_lock(l, err) < 0 || open_ports(l, err) < 0 || rf_concierge_provide(l, err) < 0 ||
 	    rf_loop_new(&l->loop, err) < 0 ||
-	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 ||
-	    rf_household_start_warden(l, err) < 0 || rf_household_start_clerk(l, err) < 0 ||
-	    listen_locally(l, err) < 0 || rf_household_start_front(l, err) < 0)
+	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 || rf_tenure_begin(l, err) < 0 ||
+	    rf_household_start_clerk(l, err) < 0 || listen_locally(l, err) < 0 ||
+	    rf_household_start_front(l, err) < 0)
 		return err->code;
 	rf_concierge_withdraw(l); /* notes how the folder is; nothing was given out yet */
 	return rf_loop_timer(l->loop, rf_loop_now() + LOOK_NS, on_timer, l, &l->timer, err);
@@ -213,6 +198,7 @@ int rf_landlord_serve(const struct rf_landlord_options *options, struct rf_err *
 		rf_fd_done(&l.ports[i]);
 	rf_concierge_forget(&l);
 	rf_fd_done(&l.local);
+	rf_tenure_end(&l, l.keeps_sandboxes);
 	rf_household_end(&l);
 	rf_loop_free(l.loop);
 	rf_buf_done(&l.in);

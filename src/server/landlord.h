@@ -3,18 +3,21 @@
  *
  * The front reads what strangers send and has no right of its own.  It shows each key that it was shown to us; we look it up, make a connection to
  * the warden on the key's terms, and give it that.  So a front that was broken into has what the keys that came by have, and nothing else.  A front that dies
- * is started anew, and the boxes that are kept stay; when we end, so do the front, the warden and all boxes.
+ * is started anew, and the boxes that are kept stay; when we are killed, the warden and they wait for the next server for a while; when
+ * we are asked to end, they end, too, unless they are to be kept.
  */
 #ifndef RF_SERVER_LANDLORD_H
 #define RF_SERVER_LANDLORD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "server/papers.h"
 
 #define RF_LANDLORD_SOCKET "api.sock" /* in $RUN, for processes of the same user */
 #define RF_LANDLORD_MOST   16         /* ports */
+#define RF_LANDLORD_GRACE  30         /* seconds */
 
 struct rf_landlord_options {
 	const char *listen[RF_LANDLORD_MOST + 1]; /* NULL-ended, "ADDRESS:PORT" */
@@ -22,6 +25,10 @@ struct rf_landlord_options {
 	struct rf_papers_paths papers;            /* of TLS, for all ports */
 	const char *folder;                       /* where our programs are */
 	bool only_checks;
+	bool keeps_sandboxes;   /* they outlive it for the grace, so that the next one finds them */
+	uint32_t grace_s;       /* that they outlive a server that was killed */
+	uint64_t reserve_bytes; /* of memory, that each box counts for at least */
+	uint64_t margin_bytes;  /* that is left to the machine */
 };
 
 /* Serves until a signal asks to end; or looks whether it could. */

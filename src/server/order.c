@@ -23,7 +23,7 @@ struct said {
 	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs;
 	const struct rf_jsonread_value *terminal;
 	const char *data, *data_base64, *signal, *path, *to;
-	uint64_t timeout;
+	uint64_t timeout, idle_timeout;
 	bool is_background, is_last;
 };
 
@@ -54,6 +54,7 @@ static const struct rf_form_field run_fields[] = {
 static const struct rf_form_field sandbox_fields[] = {
 	BOX, RULES,
 	{ "labels",         RF_FORM_OBJECT,    AT(labels),         0, RF_ORDER_LABELS, false },
+	{ "idle_timeout",   RF_FORM_NUMBER,    AT(idle_timeout),   1, RF_ORDER_SECONDS, false },
 };
 static const struct rf_form_field exec_fields[] = {
 	PROGRAM, BOX,
@@ -600,6 +601,7 @@ static int read_all(struct reading *r)
 	r->order->env = r->said.env;
 	r->order->cwd = r->said.cwd;
 	r->order->timeout = r->said.timeout;
+	r->order->idle_timeout = r->said.idle_timeout;
 	r->order->is_background = r->said.is_background;
 	r->order->is_last = r->said.is_last;
 	if (r->kind == RF_ORDER_WRITE)

@@ -41,10 +41,11 @@ struct rf_order {
 	char **argv;       /* what to run; NULL of a sandbox */
 	const char *input; /* for its standard input, or NULL */
 	size_t input_len;
-	char **env;       /* NULL-ended "K=V", or NULL */
-	const char *cwd;  /* inside, or NULL */
-	uint64_t timeout; /* seconds; 0: none was said */
-	char *policy;     /* its text; of a run or a sandbox */
+	char **env;            /* NULL-ended "K=V", or NULL */
+	const char *cwd;       /* inside, or NULL */
+	uint64_t timeout;      /* seconds; 0: none was said */
+	uint64_t idle_timeout; /* of a sandbox: seconds; 0: it may be idle */
+	char *policy;          /* its text; of a run or a sandbox */
 	struct rf_place *extras;
 	size_t extra_count;
 	const struct rf_jsonread_value *labels; /* of a sandbox, or NULL */

@@ -66,6 +66,7 @@ static void put_box(struct rf_json *json, const struct rf_exec_box *box)
 	put_note(json, box->note);
 	put_figure(json, "age_ms", box->age_ms);
 	put_figure(json, "expires_in_ms", box->left_ms);
+	put_figure(json, "idle_timeout", box->idle_ms ? box->idle_ms / 1000 : UINT64_MAX);
 	rf_json_open_object(json, "usage");
 	put_figure(json, "cpu_ms", box->cpu_ns == UINT64_MAX ? UINT64_MAX : box->cpu_ns / 1000000);
 	put_figure(json, "memory", box->memory_bytes);

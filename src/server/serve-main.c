@@ -7,6 +7,8 @@
  *   --tls-cert FILE         ports speak TLS: their certificate, with what leads to a root behind it
  *   --tls-key FILE          and its key
  *   --tls-client-ca FILE    and clients need a certificate of this authority
+ *   --keep-sandboxes        they outlive it for the grace, however it ends
+ *   --grace SECONDS         that they outlive a server that was killed (default 30)
  *   --check                 look whether it could be served like this
  */
 #include <errno.h>
@@ -81,6 +83,18 @@ static int add_origin(struct rf_landlord_options *options, const char *value, st
 	return options->origins[i] ? 0 : rf_fail(err, -ENOMEM, "--origin");
 }
 
+static int set_grace(struct rf_landlord_options *options, const char *value, struct rf_err *err)
+{
+	unsigned long long seconds;
+
+	if (rf_span_number(rf_span_of(value), 86400, &seconds) < 0 || seconds < 1) {
+		rf_fail_say(err, -EINVAL, "--grace: `%.20s` is no number of seconds", value);
+		return rf_fail_hint(err, "from 1 to 86400");
+	}
+	options->grace_s = (uint32_t)seconds;
+	return 0;
+}
+
 static int read_line(int argc, char **argv, struct rf_landlord_options *options, struct rf_err *err)
 {
 	int code = 0;
@@ -90,6 +104,10 @@ static int read_line(int argc, char **argv, struct rf_landlord_options *options,
 
 		if (strcmp(argv[i], "--check") == 0) {
 			options->only_checks = true;
+			continue;
+		}
+		if (strcmp(argv[i], "--keep-sandboxes") == 0) {
+			options->keeps_sandboxes = true;
 			continue;
 		}
 		if (value && strcmp(argv[i], "--listen") == 0)
@@ -104,6 +122,8 @@ static int read_line(int argc, char **argv, struct rf_landlord_options *options,
 			options->papers.key = value;
 		else if (value && strcmp(argv[i], "--tls-client-ca") == 0)
 			options->papers.clients = value;
+		else if (value && strcmp(argv[i], "--grace") == 0)
+			code = set_grace(options, value, err);
 		else {
 			code = rf_fail_say(err, -EINVAL, "what is %.64s?", argv[i]);
 			rf_fail_hint(err, "start it with `ringfort serve`");
@@ -127,7 +147,7 @@ static void find_folder(char *path, size_t size)
 int main(int argc, char **argv)
 {
 	char folder[4096];
-	struct rf_landlord_options options = { .folder = folder };
+	struct rf_landlord_options options = { .folder = folder, .grace_s = RF_LANDLORD_GRACE };
 	struct rf_err err = RF_ERR_INIT;
 	int code;
 

@@ -25,6 +25,13 @@ static void refuse(struct rf_api_call *call, const struct rf_result *result)
 	rf_api_call_fail_with(call, &result->error, where);
 }
 
+/* The warden has ended, and the run with it: what became of it nobody knows. */
+static bool is_cut(const struct rf_result *result)
+{
+	return result->status == RF_STATUS_ERROR &&
+	       (result->error.code == -ECONNRESET || result->error.code == -EPIPE);
+}
+
 static void on_end(void *data)
 {
 	struct rf_api_call *call = data;
@@ -36,7 +43,7 @@ static void on_end(void *data)
 	call->job = NULL; /* what is sent from now on is no more its to slow down */
 	call->front->figures.run_ns += rf_loop_now() - call->since_ns;
 	call->front->figures.runs_ended++;
-	if (rf_job_is_refused(job)) {
+	if (rf_job_is_refused(job) || is_cut(result)) {
 		refuse(call, result);
 	} else if (call->on_result) {
 		call->on_result(call, result);

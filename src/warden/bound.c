@@ -66,6 +66,16 @@ void rf_bound_unref(struct rf_bound *bound)
 	free(bound);
 }
 
+const char *rf_bound_key(const struct rf_bound *bound)
+{
+	return bound->key;
+}
+
+const char *rf_bound_tenant(const struct rf_bound *bound)
+{
+	return bound->tenant;
+}
+
 bool rf_bound_sees(const struct rf_bound *client, const struct rf_bound *keeper)
 {
 	return !client || (keeper && strcmp(client->tenant, keeper->tenant) == 0);

@@ -26,6 +26,10 @@ int rf_bound_new(const struct rf_terms *terms, struct rf_bound **ret_bound, stru
 struct rf_bound *rf_bound_ref(struct rf_bound *bound);
 void rf_bound_unref(struct rf_bound *bound);
 
+/* Whose it is: a key's id, and a tenant. */
+const char *rf_bound_key(const struct rf_bound *bound);
+const char *rf_bound_tenant(const struct rf_bound *bound);
+
 /* True if a client that is bound so (NULL: not at all) may know of a box of one that is bound so. */
 bool rf_bound_sees(const struct rf_bound *client, const struct rf_bound *keeper);
 

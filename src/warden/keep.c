@@ -8,6 +8,9 @@
 
 #include "base/fd.h"
 
+#define MS      1000000ull
+#define LOOK_NS 1000000000ull
+
 static struct warden *warden_of(const struct client *client)
 {
 	return client->visitor.door->host;
@@ -55,6 +58,7 @@ static int find_ward(const struct client *client, const char *id, struct client 
 		if (keeper->is_standing && rf_bound_sees(client->bound, keeper->bound) &&
 		    strcmp(keeper->work->life.box.id, id) == 0) {
 			*ret_keeper = keeper;
+			keeper->used_ns = rf_loop_now();
 			return 0;
 		}
 	}
@@ -106,6 +110,7 @@ static int send_boxes(struct client *client, uint64_t id, const char *box, struc
 		    (box[0] && strcmp(keeper->work->life.box.id, box) != 0))
 			continue;
 		rf_ward_describe(keeper->ward, &row);
+		row.idle_ms = keeper->idle_ms;
 		snprintf(row.note, sizeof(row.note), "%s", keeper->label ? keeper->label : "");
 		rf_exec_box_pack(&row, out);
 	}
@@ -115,10 +120,59 @@ static int send_boxes(struct client *client, uint64_t id, const char *box, struc
 			    err);
 }
 
+/* ------------------------------------------------------------- idle ones */
+
+/* A program that runs is use; and so often it is looked whether one does. */
+static void on_idle(void *data, int what)
+{
+	struct client *keeper = data;
+	uint64_t now = rf_loop_now(), idle_ns = keeper->idle_ms * MS, look_ns = idle_ns;
+
+	(void)what;
+	if (rf_ward_is_busy(keeper->ward)) {
+		keeper->used_ns = now;
+		look_ns = look_ns < LOOK_NS ? look_ns : LOOK_NS;
+		rf_event_again(keeper->idle_timer, now + look_ns);
+	} else if (now < keeper->used_ns + idle_ns) {
+		rf_event_again(keeper->idle_timer, keeper->used_ns + idle_ns);
+	} else {
+		keeper->ended_why = "idle";
+		keeper->work->life.ending.forwarded = SIGKILL; /* asked for: nothing has failed */
+		rf_life_end(&keeper->work->life);
+	}
+}
+
+/* One that can't be looked after ends: it would stay for ever. */
+void rf_keep_begin(struct client *keeper)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	keeper->used_ns = rf_loop_now();
+	rf_owner_tell(keeper, NULL);
+	if (keeper->idle_ms &&
+	    rf_loop_timer(warden_of(keeper)->loop, keeper->used_ns + keeper->idle_ms * MS, on_idle,
+			  keeper, &keeper->idle_timer, &err) < 0)
+		rf_life_end(&keeper->work->life);
+}
+
+void rf_keep_end(struct client *keeper)
+{
+	const struct rf_result *result = &keeper->work->result;
+
+	rf_owner_tell(keeper,
+		      keeper->ended_why ? keeper->ended_why : rf_result_status(result->status));
+	keeper->ended_why = NULL;
+	rf_event_cancel(keeper->idle_timer);
+	keeper->idle_timer = NULL;
+}
+
+/* ------------------------------------------------------------- a box as a whole */
+
 static int close_box(struct client *client, struct client *keeper, uint64_t id)
 {
 	client->closes = keeper;
 	client->closes_id = id;
+	keeper->ended_why = "deleted";
 	keeper->work->life.ending.forwarded = SIGKILL; /* asked for: nothing has failed */
 	rf_life_end(&keeper->work->life);
 	return 0;

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "warden/bound.h"
 #include "warden/gossip.h"
+#include "warden/owner.h"
 #include "warden/scribe.h"
 #include "warden/ward.h"
 #include "warden/warden.h"
@@ -33,6 +34,7 @@ struct warden {
 	struct rf_work_self self;
 	struct rf_scribe *scribe; /* to a watcher, where one stands */
 	struct rf_door door;      /* and who came through it */
+	struct rf_owner owner;
 	struct rf_event *tend_timer;
 	struct rf_buf in, out; /* of one message at a time */
 	bool is_begun;
@@ -52,9 +54,12 @@ struct client {
 	uint64_t closes_id;              /* that its answer carries */
 	struct rf_bound *bound;          /* what bounds it, or NULL; counted */
 	char *label;                     /* what lists say of its kept box, or NULL */
-	bool is_counted;                 /* its box is one of those that it may have */
-	bool is_standing;                /* it was told that its box is there to stay */
-	bool is_owner;                   /* a private warden's: it ends with this one */
+	const char *ended_why;       /* of its kept box, if that was ours to say; static; or NULL */
+	struct rf_event *idle_timer; /* of its kept box, or NULL */
+	uint64_t idle_ms, used_ns;   /* it ends when nobody used it for so long; last used */
+	bool is_counted;             /* its box is one of those that it may have */
+	bool is_standing;            /* it was told that its box is there to stay */
+	bool is_owner;               /* a private warden's: see owner.h */
 	bool is_gone;
 };
 
@@ -62,6 +67,10 @@ typedef int rf_keep_fn(struct client *client, struct rf_wire_message *message, s
 
 /* Requests: a program in a kept box; a connection for one that runs; what is done to a box as a whole; a hand on its network. */
 rf_keep_fn rf_keep_exec, rf_keep_attach, rf_keep_box, rf_keep_lend;
+
+/* Its kept box stands, and ends when nobody has used it for client->idle_ms; or has ended. */
+void rf_keep_begin(struct client *keeper);
+void rf_keep_end(struct client *keeper);
 
 /* A connection has one thing at a time: fails with -EBUSY where it has one. */
 bool rf_keep_is_busy(const struct client *client, struct rf_err *err);

@@ -330,6 +330,14 @@ static int make(struct rf_ward *ward, const struct rf_exec *exec, const struct r
 	return 0;
 }
 
+bool rf_ward_is_busy(const struct rf_ward *ward)
+{
+	for (const struct rf_ward_program *at = ward->programs; at; at = at->next)
+		if (!at->has_ended)
+			return true;
+	return false;
+}
+
 /* Whether another can be started now. */
 static int check(const struct rf_ward *ward, const struct rf_exec *exec, size_t stream_count,
 		 struct rf_err *err)

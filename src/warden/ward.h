@@ -43,6 +43,9 @@ void rf_ward_describe(const struct rf_ward *ward, struct rf_exec_box *ret_box);
 int rf_ward_exec(struct rf_ward *ward, const struct rf_exec *exec, const int *streams,
 		 size_t stream_count, const struct rf_ward_line *line, struct rf_err *err);
 
+/* True while a program runs in it. */
+bool rf_ward_is_busy(const struct rf_ward *ward);
+
 /* Gives a program that has no connection to this one; if it has ended, that is told at once. */
 int rf_ward_attach(struct rf_ward *ward, uint32_t number, const struct rf_ward_line *line,
 		   struct rf_err *err);

@@ -2,6 +2,8 @@
  * ringfort-warden: the resident launcher.
  *
  *   ringfort-warden --private    serves descriptor 3, a connection to who started it
+ *   ringfort-warden --private --lasting
+ *                                the same for a server: the next one finds it at $RUN/serve-warden.sock
  *   ringfort-warden --standing   serves $RUN/warden.sock; `ringfort warden` starts it so
  *
  * Started by exec, so that it has fresh memory; it holds nothing of its caller's but what is named
@@ -22,6 +24,7 @@
 #include "jail/janitor.h"
 #include "jail/record.h"
 #include "warden/warden.h"
+#include "wire/client.h"
 #include "wire/door.h"
 #include "wire/peer.h"
 
@@ -31,7 +34,7 @@
 #define SOCKET_NAME "warden.sock"
 
 struct settings {
-	bool is_private, is_standing;
+	bool is_private, is_standing, is_lasting;
 	int ceiling; /* descriptor of a policy's text, or -1 */
 	size_t ahead;
 };
@@ -63,6 +66,8 @@ static int read_line(int argc, char **argv, struct settings *settings, struct rf
 			settings->is_private = true;
 		} else if (strcmp(argv[i], "--standing") == 0) {
 			settings->is_standing = true;
+		} else if (strcmp(argv[i], "--lasting") == 0) {
+			settings->is_lasting = true;
 		} else if (strcmp(argv[i], "--ceiling-fd") == 0 &&
 			   read_number(argv[i + 1], 1023, &number) == 0) {
 			settings->ceiling = (int)number;
@@ -76,7 +81,8 @@ static int read_line(int argc, char **argv, struct settings *settings, struct rf
 			return rf_fail_hint(err, "start it with `ringfort warden`");
 		}
 	}
-	if (settings->is_private == settings->is_standing) {
+	if (settings->is_private == settings->is_standing ||
+	    (settings->is_lasting && !settings->is_private)) {
 		rf_fail_say(err, -EINVAL, "a warden is either --private or --standing");
 		return rf_fail_hint(err, "start it with `ringfort warden`");
 	}
@@ -114,6 +120,32 @@ static int listen_in(int run, struct rf_err *err)
 					 "start another");
 	}
 	return rf_door_listen(run, SOCKET_NAME, err);
+}
+
+/*
+ * Where the next server of this user's finds it.  One that could not own the warden before us has taken its name by now: so
+ * we look whether it is still ours before we take it away.
+ */
+static int listen_for_next(int run, struct stat *ret_socket, struct rf_err *err)
+{
+	int fd = rf_door_listen(run, RF_CLIENT_SERVERS, err);
+
+	if (fd >= 0 && fstatat(run, RF_CLIENT_SERVERS, ret_socket, AT_SYMLINK_NOFOLLOW) < 0) {
+		rf_fail(err, -errno, "look at %s", RF_CLIENT_SERVERS);
+		rf_fd_done(&fd);
+	}
+	return fd < 0 ? err->code : fd;
+}
+
+static void take_name_away(int run, const struct stat *socket)
+{
+	struct stat now;
+
+	if (fstatat(run, RF_CLIENT_SERVERS, &now, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    now.st_ino != socket->st_ino || now.st_dev != socket->st_dev)
+		return;
+	unlinkat(run, RF_CLIENT_SERVERS, 0);
+	unlinkat(run, RF_CLIENT_SERVERS_SELF, 0);
 }
 
 /* Holds nothing of who started it: no terminal, no directory, no stream; its words, where it stands. */
@@ -157,6 +189,7 @@ static int serve(const struct settings *settings, struct rf_err *err)
 	struct rf_policy *ceiling = NULL;
 	struct rf_janitor janitor = { .life = -1 };
 	struct rf_peer self = { 0 };
+	struct stat socket = { 0 };
 	int code;
 
 	find_init(init_path, sizeof(init_path));
@@ -175,10 +208,20 @@ static int serve(const struct settings *settings, struct rf_err *err)
 		    rf_peer_write(run, RF_PEER_FILE, &self, err) < 0)
 			return err->code;
 	}
+	if (settings->is_lasting) {
+		run = rf_record_open_run(err);
+		options.is_lasting = true;
+		options.listener = run < 0 ? run : listen_for_next(run, &socket, err);
+		if (options.listener < 0 || rf_peer_note_self(&self, err) < 0 ||
+		    rf_peer_write(run, RF_CLIENT_SERVERS_SELF, &self, err) < 0)
+			return err->code;
+	}
 	rf_record_sweep_all();
 	rf_janitor_stand(&janitor);
 	code = rf_warden_serve(&options, err);
-	if (run >= 0) {
+	if (settings->is_lasting) {
+		take_name_away(run, &socket);
+	} else if (run >= 0) {
 		unlinkat(run, SOCKET_NAME, 0);
 		unlinkat(run, RF_PEER_FILE, 0);
 	}

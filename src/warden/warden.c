@@ -20,6 +20,7 @@
 #include "warden/gossip.h"
 #include "warden/keep.h"
 #include "warden/lore.h"
+#include "warden/owner.h"
 #include "warden/scribe.h"
 #include "warden/ward.h"
 #include "warden/work.h"
@@ -49,6 +50,8 @@ static void let_go(struct client *client)
 	client->is_counted = false;
 	rf_bound_unref(client->bound);
 	client->bound = NULL;
+	rf_event_cancel(client->idle_timer);
+	client->idle_timer = NULL;
 	free(client->label);
 	client->label = NULL;
 }
@@ -56,7 +59,7 @@ static void let_go(struct client *client)
 static void forget(struct client *client)
 {
 	if (client->is_owner) /* also one that was found gone when it was to be told something */
-		rf_loop_stop(warden_of(client)->loop);
+		rf_owner_leave(client);
 	let_go(client);
 	rf_door_leave(&client->visitor);
 }
@@ -67,7 +70,7 @@ static void give_up(struct client *client);
 static void hang_up(struct client *client)
 {
 	if (client->is_owner)
-		rf_loop_stop(warden_of(client)->loop);
+		rf_owner_leave(client);
 	client->is_gone = true;
 	rf_event_cancel(client->visitor.event);
 	client->visitor.event = NULL;
@@ -280,6 +283,8 @@ static void finish(struct client *client)
 		rf_keep_send_ended(client, &work->result, work->id);
 	rf_chronicle_end(warden->scribe, work);
 	rf_gossip_done(&client->gossip);
+	if (client->is_standing)
+		rf_keep_end(client);
 	rf_ward_free(client->ward);
 	client->ward = NULL;
 	rf_keep_tell_closers(client);
@@ -380,6 +385,8 @@ static void on_report(void *data, const struct rf_report *report, int fd)
 	client->is_standing = send_started(client, client->work, &err) == 0;
 	if (!client->is_standing)
 		hang_up(client);
+	else
+		rf_keep_begin(client);
 }
 
 static int run(struct client *client, struct rf_wire_message *message,
@@ -422,6 +429,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 	rf_gossip_listen(&client->gossip, client->work, warden->scribe);
 	if (is_kept) {
 		client->work->life.on_report = on_report;
+		client->idle_ms = errand->idle_ms;
 		if (rf_ward_new(client->work, warden->loop, -1, &client->ward, err) < 0) {
 			client->work->life.on_report = NULL;
 			rf_life_end(&client->work->life);
@@ -477,7 +485,8 @@ static struct client *join(const struct client *client, struct rf_wire_message *
 		return NULL;
 	}
 	/* Who is at its other end is not who brought it, and must be what we are as well; or is bound. */
-	if (door->listener >= 0 && !client->bound && rf_door_look(door, fd, &pid, err) < 0)
+	if (door->listener >= 0 && !client->bound && !client->is_owner &&
+	    rf_door_look(door, fd, &pid, err) < 0)
 		return NULL;
 	if (rf_door_admit(door, &message->fds[0], pid, &visitor, err) < 0)
 		return NULL;
@@ -589,6 +598,7 @@ static serve_fn *const serve[RF_WIRE_COUNT] = {
 	[RF_WIRE_LIST]   = rf_keep_box,
 	[RF_WIRE_HAND]   = rf_keep_lend,
 	[RF_WIRE_BOUND]  = serve_bound,
+	[RF_WIRE_OWN]    = rf_owner_serve,
 };
 /* clang-format on */
 
@@ -631,21 +641,16 @@ static const struct rf_door_rules rules = {
 	.refuse = rf_wire_refuse,
 };
 
-/* A private warden was started by its owner, and is what that is. */
-static int admit_owner(struct warden *warden, struct rf_err *err)
-{
-	int fd = warden->options->owner;
-	struct ucred owner = { 0 };
-	socklen_t len = sizeof(owner);
-	struct rf_door_visitor *visitor;
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &owner, &len) < 0)
-		return rf_fail(err, -errno, "know the owner");
-	if (rf_door_admit(&warden->door, &fd, owner.pid, &visitor, err) < 0)
-		return err->code;
-	((struct client *)visitor)->is_owner = true;
-	return 0;
-}
+/* A server's: another one of the same user's may come from another group, and runs nothing in ours. */
+static const struct rf_door_rules lasting_rules = {
+	.who = "warden",
+	.instead = "end the server that has it, and its sandboxes end",
+	.most = CLIENTS_MAX,
+	.size = sizeof(struct client),
+	.has_any_groups = true,
+	.on_message = on_message,
+	.refuse = rf_wire_refuse,
+};
 
 /* ------------------------------------------------------------- the yard */
 
@@ -711,7 +716,7 @@ static int start(struct warden *warden, struct rf_err *err)
 		return err->code;
 	rf_chronicle_recoveries(warden->scribe, warden->options->is_successor && !warden->is_begun);
 	warden->is_begun = true;
-	return options->owner >= 0 ? admit_owner(warden, err) : 0;
+	return options->owner >= 0 ? rf_owner_admit(warden, err) : 0;
 }
 
 /* Ends what runs on all connections. */
@@ -736,7 +741,7 @@ int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err)
 	struct warden warden = { .options = options };
 	int code;
 
-	rf_door_init(&warden.door, &rules, &warden);
+	rf_door_init(&warden.door, options->is_lasting ? &lasting_rules : &rules, &warden);
 	rf_buf_init(&warden.in, RF_WIRE_ROOM);
 	rf_buf_init(&warden.out, RF_WIRE_BODY);
 	code = start(&warden, err);

@@ -5,7 +5,7 @@
  * time; the box lives as long as the connection does, unless it is kept (ward.h).  Plans are made here, from policies and never
  * from what somebody says a plan is; boxes that are likely to be wanted stand ready (yard.h).  A private
  * warden serves the process that started it and dies with it; a standing one serves its own user on a
- * socket in $RUN.  However a warden ends, its boxes end with it.
+ * socket in $RUN; a server's is private and can be found again by the next one (owner.h).  However a warden ends, its boxes end with it.
  */
 #ifndef RF_WARDEN_WARDEN_H
 #define RF_WARDEN_WARDEN_H
@@ -20,7 +20,8 @@ struct rf_warden_options {
 	const char *init_path;           /* the program ringfort-init */
 	const struct rf_policy *ceiling; /* what no request goes beyond; or NULL */
 	int owner;                       /* of a private warden: its connection; or -1 */
-	int listener;      /* of a standing one: the socket that is listened on; or -1 */
+	int listener;    /* of a standing or a lasting one: the socket that is listened on; or -1 */
+	bool is_lasting; /* private, and boxes may outlive the owner: see owner.h */
 	bool is_successor; /* the one before it did not end in order */
 	size_t ahead;      /* shapes of boxes that are kept ready */
 };

@@ -15,8 +15,10 @@
 #include "wire/errand.h"
 #include "wire/wire.h"
 
-#define RF_CLIENT_SOCKET  "warden.sock" /* in $RUN */
-#define RF_CLIENT_WAIT_MS 10000         /* that a warden has to take a connection, or a message */
+#define RF_CLIENT_SOCKET       "warden.sock"       /* in $RUN */
+#define RF_CLIENT_SERVERS      "serve-warden.sock" /* the same for the one that a server has */
+#define RF_CLIENT_SERVERS_SELF "serve-warden.self"
+#define RF_CLIENT_WAIT_MS      10000 /* that a warden has to take a connection, or a message */
 
 /*
  * Connects to the user's standing warden.  -ENOENT or -ECONNREFUSED: there is none.  Its directory,

@@ -79,6 +79,8 @@ int rf_errand_check(const struct rf_errand *errand, struct rf_err *err)
 	if (strlen(errand->policy) > RF_MAX_POLICY_BYTES ||
 	    (errand->ceiling && strlen(errand->ceiling) > RF_MAX_POLICY_BYTES))
 		return rf_fail_say(err, -E2BIG, "a policy of more than 1 MiB");
+	if (errand->idle_ms > RF_ERRAND_IDLE_MS)
+		return rf_fail_say(err, -EINVAL, "an idle time of more than 49 days");
 	if (!is_absolute(errand->folder) || !is_absolute(errand->home) ||
 	    (errand->cwd && !is_absolute(errand->cwd)))
 		return rf_fail_say(err, -EINVAL, "a folder that is no absolute path");
@@ -122,6 +124,7 @@ void rf_errand_pack(const struct rf_errand *errand, struct rf_buf *out)
 	rf_pack_string(out, errand->ceiling);
 	rf_pack_strings(out, (const char *const *)errand->set);
 	rf_pack_string(out, errand->note);
+	rf_pack_u64(out, errand->idle_ms);
 }
 
 /* ------------------------------------------------------------- reading */
@@ -195,6 +198,7 @@ int rf_errand_unpack(const void *data, size_t len, struct rf_errand *ret_errand,
 	errand.ceiling = rf_pack_read_maybe(&in, RF_MAX_POLICY_BYTES + 1);
 	errand.set = rf_pack_read_strings(&in, RF_ERRAND_ARGS, RF_ERRAND_BYTES);
 	errand.note = rf_pack_read_maybe(&in, RF_ERRAND_NOTE);
+	errand.idle_ms = rf_pack_read_u64(&in);
 	if (!rf_pack_is_whole(&in))
 		code = rf_fail_say(err, -EBADMSG, "an errand is malformed");
 	else

@@ -20,6 +20,7 @@
 #define RF_ERRAND_EXTRAS  32
 #define RF_ERRAND_NOTE    2048 /* bytes, with a NUL */
 #define RF_ERRAND_RLIMITS 16   /* RLIM_NLIMITS */
+#define RF_ERRAND_IDLE_MS (49ull * 86400 * 1000)
 
 struct rf_errand {
 	enum rf_command command; /* whose defaults the policy is laid over */
@@ -36,6 +37,8 @@ struct rf_errand {
 	char *const *
 		set; /* NULL-ended "K=V": for the program alone; words, as its arguments are; or NULL */
 	const char *note; /* what a list of kept boxes says of it, or NULL */
+	uint64_t
+		idle_ms; /* of a kept one: it ends when nobody used it for so long; 0: never for that */
 	bool wants_denials;
 	uint32_t umask;
 	int32_t nice;

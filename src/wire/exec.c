@@ -91,6 +91,7 @@ void rf_exec_box_pack(const struct rf_exec_box *box, struct rf_buf *out)
 	rf_pack_u32(out, box->pid);
 	rf_pack_u64(out, box->age_ms);
 	rf_pack_u64(out, box->left_ms);
+	rf_pack_u64(out, box->idle_ms);
 	rf_pack_u64(out, box->cpu_ns);
 	rf_pack_u64(out, box->memory_bytes);
 	rf_pack_u64(out, box->memory_peak);
@@ -119,6 +120,7 @@ int rf_exec_box_next(const struct rf_wire_message *message, size_t *at, struct r
 	box.pid = rf_pack_read_u32(&in);
 	box.age_ms = rf_pack_read_u64(&in);
 	box.left_ms = rf_pack_read_u64(&in);
+	box.idle_ms = rf_pack_read_u64(&in);
 	box.cpu_ns = rf_pack_read_u64(&in);
 	box.memory_bytes = rf_pack_read_u64(&in);
 	box.memory_peak = rf_pack_read_u64(&in);

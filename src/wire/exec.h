@@ -65,6 +65,7 @@ struct rf_exec_box {
 	enum rf_exec_state state;
 	uint32_t pid; /* of its pid 1, on the host */
 	uint64_t age_ms, left_ms;
+	uint64_t idle_ms; /* after which, unused, it ends; 0: never for that */
 	uint64_t cpu_ns, memory_bytes, memory_peak, pids;
 	struct rf_exec_program programs[RF_EXEC_PROGRAMS];
 	uint32_t program_count;

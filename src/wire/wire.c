@@ -105,6 +105,8 @@ static const struct shape {
 	[RF_WIRE_GATE_LOG]       = { "LOG",      FROM(TENANT), 0, 2 * sizeof(uint64_t), 2 * sizeof(uint64_t) },
 	[RF_WIRE_GATE_LOGGED]    = { "LOGGED",   FROM(GATE), 0, 1, SHORT },
 	[RF_WIRE_FRONT_TLS]      = { "TLS",      FROM(HOST), 0, 1, RESULT_MAX },
+	[RF_WIRE_OWN]  = { "OWN",  FROM(CLIENT), 0, sizeof(struct rf_wire_own), sizeof(struct rf_wire_own) },
+	[RF_WIRE_NEWS] = { "NEWS", FROM(WARDEN), 0, 1, RF_WIRE_BODY },
 };
 /* clang-format on */
 
@@ -414,6 +416,20 @@ int rf_wire_started(const struct rf_wire_message *message, struct rf_wire_starte
 	if (!memchr(started.id, '\0', sizeof(started.id)))
 		return rf_fail_say(err, -EBADMSG, "a malformed STARTED");
 	*ret_started = started;
+	return 0;
+}
+
+int rf_wire_own(const struct rf_wire_message *message, struct rf_wire_own *ret_own,
+		struct rf_err *err)
+{
+	struct rf_wire_own own;
+
+	if (message->len != sizeof(own))
+		return rf_fail_say(err, -EBADMSG, "a malformed %s", rf_wire_name(message->type));
+	memcpy(&own, message->body, sizeof(own));
+	if (own.rest || own.grace_ms > RF_WIRE_GRACE_MS)
+		return rf_fail_say(err, -EBADMSG, "a malformed %s", rf_wire_name(message->type));
+	*ret_own = own;
 	return 0;
 }
 

@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define RF_WIRE_VERSION 1
+#define RF_WIRE_VERSION 2
 #define RF_WIRE_PACKET  (64 * 1024)        /* bytes of a packet, head and all */
 #define RF_WIRE_BODY    (24 * 1024 * 1024) /* bytes of a body: code of RF_MAX_CODE, and the rest */
 #define RF_WIRE_ROOM    (RF_WIRE_BODY + RF_WIRE_PACKET) /* the maximum of a buffer to receive into */
@@ -128,7 +128,10 @@ enum rf_wire_type {
 	RF_WIRE_GATE_LOGGED,
 	/* And to who reads what strangers send, again: */
 	RF_WIRE_FRONT_TLS = 66, /* who the ports are, under TLS: see server/pass.h */
-	RF_WIRE_COUNT
+	/* Of a warden that outlives its server: from who serves, and back */
+	RF_WIRE_OWN = 71, /* struct rf_wire_own: this connection is its server's from now on */
+	RF_WIRE_NEWS, /* kept boxes that began or ended (news.h); all that there are answer OWN */
+	RF_WIRE_COUNT = 96 /* above all of them; there is room between some */
 };
 
 struct rf_wire_head {
@@ -148,6 +151,17 @@ struct rf_wire_started {
 	char id[24];     /* of the box */
 	uint32_t pid;    /* its pid 1, on the host */
 	uint32_t number; /* of the program in a kept box; 0 for any other */
+};
+
+#define RF_WIRE_GRACE_MS (24u * 3600 * 1000) /* at most */
+
+/* What holds for the boxes of a server. */
+struct rf_wire_own {
+	uint32_t
+		grace_ms; /* that they outlive it, so that another one can find them; 0: they end with it */
+	uint32_t rest;          /* zero */
+	uint64_t reserve_bytes; /* of memory, that a box counts for at least; 0: none is counted */
+	uint64_t margin_bytes;  /* that is left to the machine */
 };
 
 /* A kept box, and maybe a program in it. */
@@ -207,6 +221,8 @@ int rf_wire_welcome(const struct rf_wire_message *message, struct rf_wire_welcom
 		    struct rf_err *err);
 int rf_wire_started(const struct rf_wire_message *message, struct rf_wire_started *ret_started,
 		    struct rf_err *err);
+int rf_wire_own(const struct rf_wire_message *message, struct rf_wire_own *ret_own,
+		struct rf_err *err);
 int rf_wire_ref(const struct rf_wire_message *message, struct rf_wire_ref *ret_ref,
 		struct rf_err *err);
 uint32_t rf_wire_u32(const struct rf_wire_message *message); /* of SIGNAL, END and GATE_PORT */

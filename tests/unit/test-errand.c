@@ -41,6 +41,7 @@ static struct rf_errand full(void)
 		.nice = -5,
 		.set = own,
 		.note = "{\"labels\":{}}",
+		.idle_ms = 60000,
 	};
 
 	for (size_t i = 0; i < RF_ERRAND_RLIMITS; i++)
@@ -78,7 +79,7 @@ RF_TEST(an_errand_arrives_as_it_was_asked)
 			 got.wants_denials,
 		 "the caller");
 	RF_CHECK(strcmp(got.set[0], "TOKEN=a=b") == 0 && !got.set[1] &&
-			 strcmp(got.note, errand.note) == 0,
+			 strcmp(got.note, errand.note) == 0 && got.idle_ms == 60000,
 		 "the program's own variables, and the note");
 	rf_buf_init(&again, RF_WIRE_BODY);
 	rf_errand_pack(&got, &again);

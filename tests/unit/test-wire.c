@@ -71,6 +71,9 @@ RF_TEST(a_message_arrives_as_it_was_sent)
 		{ RF_WIRE_END,     RF_WIRE_CLIENT, 4, 0 },
 		{ RF_WIRE_WELCOME, RF_WIRE_WARDEN, sizeof(struct rf_wire_welcome), 0 },
 		{ RF_WIRE_PROVE,   RF_WIRE_CLIENT, 0, 1 },
+		{ RF_WIRE_OWN,     RF_WIRE_CLIENT, sizeof(struct rf_wire_own), 0 },
+		{ RF_WIRE_NEWS,    RF_WIRE_WARDEN, 1, 0 },
+		{ RF_WIRE_NEWS,    RF_WIRE_WARDEN, RF_WIRE_BODY, 0 },
 		{ RF_WIRE_PROVE,   RF_WIRE_TELLER, 0, 1 },
 		{ RF_WIRE_TELL,    RF_WIRE_TELLER, 1, 0 },
 		{ RF_WIRE_TELL,    RF_WIRE_TELLER, SHORT, 0 },
@@ -181,27 +184,27 @@ RF_TEST(a_packet_of_another_shape_is_refused_and_its_descriptors_are_closed)
 {
 	/* clang-format off */
 	static const struct { const char *what; struct rf_wire_head head; size_t rest, fds; int code; } cases[] = {
-		{ "another version",      { 0, 2, RF_WIRE_HELLO, 0 },       0, 0, -EPROTO },
-		{ "no type",              { 0, 1, 0, 0 },                   0, 0, -EBADMSG },
-		{ "no such type",         { 0, 1, RF_WIRE_COUNT, 0 },       0, 0, -EBADMSG },
-		{ "the other side's",     { sizeof(struct rf_wire_welcome), 1, RF_WIRE_WELCOME, 0 },
+		{ "another version",      { 0, RF_WIRE_VERSION + 1, RF_WIRE_HELLO, 0 },       0, 0, -EPROTO },
+		{ "no type",              { 0, RF_WIRE_VERSION, 0, 0 },                   0, 0, -EBADMSG },
+		{ "no such type",         { 0, RF_WIRE_VERSION, RF_WIRE_COUNT, 0 },       0, 0, -EBADMSG },
+		{ "the other side's",     { sizeof(struct rf_wire_welcome), RF_WIRE_VERSION, RF_WIRE_WELCOME, 0 },
 		  sizeof(struct rf_wire_welcome), 0, -EBADMSG },
-		{ "body too long",        { 300, 1, RF_WIRE_HELLO, 0 },   300, 0, -EBADMSG },
-		{ "body too short",       { 3, 1, RF_WIRE_SIGNAL, 0 },      3, 0, -EBADMSG },
-		{ "body shorter than told", { 4, 1, RF_WIRE_SIGNAL, 0 },    3, 0, -EBADMSG },
-		{ "body longer than told", { 4, 1, RF_WIRE_SIGNAL, 0 },     5, 0, -EBADMSG },
-		{ "a descriptor too many", { 0, 1, RF_WIRE_HELLO, 0 },      0, 1, -EBADMSG },
-		{ "a descriptor too few", { 0, 1, RF_WIRE_JOIN, 0 },        0, 0, -EBADMSG },
-		{ "five for three or four", { 1, 1, RF_WIRE_RUN, 0 },       1, 5, -EBADMSG },
-		{ "five for four",        { 0, 1, RF_WIRE_GATE_LINES, 0 },  0, 5, -EBADMSG },
-		{ "nine for one",         { 0, 1, RF_WIRE_JOIN, 0 },        0, 9, -EBADMSG },
-		{ "nine for none",        { 4, 1, RF_WIRE_SIGNAL, 0 },      4, 9, -EBADMSG },
-		{ "ten for one",          { 0, 1, RF_WIRE_JOIN, 0 },        0, 10, -EBADMSG },
-		{ "a tenant's",           { 0, 1, RF_WIRE_GATE_CLOSE, 0 },  0, 0, -EBADMSG },
-		{ "longer than any",      { UINT32_MAX, 1, RF_WIRE_RUN, 0 }, 0, 4, -EBADMSG },
-		{ "a long body without memory", { 70000, 1, RF_WIRE_RUN, 0 }, 0, 3, -EBADMSG },
-		{ "a long body elsewhere", { 70000, 1, RF_WIRE_RUN, 0 },    0, 4, -EBADMSG },
-		{ "a long body in both",  { 70000, 1, RF_WIRE_RUN, 0 },     9, 4, -EBADMSG },
+		{ "body too long",        { 300, RF_WIRE_VERSION, RF_WIRE_HELLO, 0 },   300, 0, -EBADMSG },
+		{ "body too short",       { 3, RF_WIRE_VERSION, RF_WIRE_SIGNAL, 0 },      3, 0, -EBADMSG },
+		{ "body shorter than told", { 4, RF_WIRE_VERSION, RF_WIRE_SIGNAL, 0 },    3, 0, -EBADMSG },
+		{ "body longer than told", { 4, RF_WIRE_VERSION, RF_WIRE_SIGNAL, 0 },     5, 0, -EBADMSG },
+		{ "a descriptor too many", { 0, RF_WIRE_VERSION, RF_WIRE_HELLO, 0 },      0, 1, -EBADMSG },
+		{ "a descriptor too few", { 0, RF_WIRE_VERSION, RF_WIRE_JOIN, 0 },        0, 0, -EBADMSG },
+		{ "five for three or four", { 1, RF_WIRE_VERSION, RF_WIRE_RUN, 0 },       1, 5, -EBADMSG },
+		{ "five for four",        { 0, RF_WIRE_VERSION, RF_WIRE_GATE_LINES, 0 },  0, 5, -EBADMSG },
+		{ "nine for one",         { 0, RF_WIRE_VERSION, RF_WIRE_JOIN, 0 },        0, 9, -EBADMSG },
+		{ "nine for none",        { 4, RF_WIRE_VERSION, RF_WIRE_SIGNAL, 0 },      4, 9, -EBADMSG },
+		{ "ten for one",          { 0, RF_WIRE_VERSION, RF_WIRE_JOIN, 0 },        0, 10, -EBADMSG },
+		{ "a tenant's",           { 0, RF_WIRE_VERSION, RF_WIRE_GATE_CLOSE, 0 },  0, 0, -EBADMSG },
+		{ "longer than any",      { UINT32_MAX, RF_WIRE_VERSION, RF_WIRE_RUN, 0 }, 0, 4, -EBADMSG },
+		{ "a long body without memory", { 70000, RF_WIRE_VERSION, RF_WIRE_RUN, 0 }, 0, 3, -EBADMSG },
+		{ "a long body elsewhere", { 70000, RF_WIRE_VERSION, RF_WIRE_RUN, 0 },    0, 4, -EBADMSG },
+		{ "a long body in both",  { 70000, RF_WIRE_VERSION, RF_WIRE_RUN, 0 },     9, 4, -EBADMSG },
 	};
 	/* clang-format on */
 	RF_AUTO_BUF struct rf_buf buf;
@@ -232,7 +235,7 @@ RF_TEST(a_packet_of_another_shape_is_refused_and_its_descriptors_are_closed)
 RF_TEST(a_cut_head_an_empty_packet_and_one_that_is_too_long_are_no_messages)
 {
 	static char packet[RF_WIRE_PACKET + 1];
-	struct rf_wire_head head = { 0, 1, RF_WIRE_HELLO, 0 };
+	struct rf_wire_head head = { 0, RF_WIRE_VERSION, RF_WIRE_HELLO, 0 };
 	RF_AUTO_BUF struct rf_buf buf;
 	struct rf_wire_message message;
 	struct rf_err err = RF_ERR_INIT;
@@ -259,7 +262,7 @@ RF_TEST(a_cut_head_an_empty_packet_and_one_that_is_too_long_are_no_messages)
 
 RF_TEST(a_long_body_must_be_in_memory_and_as_long_as_it_says)
 {
-	struct rf_wire_head head = { 70000, 1, RF_WIRE_RUN, 5 };
+	struct rf_wire_head head = { 70000, RF_WIRE_VERSION, RF_WIRE_RUN, 5 };
 	RF_AUTO_BUF struct rf_buf buf;
 	struct rf_wire_message message;
 	struct rf_err err = RF_ERR_INIT;
