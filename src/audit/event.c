@@ -148,6 +148,7 @@ static const struct kind {
 	[RF_AUDIT_CHAIN_CLOSED]   = { "chain.closed", 0, F(REASON) | F(COUNT) },
 	[RF_AUDIT_CLOCK_JUMP]     = { "clock.jump", F(SKEW_MS), F(REASON) },
 	[RF_AUDIT_POLICY_TEXT]    = { "policy.text", F(POLICY) | F(TEXT_PART) | F(PART) | F(COUNT), 0 },
+	[RF_AUDIT_RUN_USED]       = { "run.used", F(BOX) | F(SETTING), F(WHAT) | F(COUNT) },
 };
 /* clang-format on */
 

@@ -10,6 +10,8 @@
 #include "base/limits.h"
 #include "policy/policy.h"
 
+#define LEARNT 16 /* policies that runs were learnt from under */
+
 const struct rf_report_sort rf_report_sorts[3] = {
 	{ "breaker_openings", "Breakers that opened", offsetof(struct rf_tally_agent, openings) },
 	{ "alarms", "Alarms", offsetof(struct rf_tally_agent, alarms) },
@@ -98,12 +100,30 @@ static void put_heading(struct rf_report_grants *grants, const struct rf_tally_p
 		rf_buf_printf(&grants->policy, "%.*s\n", (int)strcspn(vars, "\n"), vars);
 }
 
+/* The policies that runs of this agent were learnt from under; those that can't be read say nothing. */
+static size_t read_learnt(const struct rf_tally_agent *agent, struct rf_policy **ret_under)
+{
+	struct rf_err ignored = RF_ERR_INIT;
+	size_t count = 0;
+
+	for (size_t i = 0; i < agent->policy_count && count < LEARNT; i++) {
+		const struct rf_tally_policy *one = &agent->policies[i];
+
+		if (one->learnt > 0 && one->text &&
+		    (ret_under[count] = read_policy(one->text, &ignored)))
+			count++;
+	}
+	return count;
+}
+
 void rf_report_grants_init(struct rf_report_grants *grants, const struct rf_tally_agent *agent,
 			   const struct rf_tally_policy *policy)
 {
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_policy *rules = NULL;
+	struct rf_policy *under[LEARNT];
 	struct rf_trim_use use;
+	size_t learnt;
 
 	*grants = (struct rf_report_grants){ 0 };
 	rf_buf_init(&grants->policy, RF_MAX_POLICY_BYTES);
@@ -114,7 +134,12 @@ void rf_report_grants_init(struct rf_report_grants *grants, const struct rf_tall
 	if (!rules)
 		return;
 	rf_tally_use(agent, policy, &use);
+	learnt = use.learnt.is_known ? read_learnt(agent, under) : 0;
+	use.under = under;
+	use.under_count = learnt;
 	grants->tighter = rf_trim(rules, &use, grants->rows, &grants->count);
+	while (learnt > 0)
+		rf_policy_free(under[--learnt]);
 	if (policy->ended == 0) {
 		snprintf(grants->problem, sizeof(grants->problem), "no run under it has ended");
 	} else if (grants->tighter == 0) {
@@ -132,6 +157,14 @@ void rf_report_grants_done(struct rf_report_grants *grants)
 	rf_buf_done(&grants->policy);
 }
 
+/* True for the policy that counts: one that somebody only learnt from is nobody's to keep. */
+static bool is_later(const struct rf_tally_policy *a, const struct rf_tally_policy *b)
+{
+	bool is_lesson = a->learnt >= a->runs, was_lesson = b->learnt >= b->runs;
+
+	return is_lesson != was_lesson ? was_lesson : a->last_ns > b->last_ns;
+}
+
 int rf_report_policy(const struct rf_report *report, struct rf_buf *out, struct rf_err *err)
 {
 	const struct rf_tally *tally = report->tally;
@@ -145,7 +178,7 @@ int rf_report_policy(const struct rf_report *report, struct rf_buf *out, struct 
 		return rf_fail_hint(err, "name it: --agent NAME");
 	}
 	for (size_t i = 0; agent && i < agent->policy_count; i++)
-		if (!last || agent->policies[i].last_ns > last->last_ns)
+		if (!last || is_later(&agent->policies[i], last))
 			last = &agent->policies[i];
 	if (!last) {
 		rf_fail_say(err, -ENOENT, "no run in this time");

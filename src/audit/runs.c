@@ -325,6 +325,36 @@ int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const ch
 	return code < 0 ? code : rf_teller_post(teller, err);
 }
 
+static int tell_use(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		    const char *key, const char *what, size_t count, struct rf_err *err)
+{
+	struct rf_audit_event event;
+
+	rf_audit_event_init(&event, RF_AUDIT_RUN_USED);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+	rf_audit_event_text(&event, RF_AUDIT_SETTING, key);
+	rf_audit_event_text(&event, RF_AUDIT_WHAT, what);
+	if (!what)
+		rf_audit_event_number(&event, RF_AUDIT_COUNT, count);
+	if (teller->out.len + RF_AUDIT_EVENT_MAX > RF_TELLER_MOST &&
+	    rf_teller_send(teller, NULL, err) < 0)
+		return err->code;
+	return rf_teller_add(teller, &event, err);
+}
+
+int rf_runs_used(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		 const char *key, const char *what, struct rf_err *err)
+{
+	return tell_use(teller, plan, box, key, what, 0, err);
+}
+
+int rf_runs_learnt(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		   size_t count, struct rf_err *err)
+{
+	return tell_use(teller, plan, box, RF_RUNS_LEARNT, NULL, count, err);
+}
+
 int rf_runs_write_lost(struct rf_buf *out, const struct rf_plan *plan, const char *box,
 		       const char *reason, struct rf_err *err)
 {

@@ -66,6 +66,18 @@ int rf_runs_planted(struct rf_teller *teller, const struct rf_plan *plan, const 
 int rf_runs_caught(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
 		   const struct rf_result *result, struct rf_err *err);
 
+/*
+ * Of a run that was learnt from, before its end: that it used `what` of what `key` of a policy grants ("files.read", a path; "commands", a
+ * program).  When all is told, rf_runs_learnt() says so; without that it is not known what it did not use.
+ */
+int rf_runs_used(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		 const char *key, const char *what, struct rf_err *err);
+int rf_runs_learnt(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
+		   size_t count, struct rf_err *err);
+#define RF_RUNS_LEARNT "learn" /* in the place of a key: all is told */
+#define RF_RUNS_ANY    "*"     /* in the place of a program: what it made itself */
+#define RF_RUNS_USED   250     /* that are told of one run: more is not told at all */
+
 /* Tells how it ended, with what it was refused; rf_teller_wait() says when it is written. */
 int rf_runs_ended(struct rf_teller *teller, const struct rf_plan *plan, const char *box,
 		  const struct rf_result *result, struct rf_err *err);

@@ -368,14 +368,31 @@ static void take_tool(struct rf_tally *tally, struct rf_tally_agent *agent,
 	tell(tally, &agent->tools, event, RF_AUDIT_TOOL, RF_AUDIT_DECISION, 0, 1);
 }
 
+/* It says something of a policy, and nothing of its agent: see take_under(). */
+static void take_used(struct rf_tally *tally, struct rf_tally_agent *agent,
+		      const struct rf_audit_event *event)
+{
+	(void)tally;
+	(void)agent;
+	(void)event;
+}
+
 static take_fn *const takes[RF_AUDIT_KIND_END] = {
-	[RF_AUDIT_RUN_STARTED] = take_started,       [RF_AUDIT_RUN_ENDED] = take_ended,
-	[RF_AUDIT_RUN_REFUSED] = take_refused,       [RF_AUDIT_DENIAL] = take_denial,
-	[RF_AUDIT_BREAKER_CHANGE] = take_breaker,    [RF_AUDIT_ALARM] = take_alarm,
-	[RF_AUDIT_BUDGET_SPENT] = take_reaction,     [RF_AUDIT_KILL] = take_reaction,
-	[RF_AUDIT_FREEZE] = take_reaction,           [RF_AUDIT_HOOK] = take_reaction,
-	[RF_AUDIT_RECOVERY] = take_reaction,         [RF_AUDIT_NET_REQUEST] = take_request,
-	[RF_AUDIT_CREDENTIAL_USE] = take_credential, [RF_AUDIT_TOOL_CALL] = take_tool,
+	[RF_AUDIT_RUN_STARTED] = take_started,
+	[RF_AUDIT_RUN_ENDED] = take_ended,
+	[RF_AUDIT_RUN_REFUSED] = take_refused,
+	[RF_AUDIT_DENIAL] = take_denial,
+	[RF_AUDIT_BREAKER_CHANGE] = take_breaker,
+	[RF_AUDIT_ALARM] = take_alarm,
+	[RF_AUDIT_BUDGET_SPENT] = take_reaction,
+	[RF_AUDIT_KILL] = take_reaction,
+	[RF_AUDIT_FREEZE] = take_reaction,
+	[RF_AUDIT_HOOK] = take_reaction,
+	[RF_AUDIT_RECOVERY] = take_reaction,
+	[RF_AUDIT_NET_REQUEST] = take_request,
+	[RF_AUDIT_CREDENTIAL_USE] = take_credential,
+	[RF_AUDIT_TOOL_CALL] = take_tool,
+	[RF_AUDIT_RUN_USED] = take_used,
 };
 
 uint64_t rf_tally_kinds(void)
@@ -441,6 +458,9 @@ static void take_under(struct rf_tally *tally, struct rf_tally_policy *policy,
 		tell(tally, &policy->rules, event, RF_AUDIT_RULE, RF_AUDIT_METHOD, 0, 1);
 	} else if (event->kind == RF_AUDIT_CREDENTIAL_USE && (is_passed(event) || is_held)) {
 		tell(tally, &policy->credentials, event, RF_AUDIT_CREDENTIAL, 0, 0, 1);
+	} else if (event->kind == RF_AUDIT_RUN_USED) {
+		policy->learnt += !rf_audit_event_has(event, RF_AUDIT_WHAT);
+		tell(tally, &policy->used, event, RF_AUDIT_WHAT, RF_AUDIT_SETTING, 0, 1);
 	}
 }
 
@@ -579,6 +599,25 @@ static void list_use(const struct rf_tally_list *list, bool is_known, struct rf_
 	}
 }
 
+/* What all runs of the agent that were learnt from used, whatever policy they were under. */
+static void learnt_use(const struct rf_tally_agent *agent, struct rf_trim_list *use)
+{
+	use->is_known = true;
+	for (size_t i = 0; i < agent->policy_count; i++) {
+		const struct rf_tally_list *list = &agent->policies[i].used;
+
+		use->is_known &= list->more == 0;
+		for (size_t k = 0; k < list->count; k++) {
+			use->is_known &=
+				is_whole(list->rows[k].name) && use->count < RF_TRIM_ENTRIES;
+			if (use->count < RF_TRIM_ENTRIES)
+				use->entries[use->count++] =
+					(struct rf_trim_entry){ list->rows[k].name,
+								list->rows[k].rule };
+		}
+	}
+}
+
 void rf_tally_use(const struct rf_tally_agent *agent, const struct rf_tally_policy *policy,
 		  struct rf_trim_use *ret_use)
 {
@@ -595,4 +634,5 @@ void rf_tally_use(const struct rf_tally_agent *agent, const struct rf_tally_poli
 				.is_known = span_ns >= (span ? 7 * DAY_NS : DAY_NS),
 				.is_exact = true,
 			};
+	learnt_use(agent, &ret_use->learnt);
 }

@@ -57,6 +57,8 @@ struct rf_tally_policy {
 	struct rf_tally_list rules,
 		credentials; /* that let requests pass: `rule` is the method; and were added to them */
 	struct rf_trim_seen limits[RF_LIMIT_COUNT];
+	uint64_t learnt;           /* runs that were learnt from: `used` is all that they used */
+	struct rf_tally_list used; /* files and programs; `rule` is the key that grants them */
 };
 
 /* What is budgeted: the most in any hour, and in any day. */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/runs.h"
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/limits.h"
@@ -40,6 +41,7 @@ struct pupil {
 	bool has_along;               /* that was looked for */
 	struct rf_policy *policy;     /* what was learnt, or NULL */
 	struct rf_buf remarks;
+	bool has_used_current, has_own_programs; /* see learn-files.h */
 };
 
 static void on_event(void *data, const struct rf_gate_event *event)
@@ -116,7 +118,7 @@ static bool comes_along(void *data, const struct rf_list *names, const char *pat
 	return pupil->along && rf_program_look(pupil->along, pupil->request->plan, path, real);
 }
 
-/* From all that was seen to the policy. */
+/* From all that was seen to the policy, once. */
 static int conclude(struct pupil *pupil, const struct rf_result *result, struct rf_err *err)
 {
 	const struct rf_request *request = pupil->request;
@@ -129,13 +131,56 @@ static int conclude(struct pupil *pupil, const struct rf_result *result, struct 
 		.data = pupil,
 	};
 
+	if (pupil->policy)
+		return 0;
 	pupil->learn.has_files = pupil->footprint.is_watched && !pupil->footprint.left_out;
 	if (rf_learn_policy(&pupil->learn, request->policy, &pupil->policy, err) < 0)
 		return err->code;
-	if (pupil->learn.has_files)
-		return rf_learn_files(&files, pupil->policy, &pupil->remarks, err);
-	add_remedies(pupil->policy, result);
+	if (!pupil->learn.has_files) {
+		add_remedies(pupil->policy, result);
+		return 0;
+	}
+	if (rf_learn_files(&files, pupil->policy, &pupil->remarks, err) < 0) {
+		rf_policy_free(pupil->policy);
+		pupil->policy = NULL;
+		return err->code;
+	}
+	pupil->has_used_current = files.has_used_current;
+	pupil->has_own_programs = files.has_own_programs;
 	return 0;
+}
+
+/*
+ * Tells the watcher what was used, for reports on what policies grant: the rules that came of it, and no more.  What can't be told is
+ * missing there, and so is the word that all was told.
+ */
+static void tell_use(void *data, struct rf_recorder *recorder, const struct rf_result *result)
+{
+	static const char *const keys[] = { "files.read", "files.write", "commands" };
+	struct pupil *pupil = data;
+	const struct rf_plan *plan = pupil->request->plan;
+	struct rf_teller *teller = &recorder->teller;
+	struct rf_err ignored = RF_ERR_INIT; /* writing the policy will say it */
+	size_t count = 0;
+	const char *what;
+
+	if (conclude(pupil, result, &ignored) < 0 || !pupil->learn.has_files)
+		return;
+	for (size_t k = 0; k < RF_LEN(keys); k++)
+		for (size_t i = 0; rf_policy_item(pupil->policy, keys[k], i); i++)
+			count++;
+	if (count > RF_RUNS_USED)
+		return;
+	for (size_t k = 0; k < RF_LEN(keys); k++)
+		for (size_t i = 0; (what = rf_policy_item(pupil->policy, keys[k], i)); i++)
+			if (rf_runs_used(teller, plan, recorder->box, keys[k], what, &ignored) < 0)
+				return;
+	if ((pupil->has_used_current &&
+	     rf_runs_used(teller, plan, recorder->box, "files.current", "read", &ignored) < 0) ||
+	    (pupil->has_own_programs &&
+	     rf_runs_used(teller, plan, recorder->box, "commands", RF_RUNS_ANY, &ignored) < 0))
+		return;
+	rf_runs_learnt(teller, plan, recorder->box, count, &ignored);
 }
 
 static int write_policy(const struct pupil *pupil, int file, const struct rf_result *result,
@@ -203,6 +248,8 @@ static int carry_out(struct rf_request *request, struct rf_result *result, struc
 		return err->code;
 	}
 	rf_recorder_init(&recorder);
+	recorder.on_last = tell_use;
+	recorder.last_data = pupil;
 	rf_recorder_attend(&recorder, request, &options);
 	listen_too(pupil, options.outward);
 	rf_run(request->plan, &options, result);

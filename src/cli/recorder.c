@@ -214,6 +214,8 @@ static void on_end(void *data, struct rf_result *result)
 			       &recorder->why);
 	else
 		rf_runs_explain(&recorder->teller, recorder->box, result);
+	if (recorder->on_last && rf_teller_is_open(&recorder->teller))
+		recorder->on_last(recorder->last_data, recorder, result);
 	rf_runs_ended(&recorder->teller, recorder->request->plan, recorder->box, result,
 		      &recorder->why);
 }

@@ -31,7 +31,7 @@ struct wish {
 };
 
 struct work {
-	const struct rf_learn_files *learn;
+	struct rf_learn_files *learn;
 	struct wish *wishes;
 	size_t count, room;
 	struct rf_arena *memory;
@@ -370,6 +370,7 @@ static void put_rules(struct work *w, struct rf_policy *policy)
 
 		has_workdir |= rf_path_is_beneath(wish->path, plan->workdir) ||
 			       rf_path_is_beneath(plan->workdir, wish->path);
+		w->learn->has_used_current |= wish->in && wish->in == current;
 		if (wish->in && wish->in == current && !wish->is_write &&
 		    strcmp(wish->path, current->path) == 0)
 			is_current = true;
@@ -432,6 +433,7 @@ static void put_programs(struct work *w, struct rf_policy *policy)
 		    is_made_inside(w, &footprint->steps[i])) {
 			say(w, "commands: not said, since it runs code from where it can write: %s",
 			    footprint->steps[i].path);
+			w->learn->has_own_programs = true;
 			return;
 		}
 	/* Names first: others of the programs come along with them. */
@@ -449,8 +451,8 @@ static void put_programs(struct work *w, struct rf_policy *policy)
 	rf_list_done(&names);
 }
 
-int rf_learn_files(const struct rf_learn_files *learn, struct rf_policy *policy,
-		   struct rf_buf *remarks, struct rf_err *err)
+int rf_learn_files(struct rf_learn_files *learn, struct rf_policy *policy, struct rf_buf *remarks,
+		   struct rf_err *err)
 {
 	struct work w = { .learn = learn, .memory = rf_arena_new(), .remarks = remarks };
 

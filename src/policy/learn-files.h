@@ -28,13 +28,16 @@ struct rf_learn_files {
 	/* Whether the program at `path` can be run where these can; or NULL. */
 	bool (*comes_along)(void *data, const struct rf_list *names, const char *path);
 	void *data;
+	/* Found out: */
+	bool has_used_current; /* something of the current directory */
+	bool has_own_programs; /* it runs code that it may have made itself: no `commands` */
 };
 
 /*
  * Adds to `policy` (which has none yet) `files.read`, `files.write`, `files.current` and, where they can say it, `commands` and
  * `workdir`; and to `remarks`, as comments of YAML, what a reader should know.
  */
-int rf_learn_files(const struct rf_learn_files *learn, struct rf_policy *policy,
-		   struct rf_buf *remarks, struct rf_err *err);
+int rf_learn_files(struct rf_learn_files *learn, struct rf_policy *policy, struct rf_buf *remarks,
+		   struct rf_err *err);
 
 #endif

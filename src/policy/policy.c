@@ -194,6 +194,14 @@ const char *rf_policy_root(const struct rf_policy *policy, size_t i)
 	return i < list->count ? list->items[i].name : NULL;
 }
 
+const char *rf_policy_item(const struct rf_policy *policy, const char *key, size_t i)
+{
+	int index = rf_key_find(key);
+	const struct rf_list *list = index < 0 ? NULL : &policy->values[index].list;
+
+	return list && i < list->count ? list->items[i].name : NULL;
+}
+
 const char *rf_policy_filter(const struct rf_policy *policy, size_t i)
 {
 	const struct rf_list *list = &policy->values[RF_KEY_SECCOMP].list;

@@ -74,6 +74,9 @@ int rf_policy_meet(const struct rf_policy *ceiling, const struct rf_policy *requ
 /* The path of the `i`th system call profile that the policy names, or NULL. */
 const char *rf_policy_filter(const struct rf_policy *policy, size_t i);
 
+/* The name of the `i`th element of a list ("files.read": its source on the host), or NULL. */
+const char *rf_policy_item(const struct rf_policy *policy, const char *key, size_t i);
+
 /* The same of files with roots (`network.roots`). */
 const char *rf_policy_root(const struct rf_policy *policy, size_t i);
 

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "policy/key.h"
 #include "policy/net.h"
+#include "policy/trim-files.h"
 
 #define KIB 1024ull
 #define MIB (1024 * KIB)
@@ -280,14 +281,13 @@ static void trim_entry(enum rf_key key, const struct rf_list_item *item,
 			 is_used(used, item->name) ? item->name : "");
 }
 
-/* "never used: a, b": as many as there is room for. */
-static void name_unused(struct rf_trim_row *row, const char *name)
+void rf_trim_name(struct rf_trim_row *row, const char *words, const char *name)
 {
 	static const char more[] = ", ...";
 	size_t len = strlen(row->detail), room = sizeof(row->detail) - len;
 
 	if (!len)
-		snprintf(row->detail, sizeof(row->detail), "never used: %.200s", name);
+		snprintf(row->detail, sizeof(row->detail), "%s: %.200s", words, name);
 	else if (strlen(name) + sizeof(more) + 2 < room)
 		snprintf(row->detail + len, room, ", %s", name);
 	else if (room > sizeof(more) && strcmp(row->detail + len - strlen(more), more) != 0)
@@ -317,7 +317,7 @@ static bool trim_list(struct rf_policy *policy, enum rf_key key, const struct rf
 		is_tighter |= strcmp(tighter, list->items[i].name) != 0;
 		count += tighter[0] != '\0';
 		if (!tighter[0])
-			name_unused(row, list->items[i].name);
+			rf_trim_name(row, "never used", list->items[i].name);
 		else
 			has_failed |= rf_list_unite(&less, tighter, list->items[i].value) < 0;
 	}
@@ -340,19 +340,20 @@ static const struct {
 	enum rf_key key;
 	const char *note;
 } unseen[] = {
-	{ RF_KEY_READ, "which files a program opens is not recorded" },
-	{ RF_KEY_WRITE, "which files a program opens is not recorded" },
-	{ RF_KEY_CURRENT, "which files a program opens is not recorded" },
+	{ RF_KEY_READ, "known of runs under `ringfort policy learn` alone" },
+	{ RF_KEY_WRITE, "known of runs under `ringfort policy learn` alone" },
+	{ RF_KEY_CURRENT, "known of runs under `ringfort policy learn` alone" },
+	{ RF_KEY_COMMANDS, "known of runs under `ringfort policy learn` alone" },
 	{ RF_KEY_CREDENTIALS, "which files a program opens is not recorded" },
-	{ RF_KEY_COMMANDS, "what a program starts itself is not recorded" },
 	{ RF_KEY_PASS, "which variables a program reads is not recorded" },
 	{ RF_KEY_LINK, "only what passes a gateway is recorded" },
 	{ RF_KEY_LOOPBACK, "connections within a box are not recorded" },
 	{ RF_KEY_UNIX, "connections within a box are not recorded" },
 };
 
-/* What such a key grants; false if it is nothing. */
-static bool put_grant(const struct rf_policy *policy, enum rf_key key, char *text, size_t size)
+#define BY_LEARNING 4 /* the first of these */
+
+bool rf_trim_grant(const struct rf_policy *policy, enum rf_key key, char *text, size_t size)
 {
 	const struct rf_key_value *value = &policy->values[key];
 	bool is_set = policy->set & RF_KEY_BIT(key);
@@ -411,12 +412,14 @@ unsigned rf_trim(struct rf_policy *policy, const struct rf_trim_use *use,
 					     lists[i] == RF_KEY_GRANTS ? &use->credentials
 								       : &use->rules,
 					     &rows[count++]);
-	for (size_t i = 0; i < RF_LEN(unseen); i++) {
+	if (use->under_count > 0)
+		tighter += rf_trim_files(policy, use, rows, &count);
+	for (size_t i = use->under_count > 0 ? BY_LEARNING : 0; i < RF_LEN(unseen); i++) {
 		struct rf_trim_row *row = &rows[count];
 
 		*row = (struct rf_trim_row){ .key = rf_key_table[unseen[i].key].path,
 					     .note = unseen[i].note };
-		count += put_grant(policy, unseen[i].key, row->granted, sizeof(row->granted));
+		count += rf_trim_grant(policy, unseen[i].key, row->granted, sizeof(row->granted));
 	}
 	*ret_count = count;
 	return tighter;

@@ -43,6 +43,10 @@ struct rf_trim_use {
 	struct rf_trim_list credentials; /* that the gateway adds to requests */
 	struct rf_trim_seen limits[RF_LIMIT_COUNT];
 	struct rf_trim_seen quotas[RF_QUOTA_COUNT]; /* known only of a time that is long enough */
+	/* Of runs that were learnt from: files and programs, `method` being the key ("files.read"); and what they ran under. */
+	struct rf_trim_list learnt;
+	struct rf_policy *const *under;
+	size_t under_count;
 };
 
 struct rf_trim_row {

@@ -123,7 +123,7 @@ def test_it_tells_what_each_agent_did(make_post, who, schema):
     assert rows(ada["policies"][0]["programs"]) == {"python3": 3} and ada["policies"][0]["runs"] == 3
     assert used["limits.output"]["used"] == "4.9K" and used["limits.output"]["tighter"] == "64K"
     assert used["limits.open_files"]["used"] is None and used["limits.open_files"]["note"] == "not measured"
-    assert used["files.current"]["note"] == "which files a program opens is not recorded"
+    assert used["files.current"]["note"] == "known of runs under `ringfort policy learn` alone"
     assert (used["limits.disk"]["tighter"] is not None) == (who == "root")  # memory bounds it where that is counted
     slept = {one["grant"]: one for one in ada["policies"][1]["grants"]}
     assert slept["limits.time"]["note"] == "a run ended at it" and slept["limits.time"]["tighter"] is None
@@ -175,6 +175,45 @@ def test_the_tighter_policy_is_one_and_the_same_program_passes_under_it(make_pos
     assert "memory" in diff.stdout
     last = post.events("--kind", "policy.text")[-1]["text"]
     assert "time: none" not in last and "memory: 1G" not in last
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_files_and_programs_are_trimmed_by_what_a_learnt_run_used(make_post, who):
+    post = make_post(who)
+    post.stand()
+    for name in ("used", "spare", "out", "looked"):
+        folder = post.top / name
+        folder.mkdir()
+        folder.chmod(0o777)
+        (folder / "file").write_text(name)
+        (folder / "file").chmod(0o666)
+    post.top.chmod(0o755)
+    rules = policy_file(post, {"agent": "ada", "files": {"read": [str(post.top / "used"), str(post.top / "spare")], "current": "none",
+                                                         "write": [str(post.top / "out"), str(post.top / "looked")]}})
+    script = f"cat {post.top}/used/file {post.top}/looked/file; echo x > {post.top}/out/new"
+    done = post.run("run", "--policy", rules, "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    (post.top / "out" / "new").unlink()  # so that it is made again
+    before = {row["grant"]: row for row in report(post)["agents"][0]["policies"][0]["grants"]}
+    assert "policy learn" in before["files.read"]["note"] and not before["files.read"]["tighter"]
+    learnt = post.run("policy", "learn", "--policy", rules, "--", "sh", "-c", script)
+    assert learnt.returncode == 0, learnt.stderr
+    told = [(one["setting"], one.get("what")) for one in post.events("--kind", "run.used")]
+    assert ("files.read", f"{post.top}/used/file") in told and ("files.write", f"{post.top}/out") in told and ("commands", "cat") in told
+    assert told[-1] == ("learn", None)
+    done = post.run("audit", "report", "--agent", "ada", "--format", "policy")
+    assert done.returncode == 0, done.stderr
+    assert f"- {post.top}/used\n" in done.stdout and "spare" not in done.stdout and "mode: report" not in done.stdout
+    assert done.stdout.index("looked") < done.stdout.index("write:") < done.stdout.index(f"{post.top}/out")
+    tighter = post.top / "tighter.yaml"
+    tighter.write_text(done.stdout)
+    tighter.chmod(0o644)
+    again = post.run("run", "--policy", tighter, "--", "sh", "-c", script)
+    assert again.returncode == 0, again.stderr
+    assert post.run("run", "--policy", tighter, "--", "sh", "-c", f"echo x > {post.top}/looked/file").returncode != 0
+    assert post.run("run", "--policy", tighter, "--", "cat", f"{post.top}/spare/file").returncode != 0
+    assert post.run("run", "--policy", tighter, "--", "awk", "1").returncode != 0
+    assert "never used" in post.run("audit", "report").stdout
 
 
 def test_what_is_asked_wrongly_is_told_so(make_post):

@@ -312,3 +312,54 @@ RF_TEST(no_name_becomes_markup_or_steers_a_terminal)
 	RF_CHECK(!html.has_failed && !text.has_failed && !json.has_failed, "all of it");
 	rf_tally_done(&tally);
 }
+
+static void use(struct rf_tally *tally, const char *box, const char *key, const char *what)
+{
+	struct rf_audit_event event = event_of(RF_AUDIT_RUN_USED, 2 * SECOND, box, "ada");
+
+	rf_audit_event_text(&event, RF_AUDIT_SETTING, key);
+	rf_audit_event_text(&event, RF_AUDIT_WHAT, what);
+	rf_tally_add(tally, &event);
+}
+
+RF_TEST(what_a_learnt_run_used_counts_for_all_policies_of_its_agent)
+{
+	const struct rf_pick period = { 0 };
+	const uint8_t lesson[RF_AUDIT_HASH] = { 1 }, daily[RF_AUDIT_HASH] = { 2 };
+	static struct rf_trim_use seen;
+	struct rf_tally tally;
+	char path[64];
+
+	begin(&tally, &period);
+	start(&tally, SECOND, "one", "ada", lesson);
+	start(&tally, SECOND, "two", "ada", daily);
+	use(&tally, "one", "files.read", "/data/x");
+	use(&tally, "one", "files.read", "/data/x");
+	use(&tally, "one", "commands", "git");
+	use(&tally, "one", "learn", NULL);
+	end(&tally, 3 * SECOND, "one", "ok", 1);
+	end(&tally, 3 * SECOND, "two", "ok", 1);
+	finish(&tally);
+	RF_REQUIRE(tally.agent_count == 1 && tally.agents[0].policy_count == 2, "one agent");
+	RF_CHECK(tally.agents[0].policies[0].learnt == 1 && tally.agents[0].policies[1].learnt == 0,
+		 "which of them was learnt from");
+	rf_tally_use(&tally.agents[0], &tally.agents[0].policies[1], &seen);
+	RF_CHECK(seen.learnt.is_known && seen.learnt.count == 2 &&
+			 strcmp(seen.learnt.entries[0].name, "/data/x") == 0 &&
+			 strcmp(seen.learnt.entries[0].method, "files.read") == 0,
+		 "%zu", seen.learnt.count);
+	rf_tally_done(&tally);
+
+	begin(&tally, &period);
+	start(&tally, SECOND, "one", "ada", lesson);
+	for (int i = 0; i < 300; i++) {
+		snprintf(path, sizeof(path), "/data/%d", i);
+		use(&tally, "one", "files.read", path);
+	}
+	use(&tally, "one", "learn", NULL);
+	end(&tally, 3 * SECOND, "one", "ok", 1);
+	finish(&tally);
+	rf_tally_use(&tally.agents[0], &tally.agents[0].policies[0], &seen);
+	RF_CHECK(!seen.learnt.is_known, "more than can be told apart says nothing of the rest");
+	rf_tally_done(&tally);
+}

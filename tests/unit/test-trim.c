@@ -154,7 +154,7 @@ RF_TEST(what_nobody_sees_is_named_and_stays)
 	RF_CHECK(rf_trim(policy, &use, rows, &count) == 1, "the time");
 	RF_CHECK(strcmp(row_of(rows, count, "files.read")->granted, "2 entries") == 0 &&
 			 strcmp(row_of(rows, count, "files.read")->note,
-				"which files a program opens is not recorded") == 0,
+				"known of runs under `ringfort policy learn` alone") == 0,
 		 "files");
 	RF_CHECK(has_row(rows, count, "env.pass") && has_row(rows, count, "network.link") &&
 			 !has_row(rows, count, "files.write") &&
@@ -234,4 +234,61 @@ RF_TEST(money_is_rounded_to_two_digits)
 			 strcmp(row->tighter, "2.5") == 0,
 		 "%s, %s, %s", row->granted, row->used, row->tighter);
 	rf_policy_free(policy);
+}
+
+/* What runs used, as they tell it, under one policy; and what is left of another. */
+static void check_learnt(const char *under_text, const struct rf_trim_list *learnt,
+			 const char *text, const char *expected)
+{
+	struct rf_policy *under[] = { read_policy(under_text) };
+	struct rf_policy *policy = read_policy(text);
+	struct rf_trim_use use = { .learnt = *learnt, .under = under, .under_count = 1 };
+	struct rf_trim_row rows[RF_TRIM_ROWS];
+	RF_AUTO_BUF struct rf_buf out;
+	size_t count;
+
+	rf_buf_init(&out, 1 << 16);
+	rf_trim(policy, &use, rows, &count);
+	rf_policy_format(policy, &out);
+	RF_CHECK(strcmp(out.data, expected) == 0, "%s", out.data);
+	rf_policy_free(policy);
+	rf_policy_free(under[0]);
+}
+
+RF_TEST(files_and_programs_that_no_learnt_run_used_go)
+{
+	static const struct rf_trim_list learnt = { { { "/data/a/x", "files.read" },
+						      { "/out/log", "files.write" },
+						      { "/half/y", "files.read" },
+						      { "git", "commands" },
+						      { "/opt/tool", "commands" } },
+						    5,
+						    true };
+	static const char all[] =
+		"files: {read: [/data, /spare], write: [/out, /half, /idle], current: read}\n"
+		"commands: [git, tool, awk]\n";
+
+	check_learnt(
+		all, &learnt, all,
+		"files:\n  read:\n    - /data\n    - /half\n  write:\n    - /out\n  current: none\n"
+		"commands:\n  - git\n  - tool\n");
+	/* What the run did not have, nobody knows. */
+	check_learnt("files: {read: [/data], write: [/out], current: none}\ncommands: [git]\n",
+		     &learnt, all,
+		     "files:\n  read:\n    - /data\n    - /spare\n  write:\n    - /out\n    - "
+		     "/half\n    - /idle\n"
+		     "  current: read\ncommands:\n  - git\n  - tool\n  - awk\n");
+	/* A rule within what it had is one that it had. */
+	check_learnt("files: {read: [/data]}\n", &learnt, "files: {read: [/data/a, /data/b]}\n",
+		     "files:\n  read:\n    - /data/a\ncommands:\n  - git\n  - /opt/tool\n");
+}
+
+RF_TEST(programs_of_its_own_keep_every_program_allowed)
+{
+	static const struct rf_trim_list learnt = {
+		{ { "sh", "commands" }, { "*", "commands" }, { "read", "files.current" } }, 3, true
+	};
+
+	check_learnt("files: {current: read}\n", &learnt, "files: {current: read}\n",
+		     "files:\n  current: read\n");
 }
