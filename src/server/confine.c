@@ -98,7 +98,7 @@ static int give_up_files(struct rf_err *err)
 static const int left[] = {
 	/* the loop and its connections */
 	SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_ppoll, SYS_accept4, SYS_getsockopt,
-	SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_shutdown, SYS_recvmsg, SYS_sendmsg, SYS_recvfrom, SYS_sendto,
+	SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_shutdown, SYS_recvmsg, SYS_recvfrom,
 	/* what descriptors can do */
 	SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_close, SYS_dup, SYS_fcntl, SYS_pipe2,
 	SYS_fstat, SYS_lseek, SYS_memfd_create, SYS_ftruncate, SYS_splice, SYS_tee,
@@ -118,6 +118,8 @@ static const struct { int call, argument; uint32_t mask, value; } looked_at[] = 
 	{ SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK | (SOCK_SEQPACKET & ~SOCK_STREAM), SOCK_STREAM },
 	{ SYS_ioctl,      1, 0, FIONREAD },                                  /* what lies in a pipe */
 	{ SYS_ioctl,      1, 0, TIOCSWINSZ },                                /* the size of a terminal */
+	{ SYS_sendto,     3, ~(uint32_t)MSG_FASTOPEN, 0 },                   /* that dials */
+	{ SYS_sendmsg,    2, ~(uint32_t)MSG_FASTOPEN, 0 },
 	{ SYS_prlimit64,  0, 0, 0 },                                         /* of itself */
 	{ SYS_mmap,       2, PROT_READ | PROT_WRITE, 0 },                    /* no code */
 	{ SYS_mprotect,   2, PROT_READ | PROT_WRITE, 0 },

@@ -27,6 +27,7 @@
 #include "wire/client.h"
 #include "wire/door.h"
 #include "wire/peer.h"
+#include "wire/wire.h"
 
 #define OWNER_FD    3
 #define AHEAD       8
@@ -192,6 +193,7 @@ static int serve(const struct settings *settings, struct rf_err *err)
 	struct stat socket = { 0 };
 	int code;
 
+	rf_wire_never_wait();
 	find_init(init_path, sizeof(init_path));
 	if (settings->is_private && options.owner < 0)
 		return rf_fail(err, -errno, "find the owner's connection");

@@ -169,6 +169,14 @@ static void add_fds(struct msghdr *packet, union control *control, const int *fd
 	memcpy(CMSG_DATA(&control->head), fds, count * sizeof(int));
 }
 
+/* MSG_DONTWAIT, in a process that never waits. */
+static int patience;
+
+void rf_wire_never_wait(void)
+{
+	patience = MSG_DONTWAIT;
+}
+
 int rf_wire_send(int fd, enum rf_wire_type type, uint64_t id, const void *body, size_t len,
 		 const int *fds, size_t fd_count, struct rf_err *err)
 {
@@ -195,7 +203,7 @@ int rf_wire_send(int fd, enum rf_wire_type type, uint64_t id, const void *body, 
 	}
 	add_fds(&packet, &control, all, fd_count);
 	do
-		n = sendmsg(fd, &packet, MSG_NOSIGNAL);
+		n = sendmsg(fd, &packet, MSG_NOSIGNAL | patience);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return rf_fail(err, -errno, "send %s", shape->name);
@@ -368,7 +376,7 @@ int rf_wire_receive(int fd, enum rf_wire_side from, struct rf_buf *buf,
 	if (!part.iov_base)
 		return rf_fail(err, -ENOMEM, "receive a message");
 	do
-		n = recvmsg(fd, &how, MSG_CMSG_CLOEXEC);
+		n = recvmsg(fd, &how, MSG_CMSG_CLOEXEC | patience);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == ECONNRESET ? 0 : rf_fail(err, -errno, "receive a message");

@@ -193,6 +193,12 @@ struct rf_wire_message {
 #define RF_AUTO_WIRE __attribute__((cleanup(rf_wire_done)))
 
 /*
+ * From here on this process waits at no socket for a message, also where one blocks: for who serves peers that it does not trust.  Whether a
+ * socket blocks is its open file's, so a peer that kept another descriptor of that can change it at any time.
+ */
+void rf_wire_never_wait(void);
+
+/*
  * Sends a message (borrows all of it).  Waits only on a blocking socket; never raises SIGPIPE.
  * Returns 0 or a negative errno.
  */

@@ -158,3 +158,26 @@ def test_a_tenant_sees_its_own_kept_boxes_and_no_others(speak):
         ended = [ask(joined(lines["acme"]), CLOSE, box)[0], ask(connect(), CLOSE, theirs)[0]]
         print(json.dumps([seen, kinds, all_seen, ended]))
     """) == [{"acme": [True, False, True], "other": [False, True, False]}, [9] * 7, True, [8, 8]]
+
+
+def test_who_never_reads_and_makes_its_sockets_block_keeps_nobody_waiting(speak):
+    """Whether a socket blocks is shared by all descriptors of it: so what the warden was given, it waits at never."""
+    assert speak("""
+        import fcntl, select
+        line = bind(sock)
+        deaf, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        send(line, message(JOIN), [theirs.fileno()])
+        other = bind(sock, key="k2", tenant="other")
+        before = run(joined(other), errand("echo", "one"))
+        fcntl.fcntl(theirs.fileno(), fcntl.F_SETFL, 0)
+        deaf.setblocking(False)
+        for _ in range(100000):
+            try:
+                deaf.send(message(LIST, bytes(40)))
+            except BlockingIOError:
+                if not select.select([], [deaf], [], 1)[1]:
+                    break
+            except OSError:
+                break
+        print(json.dumps([before, run(joined(other), errand("echo", "two"))]))
+    """) == ["one\n", "two\n"]

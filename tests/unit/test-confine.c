@@ -36,7 +36,9 @@ RF_TEST(a_confined_process_has_its_descriptors_and_nothing_else)
 	char *const words[] = { word, NULL };
 	struct rf_err err = RF_ERR_INIT;
 	struct rlimit limit = { 1, 1 };
+	struct msghdr nothing = { 0 };
 	int pair[2], file = open("/dev/null", O_RDONLY), pid = getppid();
+	int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	RF_REQUIRE(file >= 0 && rf_confine_raise(&err) == 0, "%s", err.msg);
 	/* What it needs: */
@@ -60,6 +62,10 @@ RF_TEST(a_confined_process_has_its_descriptors_and_nothing_else)
 	RF_CHECK(ioctl(file, TIOCSTI, "x") < 0 && errno == EPERM, "what a terminal is told");
 	RF_CHECK(ioctl(file, TIOCSWINSZ, &limit) < 0 && errno == ENOTTY, "a terminal's size");
 	RF_CHECK(is_denied(SYS_bind, file, 0, 0), "an address");
+	RF_CHECK(send(tcp, "x", 1, MSG_FASTOPEN | MSG_NOSIGNAL) < 0 && errno == EPERM &&
+			 sendmsg(tcp, &nothing, MSG_FASTOPEN | MSG_NOSIGNAL) < 0 && errno == EPERM,
+		 "a connection by its first bytes");
+	RF_CHECK(send(tcp, "x", 1, MSG_NOSIGNAL) < 0 && errno == EPIPE, "bytes all the same");
 	RF_CHECK(fork() < 0 && errno == EPERM, "a process");
 	RF_CHECK(execve("/bin/true", words, NULL) < 0 && errno == EPERM, "a program");
 	RF_CHECK(kill(pid, 0) < 0 && errno == EPERM, "a signal");
