@@ -399,7 +399,8 @@ int rf_guest_begin(struct ringfort_box *box, const struct ringfort_policy *polic
 	if (rf_guest_check(run, err) < 0 || rf_guest_connect(box, err) < 0)
 		return err->code;
 	rf_escort_init(&escort);
-	code = rf_escort_begin(&escort, box->fort, policy, err);
+	escort.fd = rf_fd_take(&box->gateway);
+	code = escort.fd >= 0 ? 0 : rf_escort_begin(&escort, box->fort, policy, err);
 	if (code == 0 && !box->is_kept)
 		code = rf_guest_lay_pipes(box, run, theirs, err);
 	if (code == 0)
@@ -422,7 +423,7 @@ int rf_guest_new(struct ringfort *fort, const struct ringfort_run *run,
 	if (!box)
 		return rf_fail(err, -ENOMEM, "a box");
 	box->fort = rf_fort_ref(fort);
-	box->fd = box->poll = box->terminal = -1;
+	box->fd = box->poll = box->terminal = box->gateway = -1;
 	box->on_output = ret_run->on_output;
 	box->data = ret_run->data;
 	box->output_limit = rf_limit_table[RF_LIMIT_OUTPUT].for_run;
@@ -462,6 +463,7 @@ void ringfort_free(struct ringfort_box *box)
 	for (int i = 0; i < 3; i++)
 		rf_flow_done(&box->flows[i]);
 	rf_fd_done(&box->terminal);
+	rf_fd_done(&box->gateway);
 	rf_fd_done(&box->fd);
 	rf_fd_done(&box->poll);
 	rf_result_done(&box->result);

@@ -20,6 +20,7 @@ struct ringfort_box {
 	int fd;                /* its own connection to the warden */
 	int poll;
 	int terminal;            /* the master of a program's in a kept box, or -1 */
+	int gateway;             /* a way out that was asked for already, owned; or -1 */
 	struct winsize size;     /* that it begins with */
 	struct rf_flow flows[3]; /* stdin, stdout, stderr */
 	ringfort_output_fn *on_output;

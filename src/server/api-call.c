@@ -11,6 +11,7 @@
 #include "server/api-key.h"
 #include "server/front.h"
 #include "server/mcp-visit.h"
+#include "server/outing.h"
 
 #define ANSWER_MOST (200ul << 20)
 #define BODY_PIECE  (1ul << 20)   /* of one that is told as it comes */
@@ -275,6 +276,8 @@ void rf_api_call_let_go(struct rf_api_call *call)
 	call->asked = NULL;
 	rf_petition_drop(call->petition);
 	call->petition = NULL;
+	rf_outing_free(call->outing);
+	call->outing = NULL;
 	rf_api_call_leave_place(call);
 }
 

@@ -28,6 +28,7 @@
 
 struct rf_front;
 struct rf_mcp_visit;
+struct rf_outing;
 
 enum rf_api_state {
 	RF_API_AUTH,
@@ -64,6 +65,7 @@ struct rf_api_call {
 	struct rf_job *job;
 	struct rf_query *asked;
 	struct rf_petition *petition; /* a question to the clerk, or NULL */
+	struct rf_outing *outing;     /* its box's way out, or NULL */
 	struct rf_event *timer;
 	struct rf_buf out; /* of the answer, what is not sent */
 	size_t out_at;

@@ -6,11 +6,15 @@
 #include "server/api-key.h"
 #include "server/clerk-desk.h"
 #include "server/clerk.h"
+#include "server/fare.h"
+#include "server/ferry.h"
 
+#define RUN  (RF_SCOPE_RUN | RF_SCOPE_ADMIN)
 #define READ (RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN)
 
 /* clang-format off */
 const struct rf_clerk_row rf_clerk_table[RF_CLERK_QUESTIONS] = {
+	[RF_CLERK_PASSAGE] = { "passage", RUN, RF_FARE_ASK, 0, rf_ferry_cross },
 	[RF_CLERK_KEY] = { "key", READ, 0, 0, rf_clerk_desk_key },
 };
 /* clang-format on */

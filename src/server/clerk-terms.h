@@ -17,6 +17,7 @@
 /* The questions there are; clerk-table.c says of each who may ask it and who answers. */
 enum rf_clerk_question {
 	RF_CLERK_KEY = 1, /* what this connection's key is good for */
+	RF_CLERK_PASSAGE, /* a box's way out (fare.h) */
 	RF_CLERK_QUESTIONS
 };
 

@@ -13,13 +13,13 @@
 #include "server/keyring.h"
 
 /*
- * The user's own processes, on the unix socket: as much as a large box may have, and no file of this machine, since it is the front that
- * asks for them.
+ * The user's own processes, on the unix socket: as much as a large box may have, with what is public of the network where they ask for it, and no file of this
+ * machine, since it is the front that asks for them.
  */
 static const char local_ceiling[] =
 	"version: 1\n"
 	"files: { current: none, credentials: hide }\n"
-	"network: none\n"
+	"network: { mode: open }\n"
 	"limits: { time: 24h, cpu_time: 24h, memory: 16G, cpu: 1600%, pids: 8192, open_files: "
 	"65536,\n"
 	"  file_size: 64G, disk: 64G, inodes: 4000000, output: 128M }\n";

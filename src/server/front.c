@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/pack.h"
 #include "lib/fort.h"
+#include "policy/key.h"
 #include "server/airlock.h"
 #include "server/api-key.h"
 #include "server/background.h"
@@ -61,11 +62,13 @@ static int read_policy(const char *text, struct ringfort_policy **ret_policy,
 		rf_api_error_say(error, RF_API_INVALID, "policy", "policy: %s", why.message);
 		return rf_api_error_hint(error, "%s", why.remedy);
 	}
-	if ((*ret_policy)->net) {
+	if ((*ret_policy)->policy->values[RF_KEY_GRANTS].list.count > 0) {
 		ringfort_policy_free(*ret_policy);
-		rf_api_error_say(error, RF_API_UNSUPPORTED, "policy.network",
-				 "policy.network: boxes of this server have no network");
-		return rf_api_error_hint(error, "leave it out, or say `none`");
+		rf_api_error_say(error, RF_API_INVALID, "policy.credentials",
+				 "policy.credentials: a request has none of this machine's");
+		return rf_api_error_hint(error,
+					 "name the tenant's in `credentials`: `ringfort credential "
+					 "set` keeps them");
 	}
 	return 0;
 }

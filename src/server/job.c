@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "lib/guest.h"
 
 struct rf_job {
@@ -133,6 +134,8 @@ static int begin_box(struct rf_job *job, struct ringfort *fort, const struct rf_
 	job->box->extras = task->order->extras;
 	job->box->extra_count = task->order->extra_count;
 	job->box->output_limit = task->policy->output_limit;
+	if (task->gateway)
+		job->box->gateway = rf_fd_take(task->gateway);
 	return rf_guest_begin(job->box, task->policy, &own, err);
 }
 

@@ -31,6 +31,7 @@ struct rf_job_task {
 	const struct ringfort_policy *policy; /* of a box of its own; or NULL: */
 	const char *box;       /* the kept one that it runs in; or NULL, and no program: */
 	const char *note;      /* a box that is kept, with that note */
+	int *gateway;          /* its way out (takes), or NULL: it has none */
 	bool keeps_output;     /* for its result, and not told as it comes */
 	uint64_t output_limit; /* of a program in a kept box, where it is kept */
 	bool is_background;    /* it goes on without the job, and reads from: */

@@ -18,9 +18,9 @@
 
 /* All that any kind of order says. */
 struct said {
-	char **argv, **env, **profile;
+	char **argv, **env, **profile, **credentials;
 	const char *command, *code, *language, *input, *input_base64, *cwd;
-	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs;
+	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs, *network;
 	const struct rf_jsonread_value *terminal;
 	const char *data, *data_base64, *signal, *path, *to;
 	uint64_t timeout, idle_timeout;
@@ -43,7 +43,8 @@ struct said {
 	{ "profile",        RF_FORM_NAMES,     AT(profile),        1, RF_MAX_EXTENDS, false }, \
 	{ "policy",         RF_FORM_OBJECT,    AT(policy),         0, 64, false }, \
 	{ "limits",         RF_FORM_OBJECT,    AT(limits),         0, 32, false }, \
-	{ "needs",          RF_FORM_OBJECT,    AT(needs),          0, 16, false }
+	{ "needs",          RF_FORM_OBJECT,    AT(needs),          0, 16, false }, \
+	{ "credentials",    RF_FORM_NAMES,     AT(credentials),    1, RF_MAX_CREDENTIALS, false }
 
 static const struct rf_form_field run_fields[] = {
 	PROGRAM, BOX, RULES,
@@ -81,6 +82,9 @@ static const struct rf_form_field word_fields[] = {
 	{ "signal",         RF_FORM_STRING,    AT(signal),         1, 10, false },
 	{ "terminal",       RF_FORM_OBJECT,    AT(terminal),       0, 3, false },
 };
+static const struct rf_form_field network_fields[] = {
+	{ "network",        RF_FORM_OBJECT,    AT(network),        0, 32, true },
+};
 static const struct rf_form_field renew_fields[] = {
 	{ "timeout",        RF_FORM_NUMBER,    AT(timeout),        1, RF_ORDER_SECONDS, true },
 };
@@ -97,6 +101,7 @@ static const struct { const struct rf_form_field *fields; size_t count; } forms[
 	[RF_ORDER_RUN]     = { run_fields,     RF_LEN(run_fields) },
 	[RF_ORDER_SANDBOX] = { sandbox_fields, RF_LEN(sandbox_fields) },
 	[RF_ORDER_EXEC]    = { exec_fields,    RF_LEN(exec_fields) },
+	[RF_ORDER_NETWORK] = { network_fields, RF_LEN(network_fields) },
 	[RF_ORDER_RENEW]   = { renew_fields,   RF_LEN(renew_fields) },
 	[RF_ORDER_WRITE]   = { write_fields,   RF_LEN(write_fields) },
 	[RF_ORDER_SIGNAL]  = { signal_fields,  RF_LEN(signal_fields) },
@@ -485,13 +490,26 @@ static int read_needs(const struct reading *r)
 				 "needs.isolation: this server has no `%.20s`", needs.isolation);
 		return rf_api_error_hint(r->error, "it has `process`");
 	}
-	if (needs.network) {
-		rf_api_error_say(r->error, RF_API_UNSUPPORTED, "needs.network",
-				 "needs.network: boxes of this server have no network");
-		return rf_api_error_hint(r->error,
-					 "`ringfort run --net` gives one on the machine itself");
-	}
+	r->order->needs_network = needs.network;
 	return 0;
+}
+
+/* The whole of a policy that speaks of the network alone. */
+static int put_network(const struct reading *r)
+{
+	struct rf_json json;
+	RF_AUTO_BUF struct rf_buf out;
+
+	rf_buf_init(&out, RF_MAX_POLICY_BYTES);
+	rf_json_init(&json, &out, false);
+	rf_json_open_object(&json, NULL);
+	rf_form_copy(r->said.network, "network", &json);
+	rf_json_close_object(&json);
+	if (out.has_failed)
+		return rf_api_error_say(r->error, RF_API_TOO_LARGE, "network",
+					"network: it is longer than %d bytes", RF_MAX_POLICY_BYTES);
+	r->order->policy = rf_buf_take(&out);
+	return r->order->policy ? 0 : no_memory(r);
 }
 
 bool rf_order_is_label(const char *text)
@@ -609,6 +627,9 @@ static int read_all(struct reading *r)
 			      &r->order->input_len);
 	if (r->kind == RF_ORDER_SIGNAL)
 		return read_signal(r);
+	if (r->kind == RF_ORDER_NETWORK)
+		return put_network(r);
+	r->order->credentials = r->said.credentials;
 	if (r->kind == RF_ORDER_FOLDER || r->kind == RF_ORDER_MOVE)
 		return read_paths(r);
 	if (r->kind == RF_ORDER_WORD)

@@ -25,7 +25,8 @@ enum rf_order_kind {
 	RF_ORDER_FOLDER, /* one to make */
 	RF_ORDER_MOVE,
 	RF_ORDER_SESSION, /* the first message of a WebSocket: a program in a sandbox */
-	RF_ORDER_WORD     /* and a later one: input, a signal, the size of its terminal */
+	RF_ORDER_WORD,    /* and a later one: input, a signal, the size of its terminal */
+	RF_ORDER_NETWORK  /* of a sandbox, from now on */
 };
 
 #define RF_ORDER_KEEP                                                                              \
@@ -45,7 +46,9 @@ struct rf_order {
 	const char *cwd;       /* inside, or NULL */
 	uint64_t timeout;      /* seconds; 0: none was said */
 	uint64_t idle_timeout; /* of a sandbox: seconds; 0: it may be idle */
-	char *policy;          /* its text; of a run or a sandbox */
+	char *policy;          /* its text; of a run, a sandbox or its network */
+	char **credentials;    /* NULL-ended: names of the tenant's, or NULL */
+	bool needs_network;    /* it can't do without */
 	struct rf_place *extras;
 	size_t extra_count;
 	const struct rf_jsonread_value *labels; /* of a sandbox, or NULL */

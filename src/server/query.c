@@ -12,6 +12,7 @@
 
 struct rf_query {
 	int fd;
+	enum rf_wire_side from;
 	struct rf_event *event, *timer;
 	struct rf_buf in;
 	rf_query_fn *fn;
@@ -38,10 +39,12 @@ static void tell(struct rf_query *query, const struct rf_wire_message *answer,
 
 static void on_late(void *data, int what)
 {
+	const struct rf_query *query = data;
 	struct rf_err err = RF_ERR_INIT;
 
 	(void)what;
-	rf_fail_say(&err, -ETIMEDOUT, "the warden has not answered in time");
+	rf_fail_say(&err, -ETIMEDOUT, "the %s has not answered in time",
+		    query->from == RF_WIRE_GATE ? "gateway" : "warden");
 	rf_fail_hint(&err, "it may be busy: try again");
 	tell(data, NULL, &err);
 }
@@ -51,16 +54,44 @@ static void on_answer(void *data, int what)
 	struct rf_query *query = data;
 	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
 	struct rf_err err = RF_ERR_INIT;
-	int got = rf_wire_receive(query->fd, RF_WIRE_WARDEN, &query->in, &message, &err);
+	int got = rf_wire_receive(query->fd, query->from, &query->in, &message, &err);
 
 	(void)what;
 	if (got == -EAGAIN)
 		return;
 	if (got == 0)
-		rf_fail_say(&err, -ECONNRESET, "the warden has ended, and its boxes with it");
+		rf_fail_say(&err, -ECONNRESET,
+			    query->from == RF_WIRE_GATE
+				    ? "the gateway has ended, and the network with it"
+				    : "the warden has ended, and its boxes with it");
 	else if (got > 0 && message.type == RF_WIRE_REFUSED)
 		rf_wire_refused(&message, &err);
 	tell(query, err.code ? NULL : &message, &err);
+}
+
+static struct rf_query *make(enum rf_wire_side from, rf_query_fn *fn, void *data)
+{
+	struct rf_query *query = calloc(1, sizeof(*query));
+
+	if (!query)
+		return NULL;
+	query->fd = -1;
+	query->from = from;
+	query->fn = fn;
+	query->data = data;
+	rf_buf_init(&query->in, RF_WIRE_ROOM);
+	return query;
+}
+
+static int await(struct rf_query *query, struct rf_loop *loop, struct rf_query **ret_query,
+		 struct rf_err *err)
+{
+	if (rf_loop_watch(loop, query->fd, RF_LOOP_READ, on_answer, query, &query->event, err) <
+		    0 ||
+	    rf_loop_timer(loop, rf_loop_now() + ANSWER_NS, on_late, query, &query->timer, err) < 0)
+		return err->code;
+	*ret_query = query;
+	return 0;
 }
 
 int rf_query_ask(struct rf_loop *loop, struct ringfort *fort, enum rf_wire_type type,
@@ -73,22 +104,31 @@ int rf_query_ask(struct rf_loop *loop, struct ringfort *fort, enum rf_wire_type 
 	if (strlen(id) >= sizeof(ref.id))
 		return rf_fail_say(err, -ENOENT, "no box %.40s is kept", id);
 	memcpy(ref.id, id, strlen(id));
-	query = calloc(1, sizeof(*query));
+	query = make(RF_WIRE_WARDEN, fn, data);
 	if (!query)
 		return rf_fail(err, -ENOMEM, "a question");
-	query->fd = -1;
-	query->fn = fn;
-	query->data = data;
-	rf_buf_init(&query->in, RF_WIRE_ROOM);
 	if (rf_fort_connect(fort, &query->fd, err) < 0 ||
 	    rf_wire_send(query->fd, type, 1, &ref, sizeof(ref), NULL, 0, err) < 0 ||
-	    rf_loop_watch(loop, query->fd, RF_LOOP_READ, on_answer, query, &query->event, err) <
-		    0 ||
-	    rf_loop_timer(loop, rf_loop_now() + ANSWER_NS, on_late, query, &query->timer, err) <
-		    0) {
+	    await(query, loop, ret_query, err) < 0) {
 		rf_query_drop(query);
 		return err->code;
 	}
-	*ret_query = query;
+	return 0;
+}
+
+int rf_query_ask_gateway(struct rf_loop *loop, int *fd, enum rf_wire_type type, const void *body,
+			 size_t len, rf_query_fn *fn, void *data, struct rf_query **ret_query,
+			 struct rf_err *err)
+{
+	struct rf_query *query = make(RF_WIRE_GATE, fn, data);
+
+	if (!query)
+		return rf_fail(err, -ENOMEM, "a question");
+	query->fd = rf_fd_take(fd);
+	if (rf_wire_send(query->fd, type, 1, body, len, NULL, 0, err) < 0 ||
+	    await(query, loop, ret_query, err) < 0) {
+		rf_query_drop(query);
+		return err->code;
+	}
 	return 0;
 }

@@ -15,10 +15,17 @@ struct rf_query;
 typedef void rf_query_fn(void *data, const struct rf_wire_message *answer,
 			 const struct rf_err *why);
 
-/* Asks: `type` is LIST, FREEZE, THAW, RENEW or CLOSE, of the box `id` ("": all).  Gives `*ret_query`. */
+/* Asks: `type` is LIST, FREEZE, THAW, RENEW, CLOSE or HAND, of the box `id` ("": all).  Gives `*ret_query`. */
 int rf_query_ask(struct rf_loop *loop, struct ringfort *fort, enum rf_wire_type type,
 		 const char *id, uint64_t time_ms, rf_query_fn *fn, void *data,
 		 struct rf_query **ret_query, struct rf_err *err);
+
+/*
+ * The same of a gateway, on a hand on a box's network (takes `*fd`): `type` is GATE_SHOW, GATE_CHANGE or GATE_LOG, with its body (borrows).
+ */
+int rf_query_ask_gateway(struct rf_loop *loop, int *fd, enum rf_wire_type type, const void *body,
+			 size_t len, rf_query_fn *fn, void *data, struct rf_query **ret_query,
+			 struct rf_err *err);
 
 /* Nobody wants to know any more.  Accepts NULL. */
 void rf_query_drop(struct rf_query *query);

@@ -12,6 +12,7 @@
 #include "server/form.h"
 #include "server/front.h"
 #include "server/handlers.h"
+#include "server/outing.h"
 #include "wire/errand.h"
 #include "wire/exec.h"
 
@@ -217,8 +218,12 @@ static void go_create(struct rf_api_call *call)
 		rf_api_call_fail(call, &error);
 	} else if (rf_front_policy(call->front, call->order.policy, &task.policy, &error) < 0) {
 		rf_api_call_fail(call, &error);
+	} else if (rf_outing_waits(call, task.policy, go_create)) {
+		return;
 	} else {
 		task.note = note.data;
+		if (call->outing)
+			task.gateway = &call->outing->gateway;
 		if (rf_job_start(call->front->loop, call->holder->fort, &task, &making, call,
 				 &call->job, &err) == 0)
 			return;

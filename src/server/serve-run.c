@@ -8,6 +8,7 @@
 #include "server/events.h"
 #include "server/front.h"
 #include "server/handlers.h"
+#include "server/outing.h"
 #include "server/raw.h"
 
 #define EXEC_OUTPUT (4u << 20) /* of a program in a sandbox, where its answer is whole */
@@ -104,6 +105,10 @@ static void go_run(struct rf_api_call *call)
 		rf_api_call_leave_place(call);
 		return;
 	}
+	if (rf_outing_waits(call, task.policy, go_run))
+		return;
+	if (call->outing)
+		task.gateway = &call->outing->gateway;
 	call->front->figures.runs++;
 	start(call, &task);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -289,14 +288,16 @@ void rf_wire_close(int *fd)
 static int fetch(int fd, size_t len, struct rf_buf *buf, struct rf_err *err)
 {
 	char *body = rf_buf_reserve(buf, len);
-	struct stat st;
 	size_t got = 0;
+	off_t size;
 
 	if (!body)
 		return rf_fail(err, -ENOMEM, "a body of %zu bytes", len);
-	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	/* Only such memory has seals.  Its length is asked for by a call that a confined process has: with glibc, fstat() is one that takes names. */
+	if (fcntl(fd, F_GET_SEALS) < 0)
 		return rf_fail_say(err, -EBADMSG, "its body is in no memfd");
-	if (st.st_size < 0 || (uint64_t)st.st_size != len)
+	size = lseek(fd, 0, SEEK_END);
+	if (size < 0 || (uint64_t)size != len)
 		return rf_fail_say(err, -EBADMSG, "its body is not as long as it says");
 	while (got < len) {
 		ssize_t n = pread(fd, body + got, len - got, (off_t)got);

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "gateway"))
 from gates import curl, gate, nginx, odd, program, to  # noqa: E402,F401 pylint: disable=unused-import
 from tenant import CHANGE, OPEN, REFUSED, Reader, read_event, string  # noqa: E402
 
+WIRE = 2  # the version of messages
 HAND, SHOW, POLICY, BOUND, BOOKS, SEAL, LOG, LOGGED = 39, 40, 41, 42, 43, 62, 63, 64
 COUNTS = ["connections", "requests", "names", "denied", "held", "up_bytes", "down_bytes", "lost_events"]
 
@@ -26,7 +27,7 @@ class Hand:
             gateway.send(HAND, struct.pack("=I", is_bounded), fds=[other.fileno()])
 
     def ask(self, kind, body=b""):
-        self.socket.sendmsg([struct.pack("=IHHQ", len(body), 1, kind, 7) + body])
+        self.socket.sendmsg([struct.pack("=IHHQ", len(body), WIRE, kind, 7) + body])
         assert select.select([self.socket], [], [], 10)[0]
         packet = self.socket.recv(1 << 17)
         assert packet, "the gateway took the hand away"
