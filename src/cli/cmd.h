@@ -42,6 +42,7 @@ int rf_cmd_watch(int argc, char **argv);
 int rf_cmd_gateway(int argc, char **argv);
 int rf_cmd_warden(int argc, char **argv);
 int rf_cmd_serve(int argc, char **argv);
+int rf_cmd_mcp(int argc, char **argv);
 int rf_cmd_key_create(int argc, char **argv);
 int rf_cmd_key_ls(int argc, char **argv);
 int rf_cmd_key_rm(int argc, char **argv);

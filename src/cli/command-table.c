@@ -441,6 +441,15 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"SIGTERM ends it once what was asked is answered; a second one at once.",
 		rf_example_serve, "0 it ended as it was asked to, or --check found nothing; 125 Ringfort failed",
 	},
+	[RF_CMD_MCP] = {
+		"mcp", rf_cmd_mcp, "sandboxes as tools for agents, on standard input and output",
+		"",
+		"Speaks the Model Context Protocol (docs/mcp.md), versions 2024-11-05 to 2026-07-28:\n"
+		"tools that run code and commands, sandboxes that stay and their files.  An agent's\n"
+		"client starts it; it needs no server and no set-up, and starts a warden of its own.\n"
+		"It ends when its input does, and all of its sandboxes with it.",
+		rf_example_mcp, "0 its input has ended, or a signal has come; 125 Ringfort failed",
+	},
 	[RF_CMD_KEY] = {
 		"key", NULL, "keys with which others may ask a server for boxes",
 		"create|ls|rm",

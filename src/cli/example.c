@@ -269,6 +269,11 @@ const struct rf_cmd_example rf_example_serve[] = {
 	{ NULL },
 };
 
+const struct rf_cmd_example rf_example_mcp[] = {
+	{ "ringfort mcp </dev/null",                  "ends at once: a client starts it, with {\"command\": \"ringfort\", \"args\": [\"mcp\"]}" },
+	{ NULL },
+};
+
 const struct rf_cmd_example rf_example_key[] = {
 	{ "ringfort key ls",                          NULL },
 	{ NULL },

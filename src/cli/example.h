@@ -54,7 +54,7 @@ extern const struct rf_cmd_example rf_example_diff[];
 extern const struct rf_cmd_example rf_example_schema[];
 extern const struct rf_cmd_example rf_example_gateway[];
 extern const struct rf_cmd_example rf_example_warden[];
-extern const struct rf_cmd_example rf_example_serve[];
+extern const struct rf_cmd_example rf_example_serve[], rf_example_mcp[];
 extern const struct rf_cmd_example rf_example_key[];
 extern const struct rf_cmd_example rf_example_key_create[];
 extern const struct rf_cmd_example rf_example_key_ls[];

@@ -22,7 +22,9 @@
 
 void rf_household_say(const char *what, const char *more)
 {
-	fprintf(stderr, "ringfort serve: %s%s\n", what, more);
+	fprintf(stderr, "ringfort %s: %s%s\n",
+		strcmp(program_invocation_short_name, "ringfort-mcp") == 0 ? "mcp" : "serve", what,
+		more);
 }
 
 void rf_household_fail(struct landlord *l, const struct rf_err *err)
@@ -41,6 +43,10 @@ static void announce(struct landlord *l)
 	if (l->is_announced)
 		return;
 	l->is_announced = true;
+	if (l->options->on_ready) {
+		l->options->on_ready(l->options->data, l, l->loop);
+		return;
+	}
 	rf_rundir_path(path, sizeof(path));
 	snprintf(where, sizeof(where), "%s/" RF_LANDLORD_SOCKET, path);
 	rf_household_say("serves on ", where);
@@ -62,6 +68,12 @@ static void on_fall(struct landlord *l)
 		return;
 	}
 	l->falls = rf_loop_now() - l->front_since < SOON_NS ? l->falls + 1 : 0;
+	if (l->options->on_ready) { /* whom it served does not know another one */
+		rf_fail_say(&err, -EIO, "ringfort-front has ended");
+		rf_fail_hint(&err, "start it again");
+		rf_household_fail(l, &err);
+		return;
+	}
 	if (l->falls >= MOST_FALLS) {
 		rf_fail_say(&err, -EIO, "ringfort-front ends as soon as it is started");
 		rf_fail_hint(&err, "its own words stand above");

@@ -54,6 +54,23 @@ static void on_guest(void *data, int what)
 		rf_household_say(err.msg, "");
 }
 
+int rf_landlord_invite(struct landlord *l, int *ret_fd, struct rf_err *err)
+{
+	int ends[2];
+	RF_AUTO_FD int own = -1;
+	RF_AUTO_FD int other = -1;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+		return rf_fail(err, -errno, "a pair of sockets");
+	own = ends[0];
+	other = ends[1];
+	if ((!l->has_guests && rf_concierge_welcome_guests(l, err) < 0) ||
+	    rf_wire_send(l->front, RF_WIRE_FRONT_GUEST, 0, NULL, 0, &other, 1, err) < 0)
+		return err->code;
+	*ret_fd = rf_fd_take(&own);
+	return 0;
+}
+
 static int listen_locally(struct landlord *l, struct rf_err *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -103,7 +120,7 @@ static void on_signal(void *data, int signal)
 		return;
 	}
 	l->keeps_sandboxes = l->options->keeps_sandboxes || signal == SIGUSR1;
-	if (l->is_draining || l->front < 0) {
+	if (l->is_draining || l->front < 0 || l->options->on_ready) {
 		rf_loop_stop(l->loop);
 		return;
 	}
@@ -162,12 +179,17 @@ static int start(struct landlord *l, struct rf_err *err)
 		return err->code;
 	if (l->options->only_checks)
 		return open_ports(l, err);
-	if (take_lock(l, err) < 0 || open_ports(l, err) < 0 || rf_concierge_provide(l, err) < 0 ||
-	    rf_loop_new(&l->loop, err) < 0 ||
+	if (!l->options->on_ready &&
+	    (take_lock(l, err) < 0 || open_ports(l, err) < 0 || rf_concierge_provide(l, err) < 0))
+		return err->code;
+	if (rf_loop_new(&l->loop, err) < 0 ||
 	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 || rf_tenure_begin(l, err) < 0 ||
-	    rf_household_start_clerk(l, err) < 0 || listen_locally(l, err) < 0 ||
+	    rf_household_start_clerk(l, err) < 0 ||
+	    (!l->options->on_ready && listen_locally(l, err) < 0) ||
 	    rf_household_start_front(l, err) < 0)
 		return err->code;
+	if (l->options->on_ready) /* it has no keys to look after */
+		return 0;
 	rf_concierge_withdraw(l); /* notes how the folder is; nothing was given out yet */
 	return rf_loop_timer(l->loop, rf_loop_now() + LOOK_NS, on_timer, l, &l->timer, err);
 }

@@ -19,6 +19,9 @@
 #define RF_LANDLORD_MOST   16         /* ports */
 #define RF_LANDLORD_GRACE  30         /* seconds */
 
+struct landlord;
+struct rf_loop;
+
 struct rf_landlord_options {
 	const char *listen[RF_LANDLORD_MOST + 1]; /* NULL-ended, "ADDRESS:PORT" */
 	char *hosts[65], *origins[65];            /* NULL-ended */
@@ -29,9 +32,18 @@ struct rf_landlord_options {
 	uint32_t grace_s;       /* that they outlive a server that was killed */
 	uint64_t reserve_bytes; /* of memory, that each box counts for at least */
 	uint64_t margin_bytes;  /* that is left to the machine */
+	/*
+	 * Of a server for one client alone, which is in this process: who hears that it can be asked.  Such a one has no socket and no lock in $RUN and no keys, so there may be any number
+	 * of them, and it ends when its front does.  NULL: it is one for all.
+	 */
+	void (*on_ready)(void *data, struct landlord *landlord, struct rf_loop *loop);
+	void *data;
 };
 
 /* Serves until a signal asks to end; or looks whether it could. */
 int rf_landlord_serve(const struct rf_landlord_options *options, struct rf_err *err);
+
+/* For who hears of on_ready(): gives a connection to the front, as a process of the user's own would have one; it does not block. */
+int rf_landlord_invite(struct landlord *l, int *ret_fd, struct rf_err *err);
 
 #endif

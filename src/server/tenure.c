@@ -106,12 +106,15 @@ static int find(struct landlord *l, struct rf_err *err)
 static int start(struct landlord *l, struct rf_err *err)
 {
 	char path[4096];
-	const char *const argv[] = { path, "--private", "--lasting", NULL };
+	const char *const argv[] = { path, "--private", l->options->on_ready ? NULL : "--lasting",
+				     NULL };
 
 	snprintf(path, sizeof(path), "%s/ringfort-warden", l->options->folder);
 	if (rf_client_start(path, argv, "warden", &l->warden, err) < 0)
 		return err->code;
-	return greet(l, l->warden, err) < 0 ? err->code : own(l, l->warden, err);
+	if (greet(l, l->warden, err) < 0)
+		return err->code;
+	return l->options->on_ready ? 0 : own(l, l->warden, err); /* one client's ends with it */
 }
 
 /* ------------------------------------------------------------- one that is lost */
@@ -127,7 +130,7 @@ static void lose(struct landlord *l)
 	l->warden_event = NULL;
 	rf_fd_done(&l->warden);
 	l->warden_falls = rf_loop_now() - l->warden_since < SOON_NS ? l->warden_falls + 1 : 0;
-	if (l->is_draining || l->warden_falls >= MOST_FALLS) {
+	if (l->is_draining || l->options->on_ready || l->warden_falls >= MOST_FALLS) {
 		rf_fail_say(&err, -EPIPE, "the warden has ended, and all boxes with it");
 		rf_fail_hint(&err, "start the server again");
 		rf_household_fail(l, &err);
@@ -173,7 +176,7 @@ static int renew(struct landlord *l, struct rf_err *err)
 int rf_tenure_begin(struct landlord *l, struct rf_err *err)
 {
 	struct rf_err why = RF_ERR_INIT;
-	int code = find(l, &why);
+	int code = l->options->on_ready ? -ENOENT : find(l, &why);
 
 	if (code == 0) {
 		rf_household_say("goes on with the sandboxes of the server before it", "");
@@ -191,7 +194,7 @@ void rf_tenure_end(struct landlord *l, bool is_kept)
 	struct rf_wire_own rules = { .grace_ms = 0 };
 	struct rf_err ignored = RF_ERR_INIT;
 
-	if (l->warden < 0)
+	if (l->warden < 0 || l->options->on_ready)
 		return;
 	if (!is_kept)
 		rf_wire_send(l->warden, RF_WIRE_OWN, 0, &rules, sizeof(rules), NULL, 0, &ignored);

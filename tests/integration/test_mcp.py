@@ -1,12 +1,18 @@
-"""The Model Context Protocol: /mcp of the server, in both eras."""
+"""The Model Context Protocol, in both eras: /mcp of the server, and `ringfort mcp` on standard input and output."""
+import contextlib
 import json
+import os
 import pathlib
 import re
+import shutil
+import signal
+import subprocess
 import sys
+import time
 
 import pytest
 
-from helpers import eventually
+from helpers import eventually, processes_with
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from servers import Server  # noqa: E402
@@ -281,3 +287,154 @@ def test_a_large_file_is_told_from_its_beginning(server):
     data = use(server, "read_file", sandbox=box, path="/tmp/big")["structuredContent"]
     assert data["size"] == 1 << 20 and data["truncated"] and len(data["content"]) == 512 * 1024
     use(server, "delete_sandbox", sandbox=box)
+
+
+# --- on standard input and output ---
+
+class Pipe:
+    """A client that starts `ringfort mcp`, as an agent's does."""
+
+    def __init__(self, server, ringfort=None):
+        self.process = subprocess.Popen([*server.before, ringfort or server.ringfort, "mcp"], env=server.env, cwd="/", text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+    def send(self, body):
+        self.process.stdin.write((body if isinstance(body, str) else json.dumps(body)) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self):
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        return json.loads(line)
+
+    def ask(self, method, params=None, number=1):
+        self.send(message(method, params, number))
+        return self.hear()
+
+    def begin(self):
+        said = self.ask("initialize", HELLO)
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return said["result"]
+
+    def use(self, name, /, number=1, **arguments):
+        return self.ask("tools/call", {"name": name, "arguments": arguments}, number)["result"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        self.process.stdin.close()
+        try:
+            code = self.process.wait(30)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+            self.process.stdout.close()
+            self.process.stderr.close()
+        assert why[0] or code == 0
+
+
+def test_a_client_just_starts_it_and_nothing_is_left(server):
+    mark = f"7654{time.monotonic_ns()}"
+    with Pipe(server) as pipe:
+        assert pipe.begin()["protocolVersion"] == "2025-11-25"
+        assert pipe.use("run_code", language="python", code="print(6 * 7)")["structuredContent"]["stdout"] == "42\n"
+        box = pipe.use("create_sandbox", timeout=1000)["structuredContent"]["id"]
+        pipe.use("write_file", sandbox=box, path="/tmp/a", content="b")
+        assert pipe.use("read_file", sandbox=box, path="/tmp/a")["structuredContent"]["content"] == "b"
+        read = pipe.ask("resources/read", {"uri": f"ringfort://sandboxes/{box}/files/tmp/a"})
+        assert read["result"]["contents"][0]["text"] == "b"
+        pipe.use("run_command", sandbox=box, command=f"sleep {mark} >/dev/null 2>&1 &")
+        assert eventually(lambda: processes_with(mark), 20)
+    assert eventually(lambda: not processes_with(mark), 20)
+    # It met nobody of the server's, nor the server it.
+    assert box not in json.dumps(use(server, "list_sandboxes"))
+
+
+def test_the_newer_era_needs_no_beginning(server):
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": NEW, "io.modelcontextprotocol/clientCapabilities": {}}}
+    with Pipe(server) as pipe:
+        assert NEW in pipe.ask("server/discover", meta)["result"]["supportedVersions"]
+        called = pipe.ask("tools/call", {"name": "run_command", "arguments": {"command": "echo hi"}, **meta}, "ä")
+        assert called["id"] == "ä" and called["result"]["structuredContent"]["stdout"] == "hi\n"
+        assert called["result"]["resultType"] == "complete"
+        assert pipe.ask("resources/read", {"uri": "ringfort://sandboxes/ä", **meta})["error"]["data"] == {"uri": "ringfort://sandboxes/ä"}
+        told = [pipe.ask("tools/call", {"name": "run_command", "arguments": {"command": "sleep 1.5"},
+                                        "_meta": {**meta["_meta"], "progressToken": 3}})]
+        while "id" not in told[-1]:
+            told.append(pipe.hear())
+        assert told[0]["method"] == "notifications/progress" and told[-1]["result"]["isError"] is False
+
+
+def test_on_a_pipe_many_are_under_way_and_one_is_cancelled(server):
+    mark = f"7653{time.monotonic_ns()}"
+    with Pipe(server) as pipe:
+        pipe.begin()
+        pipe.send(message("tools/call", {"name": "run_command", "arguments": {"command": f"sleep {mark}", "timeout": 900}}, "slow"))
+        for number in range(20):
+            pipe.send(message("tools/call", {"name": "run_command", "arguments": {"command": f"echo {number}"}}, number))
+        answers = {one["id"]: one["result"]["structuredContent"]["stdout"] for one in (pipe.hear() for _ in range(20))}
+        assert answers == {number: f"{number}\n" for number in range(20)}
+        assert eventually(lambda: processes_with(mark), 20)
+        pipe.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}})
+        assert eventually(lambda: not processes_with(mark), 20)
+        assert pipe.ask("ping", number="after")["id"] == "after"  # and no answer to the other
+
+
+def test_what_is_no_message_is_answered_on_a_pipe_too(server):
+    with Pipe(server) as pipe:
+        pipe.begin()
+        for line, code in (("nonsense", -32700), ("[]", -32600), ('{"jsonrpc":"2.0","id":5}', -32600), ("x" * (5 << 20), -32600)):
+            pipe.send(line)
+            assert pipe.hear()["error"]["code"] == code
+        pipe.send("")  # is nothing
+        assert pipe.ask("ping")["result"] == {}
+        assert pipe.ask("odd/method")["error"]["code"] == -32601
+
+
+def test_all_lines_at_once_are_answered_and_then_it_ends(server):
+    lines = [message("initialize", HELLO, 1), {"jsonrpc": "2.0", "method": "notifications/initialized"},
+             message("tools/call", {"name": "run_command", "arguments": {"command": "echo hi"}}, 2)]
+    done = subprocess.run([*server.before, server.ringfort, "mcp"], env=server.env, cwd="/", text=True, timeout=60, check=False,
+                          input="\n".join(map(json.dumps, lines)), capture_output=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and [one["id"] for one in answers] == [1, 2] and "hi" in done.stdout and done.stderr == ""
+
+
+@pytest.mark.parametrize("how", ["a signal", "nobody who reads", "the end of its front"])
+def test_it_ends_with_its_boxes(server, ringfort, public, how):
+    mark = f"7652{time.monotonic_ns()}"
+    folder = link_all(ringfort, public / f"own-{mark}")  # so that its front is known by its path
+    with Pipe(server, str(folder / "ringfort")) as pipe:
+        pipe.begin()
+        box = pipe.use("create_sandbox", timeout=1000)["structuredContent"]["id"]
+        pipe.use("run_command", sandbox=box, command=f"sleep {mark} >/dev/null 2>&1 &")
+        assert eventually(lambda: processes_with(mark), 20)
+        if how == "a signal":
+            pipe.process.terminate()
+        elif how == "nobody who reads":
+            pipe.process.stdout.close()
+            with contextlib.suppress(OSError):
+                pipe.send(message("ping"))
+        else:
+            (front,) = processes_with(str(folder / "ringfort-front"))
+            os.kill(front, signal.SIGKILL)
+        code = pipe.process.wait(30)
+        assert code == (125 if how == "the end of its front" else 0)
+        assert eventually(lambda: not processes_with(mark), 20)
+        pipe.process.returncode = 0  # it was looked at
+    shutil.rmtree(folder)
+
+
+def link_all(ringfort, folder):
+    folder.mkdir()
+    for program in pathlib.Path(ringfort).parent.glob("ringfort*"):
+        os.link(program, folder / program.name)
+    return folder
+
+
+def test_an_installed_front_has_none_of_the_suites_tools(server):
+    assert "test_simple_text" not in modern(server, "tools/list").body.decode()
+    assert modern(server, "tools/call", {"name": "test_simple_text"}).json["error"]["code"] == -32602
+    assert modern(server, "prompts/list").status == 404
