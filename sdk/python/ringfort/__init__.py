@@ -1,10 +1,12 @@
 """The client of a Ringfort server: programs in disposable boxes."""
-from ._api import (CommandError, Conflict, Event, FileInfo, InvalidRequest, NotAuthorized, NotFound, Refused, Result,
-                   RingfortError, SandboxInfo, ServerError, TooManyRequests, Unsupported)
-from ._async import AsyncSandbox, run_async
-from ._sync import Sandbox, run
+from ._api import (CommandError, Conflict, Event, FileInfo, Found, InvalidRequest, Metrics, Network, NetworkLog, NotAuthorized,
+                   NotFound, ProcessInfo, Refused, Result, RingfortError, SandboxInfo, ServerError, TooManyRequests, Unreachable,
+                   Unsupported, WrittenFile)
+from ._async import AsyncCommands, AsyncFiles, AsyncNetwork, AsyncProgram, AsyncSandbox, run_async
+from ._sync import Commands, Files, Program, Sandbox, SandboxNetwork, run
 
 __version__ = "0.1.0"
-__all__ = ["AsyncSandbox", "CommandError", "Conflict", "Event", "FileInfo", "InvalidRequest", "NotAuthorized", "NotFound",
-           "Refused", "Result", "RingfortError", "Sandbox", "SandboxInfo", "ServerError", "TooManyRequests", "Unsupported",
-           "run", "run_async"]
+__all__ = ["AsyncCommands", "AsyncFiles", "AsyncNetwork", "AsyncProgram", "AsyncSandbox", "CommandError", "Commands", "Conflict",
+           "Event", "FileInfo", "Files", "Found", "InvalidRequest", "Metrics", "Network", "NetworkLog", "NotAuthorized", "NotFound",
+           "ProcessInfo", "Program", "Refused", "Result", "RingfortError", "Sandbox", "SandboxInfo", "SandboxNetwork",
+           "ServerError", "TooManyRequests", "Unreachable", "Unsupported", "WrittenFile", "run", "run_async"]

@@ -5,6 +5,9 @@ import base64
 import dataclasses
 import json
 import os
+import random
+import ssl
+import uuid
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 import httpx
@@ -12,6 +15,9 @@ import httpx
 URL = "http://127.0.0.1:7070"
 WAIT = 30.0  # seconds for a server to answer, besides what a program may take
 LONGEST = 86400.0
+RETRIES = 2        # times that something is asked again which failed for a moment
+PATIENCE = 5.0     # seconds that a server may ask us to wait before that
+BYTES, TAR = "application/octet-stream", "application/x-tar"
 
 Data = Union[str, bytes]
 Words = Union[str, Sequence[str]]
@@ -60,6 +66,16 @@ class ServerError(RingfortError):
     """The server failed, or can't be reached."""
 
 
+class Unreachable(ServerError):
+    """It can't be reached, or the connection was lost; `was_sent`: it may have been done all the same."""
+
+    def __init__(self, method: str, error: Exception) -> None:
+        super().__init__(f"the server can't be reached: {error or type(error).__name__}", code="unavailable")
+        self.was_sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol))
+        self.is_repeatable = method in ("GET", "PUT") or not self.was_sent
+        self.__cause__ = error
+
+
 class CommandError(RingfortError):
     """A program that did not end well: Result.check()."""
 
@@ -71,7 +87,7 @@ class CommandError(RingfortError):
 ERRORS: Dict[str, Type[RingfortError]] = {
     "malformed": InvalidRequest, "invalid": InvalidRequest, "too_large": InvalidRequest, "no_type": InvalidRequest,
     "no_method": InvalidRequest, "no_key": NotAuthorized, "forbidden": NotAuthorized, "refused": Refused,
-    "not_found": NotFound, "conflict": Conflict, "too_many": TooManyRequests, "unsupported": Unsupported,
+    "no_range": InvalidRequest, "not_found": NotFound, "conflict": Conflict, "too_many": TooManyRequests, "unsupported": Unsupported,
 }
 
 
@@ -87,6 +103,7 @@ class Result:
     stderr: str
     stdout_bytes: bytes
     stderr_bytes: bytes
+    files: Mapping[str, bytes]  # by name: those of `outputs` that there are
     raw: Mapping[str, Any]
 
     @property
@@ -122,6 +139,31 @@ class FileInfo:
 
 
 @dataclasses.dataclass(frozen=True)
+class WrittenFile:
+    path: str
+    size: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """A file that was found by its name, or a line that has a text."""
+
+    path: str
+    type: Optional[str] = None
+    size: Optional[int] = None
+    line: Optional[int] = None
+    text: Optional[str] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ProcessInfo:
+    number: int
+    name: str
+    background: bool
+    ended: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class SandboxInfo:
     id: str
     state: str
@@ -130,7 +172,37 @@ class SandboxInfo:
     age_ms: Optional[int]
     expires_in_ms: Optional[int]
     usage: Mapping[str, Optional[int]]
-    programs: Sequence[Mapping[str, Any]]
+    programs: Sequence[ProcessInfo]
+    raw: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Metrics:
+    """What a sandbox uses: milliseconds and bytes; None is not known."""
+
+    uptime_ms: Optional[int]
+    cpu_ms: Optional[int]
+    memory: Optional[int]
+    memory_peak: Optional[int]
+    pids: Optional[int]
+    disk: Optional[int]
+    raw: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """Which rules hold; `beyond_ceiling` are those that were asked for and not given."""
+
+    rules: Mapping[str, Any]
+    credentials: Sequence[str]
+    beyond_ceiling: Sequence[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkLog:
+    events: Sequence[Mapping[str, Any]]
+    cursor: int
+    lost: int
 
 
 # --- requests ---
@@ -172,6 +244,35 @@ def program(argv: Optional[Words] = None, command: Optional[str] = None, code: O
     return {name: value for name, value in said.items() if value is not None}
 
 
+def tell(writer: Optional[Writer], event: Event) -> Any:
+    return writer(event.text) if writer else None
+
+
+def without_none(said: Mapping[str, Optional[str]]) -> Dict[str, str]:
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def input_of(data: Data) -> Dict[str, str]:
+    return {"data": data} if isinstance(data, str) else {"data_base64": base64.b64encode(data).decode()}
+
+
+def form_of(files: Mapping[str, Data]) -> List[Tuple[str, Tuple[str, bytes, str]]]:
+    """Several files, as the parts of a form."""
+    return [("file", (path, data.encode() if isinstance(data, str) else data, BYTES)) for path, data in files.items()]
+
+
+def headers_of(method: str, kind: Optional[str]) -> Dict[str, str]:
+    """What is asked for twice under one key is done once, by a server that knows such keys."""
+    headers = {"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}
+    return {**headers, "Content-Type": kind} if kind else headers
+
+
+def trust(ca: Optional[str]) -> Union[bool, ssl.SSLContext]:
+    """Whose certificates are believed: those of a file, or those that the system trusts."""
+    ca = ca or os.environ.get("RINGFORT_CA")
+    return ssl.create_default_context(cafile=ca) if ca else True
+
+
 def wait_for(body: Mapping[str, Any]) -> httpx.Timeout:
     """A program may take as long as it may; the server is to answer soon after."""
     return httpx.Timeout(WAIT, read=float(body.get("timeout") or LONGEST) + WAIT)
@@ -190,46 +291,84 @@ def error_of(status: int, headers: Mapping[str, str], text: str) -> RingfortErro
                 request_id=headers.get("x-request-id", ""), retry_after=float(after) if after else None)
 
 
+def failure_of(answer: httpx.Response) -> Optional[RingfortError]:
+    return error_of(answer.status_code, answer.headers, answer.text) if answer.is_error else None
+
+
+def pause_before(attempt: int, retries: int, failure: RingfortError) -> Optional[float]:
+    """Seconds to wait before it is asked again; None: it is not."""
+    if attempt >= retries:
+        return None
+    if isinstance(failure, Unreachable):
+        return float(0.1 * 2 ** attempt * (1 + random.random())) if failure.is_repeatable else None
+    is_full = isinstance(failure, TooManyRequests) and failure.retry_after is not None
+    return failure.retry_after if is_full and failure.retry_after is not None and failure.retry_after <= PATIENCE else None
+
+
 def bytes_of(text: str, encoding: str) -> bytes:
     return base64.b64decode(text) if encoding == "base64" else text.encode()
+
+
+def file_of(row: Mapping[str, Any]) -> bytes:
+    return row["content"].encode() if "content" in row else base64.b64decode(row["content_base64"])
 
 
 def result_of(raw: Mapping[str, Any], written: Optional[Mapping[str, bytes]] = None) -> Result:
     """`written` is what was told as it came, where it is not in the document."""
     out, err = ((written[name] if written else bytes_of(raw[name], raw["encoding"][name])) for name in ("stdout", "stderr"))
     return Result(raw["id"], raw["status"], raw["exit_code"], raw["signal"], out.decode("utf-8", "replace"),
-                  err.decode("utf-8", "replace"), out, err, raw)
+                  err.decode("utf-8", "replace"), out, err, {row["path"]: file_of(row) for row in raw.get("files", [])}, raw)
 
 
 def info_of(raw: Mapping[str, Any]) -> SandboxInfo:
-    return SandboxInfo(**{field.name: raw[field.name] for field in dataclasses.fields(SandboxInfo)})
+    return SandboxInfo(raw["id"], raw["state"], raw["created"], raw["labels"], raw["age_ms"], raw["expires_in_ms"], raw["usage"],
+                       [ProcessInfo(row["number"], row["name"], row["background"], row["ended"]) for row in raw["programs"]], raw)
+
+
+def found_of(raw: Mapping[str, Any]) -> Found:
+    return Found(raw["path"], raw.get("type"), raw.get("size"), raw.get("line"), raw.get("text"))
+
+
+def metrics_of(raw: Mapping[str, Any]) -> Metrics:
+    return Metrics(raw["uptime_ms"], raw["cpu_ms"], raw["memory"], raw["memory_peak"], raw["pids"], raw["disk"], raw)
+
+
+def network_of(raw: Mapping[str, Any]) -> Network:
+    return Network(raw["network"], raw["credentials"], raw.get("beyond_ceiling", []))
 
 
 class Stream:
-    """Reads events from lines; what was written is kept for the result, and told as it comes."""
+    """Reads events from lines; what was written is kept for the result."""
 
-    def __init__(self, on_stdout: Optional[Writer], on_stderr: Optional[Writer]) -> None:
-        self.tell = {"stdout": on_stdout, "stderr": on_stderr}
+    def __init__(self) -> None:
         self.written: Dict[str, List[bytes]] = {"stdout": [], "stderr": []}
-        self.name, self.result = "", None  # type: str, Optional[Result]
+        self.name = ""
+        self.result: Optional[Result] = None
 
-    def line(self, text: str) -> None:
+    def line(self, text: str) -> Optional[Event]:
         if text.startswith("event: "):
             self.name = text[len("event: "):]
         elif text.startswith("data: "):
-            self.take(json.loads(text[len("data: "):]))
+            return self.take(json.loads(text[len("data: "):]))
+        return None
 
-    def take(self, data: Dict[str, Any]) -> None:
+    def take(self, data: Mapping[str, Any]) -> Optional[Event]:
         if self.name == "result":
-            self.result = result_of(data, {name: b"".join(parts) for name, parts in self.written.items()})
+            self.result = result_of(data, self.whole())
         elif self.name == "error":
             raise error_of(200, {}, json.dumps(data))
         elif self.name in self.written:
-            event = Event(self.name, bytes_of(data["data"], data["encoding"]))
-            self.written[self.name].append(event.data)
-            writer = self.tell[self.name]
-            if writer:
-                writer(event.text)
+            return self.keep([{**data, "stream": self.name}])[0]
+        return None
+
+    def keep(self, rows: Sequence[Mapping[str, Any]]) -> List[Event]:
+        events = [Event(row["stream"], bytes_of(row["data"], row["encoding"])) for row in rows]
+        for event in events:
+            self.written[event.stream].append(event.data)
+        return events
+
+    def whole(self) -> Dict[str, bytes]:
+        return {name: b"".join(parts) for name, parts in self.written.items()}
 
     def end(self) -> Result:
         if not self.result:

@@ -1,8 +1,15 @@
-"""Every call of the SDK against a server that there is: live.py sync|async, with RINGFORT_URL and RINGFORT_KEY."""
+"""Every call of the SDK against a server that there is: live.py sync|async, with RINGFORT_URL and RINGFORT_KEY.
+
+What a server does not have (its own document says so) is passed over, and named.
+"""
 import asyncio
 import inspect
+import io
 import os
 import sys
+import tarfile
+
+import httpx
 
 import ringfort
 from ringfort import AsyncSandbox, Sandbox, run, run_async
@@ -11,6 +18,15 @@ from ringfort import AsyncSandbox, Sandbox, run, run_async
 async def settle(value):
     """The same text tests both clients."""
     return await value if inspect.isawaitable(value) else value
+
+
+async def collect(values):
+    """What an iterator of either kind gives."""
+    return [one async for one in values] if hasattr(values, "__aiter__") else list(values)
+
+
+def document():
+    return httpx.get(f"{os.environ['RINGFORT_URL']}/v1/openapi.json", verify=ringfort._api.trust(None)).json()
 
 
 async def fails(kind, call, *args, **more):
@@ -39,6 +55,12 @@ async def test_runs(go):
     streamed = await settle(go("echo one; sleep 0.3; echo two; echo three >&2", on_stdout=told.append))
     assert told == ["one\n", "two\n"] and streamed.stdout == "one\ntwo\n" and streamed.stderr == "three\n"
     assert (await settle(go(["sleep", "30"], timeout=1))).status == "timeout"
+    if go is run_async:
+        async def later(text):
+            await asyncio.sleep(0)
+            told.append(text)
+        await go("echo four", on_stdout=later)
+        assert told[-1] == "four\n"
 
 
 async def test_errors(go, box):
@@ -64,6 +86,21 @@ async def test_files(one):
     assert await settle(one.files.exists("/tmp/a")) and not await settle(one.files.exists("/tmp/none"))
     await settle(one.files.remove("/tmp/a"))
     await fails(ringfort.NotFound, one.files.read, "/tmp/a/raw")
+    await settle(one.files.make_dir("/tmp/b/c"))
+    assert [row.path for row in await settle(one.files.write_files({"/tmp/b/x.py": "def f(): pass\n", "/tmp/b/c/y": b"\0" * 70000}))] == [
+        "/tmp/b/x.py", "/tmp/b/c/y"]
+    pieces = await collect(one.files.read_stream("/tmp/b/c/y", 1000))
+    assert len(pieces) >= 70 and b"".join(pieces) == b"\0" * 70000
+    await fails(ringfort.NotFound, lambda: collect(one.files.read_stream("/tmp/none")))
+    await settle(one.files.rename("/tmp/b/c/y", "/tmp/b/z"))
+    assert (await settle(one.files.get_info("/tmp/b/z"))).size == 70000
+    assert [row.path for row in await settle(one.files.search("/tmp/b", name="*.py"))] == ["/tmp/b/x.py"]
+    hit, = await settle(one.files.search("/tmp/b", content="def f"))
+    assert (hit.path, hit.line) == ("/tmp/b/x.py", 1)
+    packed = await settle(one.files.pack("/tmp/b"))
+    assert any(name.endswith("x.py") for name in tarfile.open(fileobj=io.BytesIO(packed)).getnames())
+    await settle(one.files.unpack("/tmp/d", packed))
+    assert [row.path for row in await settle(one.files.search("/tmp/d", name="x.py"))]
     await fails(ringfort.Refused, one.files.write, "/etc/x", "")
 
 
@@ -83,9 +120,24 @@ async def test_life(one, kind):
         if done:
             break
         await asyncio.sleep(0.05)
-    assert done.exit_code == 5
+    assert done.exit_code == 5 and done.stdout == "got a\n"
+    again = await settle(one.commands.connect(program.pid))
+    assert [event.text for event in await collect(again)] == ["got a\n"]
+    background = await settle(one.commands.run("echo o; echo e >&2; exit 2", background=True))
+    heard = []
+    ended = await settle(background.wait(on_stdout=heard.append))
+    assert (ended.exit_code, ended.stdout, ended.stderr, heard) == (2, "o\n", "e\n", ["o\n"])
+    sleeper = await settle(one.commands.start(["sleep", "60"]))
+    assert sleeper.number in [row.number for row in await settle(one.commands.list())]
+    assert await settle(one.commands.kill(sleeper.number)) and (await settle(sleeper.wait())).signal == 9
+    assert not await settle(one.commands.kill(sleeper.number))
+    events = await collect(one.commands.stream("echo a; sleep 0.2; echo b >&2; exit 4"))
+    assert [(event.stream, event.text) for event in events[:-1]] == [("stdout", "a\n"), ("stderr", "b\n")]
+    assert events[-1].exit_code == 4 and events[-1].stderr == "b\n"
+    assert (await settle(one.run("echo short"))).stdout == "short\n"
     await fails(ringfort.Conflict, program.kill)
-    info = await settle(one.info())
+    info = await settle(one.get_info())
+    assert one.sandbox_id == info.id and await settle(one.is_running())
     assert info.labels == {"a": "b"} and info.state == "running"
     await settle(one.pause())
     assert (await settle(one.info())).state == "paused"
@@ -101,6 +153,23 @@ async def test_life(one, kind):
     await fails(ringfort.NotFound, kind.connect, one.id, key=os.environ["OTHER_KEY"])
 
 
+async def test_later(one, go, there):
+    """What came to servers later than the rest."""
+    if "/v1/sandboxes/{id}/metrics" in there["paths"]:
+        assert (await settle(one.get_metrics())).memory > 0
+    else:
+        print("no metrics", file=sys.stderr)
+    if "outputs" in there["components"]["schemas"]["Run"]["properties"]:
+        done = await settle(go("echo x > a.txt; printf '\\377' > b.bin", outputs=["*.txt", "b.bin"]))
+        assert done.files == {"a.txt": b"x\n", "b.bin": b"\xff"}
+    else:
+        print("no outputs", file=sys.stderr)
+    if "/v1/sandboxes/{id}/network" in there["paths"]:
+        await fails(ringfort.Conflict, one.network.get)
+    else:
+        print("no network", file=sys.stderr)
+
+
 async def main(name):
     kind, go = (Sandbox, run) if name == "sync" else (AsyncSandbox, run_async)
     await test_runs(go)
@@ -109,10 +178,12 @@ async def main(name):
         with Sandbox.create(labels={"a": "b"}, env={"WHO": "me"}, timeout=120) as one:
             await test_files(one)
             await test_life(one, kind)
+            await test_later(one, go, document())
     else:
         async with await AsyncSandbox.create(labels={"a": "b"}, env={"WHO": "me"}, timeout=120) as one:
             await test_files(one)
             await test_life(one, kind)
+            await test_later(one, go, document())
     await fails(ringfort.NotFound, kind.connect, one.id)
     print("all is well")
 
