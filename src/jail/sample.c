@@ -256,8 +256,10 @@ static void look_at(struct walk *walk, pid_t pid, const struct rf_sample_look *l
 	sample->memory_bytes += descriptors_of(process);
 	if (look->counts_written)
 		sample->written_bytes += written_by(process);
-	if (pid == look->init && look->has_scratch)
-		sample->memory_bytes += scratch_of(process);
+	if (pid == look->init && look->has_scratch) {
+		sample->disk_bytes = scratch_of(process);
+		sample->memory_bytes += sample->disk_bytes;
+	}
 }
 
 /* What the processes would give back: their own pages, and their share of those that they share. */

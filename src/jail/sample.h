@@ -18,6 +18,7 @@ struct rf_sample {
 	uint64_t memory_bytes;
 	uint64_t cpu_ns;
 	uint64_t pids;          /* processes and threads, pid 1 not counted */
+	uint64_t disk_bytes;    /* in the scratch file system; they count as memory, too */
 	uint64_t written_bytes; /* to disks, those who ended and were waited for included */
 };
 

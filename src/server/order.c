@@ -14,11 +14,14 @@
 #define CODE_FOLDER     "/code"
 #define WORDS           2048
 #define SANDBOX_SECONDS 300
+#define RUN_SECONDS     60
+#define AFTER_SECONDS   90 /* in which the files of a run are read */
+#define OUTPUTS         32
 #define KEPT_OUTPUT     "1M"
 
 /* All that any kind of order says. */
 struct said {
-	char **argv, **env, **profile, **credentials;
+	char **argv, **env, **profile, **credentials, **outputs;
 	const char *command, *code, *language, *input, *input_base64, *cwd;
 	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs, *network;
 	const struct rf_jsonread_value *terminal;
@@ -51,6 +54,7 @@ static const struct rf_form_field run_fields[] = {
 	{ "code",           RF_FORM_STRING,    AT(code),           0, RF_MAX_CODE, false },
 	{ "language",       RF_FORM_STRING,    AT(language),       1, 40, false },
 	{ "files",          RF_FORM_OBJECTS,   AT(files),          0, RF_ORDER_FILES, false },
+	{ "outputs",        RF_FORM_STRINGS,   AT(outputs),        1, OUTPUTS, false },
 };
 static const struct rf_form_field sandbox_fields[] = {
 	BOX, RULES,
@@ -431,8 +435,8 @@ static int put_policy(struct reading *r)
 	if (seconds && has_limit(said, "time"))
 		return invalid(r, "timeout", "the policy has `limits.time`, too",
 			       "say it in one place");
-	if (!seconds && r->kind == RF_ORDER_SANDBOX && !has_limit(said, "time"))
-		seconds = SANDBOX_SECONDS;
+	if (!seconds && (r->kind == RF_ORDER_SANDBOX || said->outputs) && !has_limit(said, "time"))
+		seconds = said->outputs ? RUN_SECONDS : SANDBOX_SECONDS;
 	rf_json_init(&json, &out, false);
 	rf_json_open_object(&json, NULL);
 	if (said->profile) {
@@ -445,7 +449,7 @@ static int put_policy(struct reading *r)
 	     at = at->next)
 		if (strcmp(at->name, "limits") != 0 || at->type != RF_JSONREAD_OBJECT)
 			rf_form_copy(at, at->name, &json);
-	put_limits(r, seconds, &json);
+	put_limits(r, seconds && said->outputs ? seconds + AFTER_SECONDS : seconds, &json);
 	rf_json_close_object(&json);
 	if (out.has_failed)
 		return rf_api_error_say(r->error, RF_API_TOO_LARGE, "policy",
@@ -532,6 +536,25 @@ static int check_labels(const struct reading *r)
 				"names and values are up to 63 letters, digits, `-`, `_` and `.`",
 				"for example: {\"project\": \"blue\"}");
 	r->order->labels = r->said.labels;
+	return 0;
+}
+
+/* Beneath the working folder, as patterns of a shell: relative, and not around. */
+static int read_outputs(const struct reading *r)
+{
+	for (char **at = r->said.outputs; at && *at; at++) {
+		const char *text = *at;
+
+		if (!text[0] || text[0] == '/' || strchr(text, '\n') || strlen(text) > 400 ||
+		    strcmp(text, "..") == 0 || strncmp(text, "../", 3) == 0 || strstr(text, "/../"))
+			return invalid(r, "outputs",
+				       "one of them is no file beneath the working folder",
+				       "for example: [\"report.csv\", \"plots/*.png\"]");
+	}
+	if (r->said.outputs && !r->keeps_output)
+		return invalid(r, "outputs", "they come with an answer that is a whole",
+			       "leave `Accept` out, or make a sandbox");
+	r->order->outputs = r->said.outputs;
 	return 0;
 }
 
@@ -640,7 +663,7 @@ static int read_all(struct reading *r)
 			    &r->order->input, &r->order->input_len) < 0 ||
 		     read_files(r) < 0 || read_program(r) < 0))
 		return -1;
-	if (makes && (read_needs(r) < 0 || put_policy(r) < 0))
+	if (makes && (read_outputs(r) < 0 || read_needs(r) < 0 || put_policy(r) < 0))
 		return -1;
 	return check_labels(r);
 }

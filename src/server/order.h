@@ -52,6 +52,7 @@ struct rf_order {
 	struct rf_place *extras;
 	size_t extra_count;
 	const struct rf_jsonread_value *labels; /* of a sandbox, or NULL */
+	char **outputs; /* of a run: patterns of files that are wanted of it; or NULL */
 	bool is_background;
 	bool is_last;                 /* of WRITE: its input ends */
 	int signal;                   /* of SIGNAL, and of WORD, or 0 */

@@ -30,6 +30,7 @@ const struct rf_route rf_route_table[] = {
 	{ "GET",    "/v1/sandboxes",                    READ,  0,     ",limit,cursor,label,",   rf_serve_box_list },
 	{ "GET",    "/v1/sandboxes/{id}",               READ,  0,     NULL,                     rf_serve_box_get },
 	{ "DELETE", "/v1/sandboxes/{id}",               RUN,   0,     NULL,                     rf_serve_box_delete },
+	{ "GET",    "/v1/sandboxes/{id}/metrics",       READ,  0,     ",interval_ms,",          rf_serve_box_metrics },
 	{ "POST",   "/v1/sandboxes/{id}/timeout",       RUN,   JSON,  NULL,                     rf_serve_box_renew },
 	{ "POST",   "/v1/sandboxes/{id}/pause",         RUN,   0,     NULL,                     rf_serve_box_pause },
 	{ "POST",   "/v1/sandboxes/{id}/resume",        RUN,   0,     NULL,                     rf_serve_box_resume },

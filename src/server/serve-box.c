@@ -12,6 +12,7 @@
 #include "server/form.h"
 #include "server/front.h"
 #include "server/handlers.h"
+#include "server/harvest.h"
 #include "server/outing.h"
 #include "wire/errand.h"
 #include "wire/exec.h"
@@ -375,7 +376,8 @@ static size_t pick(const struct rf_wire_message *answer, const struct page *page
 
 	*rows = NULL;
 	while (box && rf_exec_box_next(answer, &at, box, &err) > 0) {
-		if (strcmp(box->id, page->cursor) > 0 && has_label(box, page)) {
+		if (strcmp(box->id, page->cursor) > 0 && has_label(box, page) &&
+		    !rf_harvest_is_own(box->note)) {
 			if (count == room) {
 				struct row *more = realloc(*rows, (room + 256) * sizeof(*more));
 

@@ -8,6 +8,7 @@
 #include "server/events.h"
 #include "server/front.h"
 #include "server/handlers.h"
+#include "server/harvest.h"
 #include "server/outing.h"
 #include "server/raw.h"
 
@@ -110,7 +111,10 @@ static void go_run(struct rf_api_call *call)
 	if (call->outing)
 		task.gateway = &call->outing->gateway;
 	call->front->figures.runs++;
-	start(call, &task);
+	if (call->order.outputs)
+		rf_harvest_start(call, &task);
+	else
+		start(call, &task);
 }
 
 void rf_serve_run(struct rf_api_call *call)

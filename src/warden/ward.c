@@ -523,6 +523,7 @@ void rf_ward_describe(const struct rf_ward *ward, struct rf_exec_box *ret_box)
 		.memory_bytes = sample.memory_bytes,
 		.memory_peak = counts.memory_peak,
 		.pids = sample.pids,
+		.disk_bytes = sample.disk_bytes,
 	};
 	memcpy(ret_box->id, life->box.id, sizeof(life->box.id));
 	for (const struct rf_ward_program *at = ward->programs;

@@ -96,6 +96,7 @@ void rf_exec_box_pack(const struct rf_exec_box *box, struct rf_buf *out)
 	rf_pack_u64(out, box->memory_bytes);
 	rf_pack_u64(out, box->memory_peak);
 	rf_pack_u64(out, box->pids);
+	rf_pack_u64(out, box->disk_bytes);
 	rf_pack_string(out, box->note);
 	rf_pack_u32(out, box->program_count);
 	for (uint32_t i = 0; i < box->program_count; i++) {
@@ -125,6 +126,7 @@ int rf_exec_box_next(const struct rf_wire_message *message, size_t *at, struct r
 	box.memory_bytes = rf_pack_read_u64(&in);
 	box.memory_peak = rf_pack_read_u64(&in);
 	box.pids = rf_pack_read_u64(&in);
+	box.disk_bytes = rf_pack_read_u64(&in);
 	rf_pack_read_text(&in, box.note, sizeof(box.note));
 	box.program_count = rf_pack_read_below(&in, RF_EXEC_PROGRAMS + 1);
 	for (uint32_t i = 0; i < box.program_count; i++) {

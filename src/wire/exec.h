@@ -67,6 +67,7 @@ struct rf_exec_box {
 	uint64_t age_ms, left_ms;
 	uint64_t idle_ms; /* after which, unused, it ends; 0: never for that */
 	uint64_t cpu_ns, memory_bytes, memory_peak, pids;
+	uint64_t disk_bytes; /* of its /tmp and home */
 	struct rf_exec_program programs[RF_EXEC_PROGRAMS];
 	uint32_t program_count;
 	char note[2048]; /* that it was asked for with, or "" */

@@ -1,4 +1,5 @@
 """Files of a sandbox over the API: whole and in part, moved, found, as archives, many at once, and however large they are."""
+import contextlib
 import hashlib
 import io
 import os
@@ -315,6 +316,74 @@ def test_forms_that_are_none_are_refused(server, box):
         "a parameter that there is not": (server.post(f"{BOXES}/{box}/files?to=/tmp", body, headers=fields), 400),
     }
     assert {name: answer.status for name, (answer, _) in cases.items()} == {name: status for name, (_, status) in cases.items()}
+
+
+# --- out of a run ---
+
+RUN = "/v1/run"
+
+
+def harvest(server, asked):
+    answer = server.post(RUN, asked)
+    assert answer.status == 200, answer.body
+    return answer.json, {row["path"]: row for row in answer.json["files"]}
+
+
+def test_a_run_gives_the_files_that_were_asked_for(server):
+    result, files = harvest(server, {"command": "pwd; echo a,b >report.csv; mkdir plots; printf '\\377\\0' >plots/1.png;"
+                                                " echo x >plots/2.txt; echo s >'two words.csv'; ln -s /etc/passwd link; cat",
+                                     "stdin": "in", "outputs": ["report.csv", "plots/*.png", "*.csv", "none", "plots"]})
+    assert result["status"] == "ok" and result["stdout"] == "/home/box\nin"
+    assert files == {
+        "report.csv": {"path": "report.csv", "size": 4, "content": "a,b\n", "truncated": False},
+        "two words.csv": {"path": "two words.csv", "size": 2, "content": "s\n", "truncated": False},
+        "plots/1.png": {"path": "plots/1.png", "size": 2, "content_base64": "/wA=", "truncated": False},
+    }
+    assert server.get(BOXES).json["sandboxes"] == []
+
+
+def test_files_come_of_runs_that_fail_too(server):
+    result, files = harvest(server, {"language": "python", "code": "open('a', 'w').write('A'); raise SystemExit(3)",
+                                     "outputs": ["a"], "files": [{"path": "b.txt", "content": "B"}]})
+    assert (result["status"], result["exit_code"], files["a"]["content"]) == ("failed", 3, "A")
+    result, files = harvest(server, {"command": "echo A >a; sleep 30", "timeout": 1, "outputs": ["a"]})
+    assert (result["status"], files["a"]["content"]) == ("timeout", "A\n")
+    result, files = harvest(server, {"argv": ["no-such-program"], "outputs": ["a"]})
+    assert (result["status"], files) == ("error", {})
+
+
+def test_large_files_and_many_are_cut_and_that_is_said(server):
+    _, files = harvest(server, {"command": "for i in 1 2 3; do head -c 5000000 /dev/zero | tr '\\0' x >$i; done; seq 100 |"
+                                           " while read n; do echo $n >f$n; done", "outputs": ["[1-3]", "f*"]})
+    assert [(files[name]["size"], len(files[name]["content"]), files[name]["truncated"]) for name in "123"] == \
+        [(5000000, 4 << 20, True), (5000000, 4 << 20, True), (5000000, 0, True)]
+    assert len(files) == 64
+
+
+def test_outputs_that_are_none_are_refused(server):
+    for outputs in ([], ["/etc/passwd"], ["../a"], ["a/../b"], [""], ["a\nb"], "a", [1], ["a"] * 33):
+        assert server.post(RUN, {"argv": ["true"], "outputs": outputs}).status == 422, outputs
+    for accept in ("text/event-stream", "application/octet-stream"):
+        assert server.post(RUN, {"argv": ["true"], "outputs": ["a"]}, headers={"Accept": accept}).status == 422
+
+
+def alive(number):
+    """Whether a program `sleep NUMBER` runs somewhere."""
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if path.read_bytes() == b"sleep\0%d\0" % number:
+                return True
+    return False
+
+
+def test_who_goes_before_the_files_are_there_leaves_no_box(server):
+    number = 50000 + os.getpid() % 10000 + (7 if server.who == "root" else 0)
+    body = f'{{"argv": ["sleep", "{number}"], "outputs": ["a"], "timeout": 3000}}'.encode()
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
+        line.sendall(f"POST {RUN} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                     f"Content-Length: {len(body)}\r\nAuthorization: Bearer {server.key}\r\n\r\n".encode() + body)
+        soon(lambda: alive(number))
+    soon(lambda: not alive(number))
 
 
 # --- others ---

@@ -184,6 +184,39 @@ def test_who_reads_slowly_slows_the_program_down_and_nothing_grows(server, box):
         soon(lambda: count() > seen[-1])
 
 
+# --- figures ---
+
+def test_what_a_sandbox_uses_is_told_once_or_again_and_again(server, box):
+    path = f"{BOXES}/{box}/metrics"
+    first = server.get(path).json
+    assert first["id"] == box and set(first) == {"id", "at_ms", "uptime_ms", "expires_in_ms", "cpu_ms", "memory", "memory_peak",
+                                                 "pids", "disk"}
+    server.post(f"{BOXES}/{box}/exec", {"command": "head -c 5000000 /dev/zero >/tmp/x; i=0; while [ $i -lt 300000 ]; do"
+                                                   " i=$((i+1)); done"})
+    later = server.get(path).json
+    assert later["disk"] - first["disk"] >= 5000000 and later["cpu_ms"] > first["cpu_ms"]
+    assert later["uptime_ms"] >= first["uptime_ms"] and later["memory"] >= 5000000
+    with contextlib.closing(server.connect()) as line:
+        line.request("GET", f"{path}?interval_ms=100", headers={"Accept": "text/event-stream",
+                                                                "Authorization": f"Bearer {server.key}"})
+        answer = line.getresponse()
+        rows = []
+        while len(rows) < 3:
+            row = answer.readline()
+            if row.startswith(b"data: "):
+                rows.append(json.loads(row[6:])["uptime_ms"])
+        assert rows == sorted(set(rows))
+        server.delete(f"{BOXES}/{box}")
+        assert b"event: error\n" in answer.read()  # and that is its end
+    assert server.get(path).status == 404
+    assert server.get(f"{BOXES}/{box}/metrics?interval_ms=5").status == 422
+
+
+def test_what_a_sandbox_uses_is_nobody_elses_business(server, box):
+    assert server.get(f"{BOXES}/{box}/metrics", key=server.make_key()).status == 404
+    assert server.get(f"{BOXES}/{box}/metrics", key="").status == 401
+
+
 # --- halves, giants, crowds ---
 
 def test_a_body_of_a_gigabyte_is_refused_at_its_first_bytes(server):

@@ -81,6 +81,7 @@ RF_TEST(a_list_of_boxes_arrives_one_by_one)
 				   .pid = 7,
 				   .left_ms = UINT64_MAX,
 				   .pids = 3,
+				   .disk_bytes = 4,
 				   .note = "a note",
 				   .program_count = 2 },
 			   got;
@@ -98,8 +99,9 @@ RF_TEST(a_list_of_boxes_arrives_one_by_one)
 	for (int i = 0; i < 2; i++) {
 		RF_REQUIRE(rf_exec_box_next(&message, &at, &got, &err) == 1, "%s", err.msg);
 		RF_CHECK(strcmp(got.id, "00ff") == 0 && got.state == RF_EXEC_FROZEN &&
-				 got.left_ms == UINT64_MAX && got.program_count == 2 &&
-				 got.programs[1].number == 9 && got.programs[1].has_ended &&
+				 got.left_ms == UINT64_MAX && got.disk_bytes == 4 &&
+				 got.program_count == 2 && got.programs[1].number == 9 &&
+				 got.programs[1].has_ended &&
 				 strcmp(got.programs[1].name, "sleep") == 0 &&
 				 strcmp(got.note, "a note") == 0,
 			 "box %d", i);
