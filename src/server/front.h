@@ -63,7 +63,8 @@ struct rf_front {
 	struct rf_order_tools tools;
 	struct rf_front_figures figures;
 	uint64_t last_id, calls;
-	size_t held; /* bytes of requests' bodies that are kept */
+	size_t held;      /* bytes of requests' bodies that are kept */
+	unsigned watches; /* folders that are watched */
 	uint64_t started_ns;
 	struct rf_event *timer;
 	bool is_ready, is_draining;

@@ -29,6 +29,8 @@ rf_serve_fn rf_serve_file_upload;
 /* serve-network.c */
 rf_serve_fn rf_serve_network_get, rf_serve_network_put, rf_serve_network_log,
 	rf_serve_network_summary;
+/* serve-watch.c */
+rf_serve_fn rf_serve_file_watch;
 /* serve-bytes.c */
 rf_serve_fn rf_serve_file_read, rf_serve_file_write, rf_serve_file_pack, rf_serve_file_unpack;
 /* serve-mcp.c; the last looks at a head while it is there */

@@ -54,6 +54,7 @@ const struct rf_route rf_route_table[] = {
 	{ "POST",   "/v1/sandboxes/{id}/files/mkdir",   RUN,   JSON,  NULL,                     rf_serve_file_mkdir },
 	{ "POST",   "/v1/sandboxes/{id}/files/move",    RUN,   JSON,  NULL,                     rf_serve_file_move },
 	{ "GET",    "/v1/sandboxes/{id}/files/search",  READ,  0,     ",path,name,content,limit,", rf_serve_file_search },
+	{ "GET",    "/v1/sandboxes/{id}/files/watch",   READ,  0,     ",path,interval_ms,depth,", rf_serve_file_watch },
 	{ "GET",    "/v1/sandboxes/{id}/files/archive", READ,  0,     ",path,",                 rf_serve_file_pack },
 	{ "PUT",    "/v1/sandboxes/{id}/files/archive", RUN,   ALL,   ",path,",                 rf_serve_file_unpack, BYTES },
 	{ "POST",   "/mcp",                             READ,  JSON,  NULL,                     rf_serve_mcp,     0, rf_serve_mcp_heed },

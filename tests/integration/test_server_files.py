@@ -2,6 +2,7 @@
 import contextlib
 import hashlib
 import io
+import json
 import os
 import pathlib
 import socket
@@ -318,6 +319,72 @@ def test_forms_that_are_none_are_refused(server, box):
     assert {name: answer.status for name, (answer, _) in cases.items()} == {name: status for name, (_, status) in cases.items()}
 
 
+# --- changes ---
+
+class Watch:
+    """Events of a folder, read as they come."""
+
+    def __init__(self, server, box, path, **more):
+        self.line = server.connect(60)
+        self.line.request("GET", at(box, path, "/watch", interval_ms=100, **more),
+                          headers={"Authorization": f"Bearer {server.key}"})
+        self.answer = self.line.getresponse()
+        assert self.answer.status == 200, self.answer.read()
+        self.first = self.next()
+        assert self.first[0] == "watching"
+
+    def next(self):
+        name = self.answer.readline().decode().split(": ")[1].strip()
+        data = json.loads(self.answer.readline()[6:])
+        assert self.answer.readline() == b"\n"
+        return name, data
+
+    def until(self, *wanted):
+        """Reads until all of these events were seen, in any order; gives those that came."""
+        seen = []
+        while not all(any(name == got[0] and data == got[1] for got in seen) for name, data in wanted):
+            seen.append(self.next())
+        return [name for name, _ in seen]
+
+
+def test_changes_of_files_are_told_as_they_come(server, box):
+    run(server, box, "mkdir -p /tmp/w/d; echo a >/tmp/w/a; echo b >/tmp/w/b")
+    watch = Watch(server, box, "/tmp/w")
+    with contextlib.closing(watch.line):
+        assert watch.first[1] == {"files": 4, "is_cut": False}
+        server.put(at(box, "/tmp/w/d/new file"), b"x")
+        watch.until(("created", {"path": "/tmp/w/d/new file", "type": "file"}))
+        run(server, box, "echo more >>/tmp/w/a")
+        watch.until(("modified", {"path": "/tmp/w/a", "type": "file"}))
+        server.post(f"{BOXES}/{box}/files/move", {"from": "/tmp/w/b", "to": "/tmp/w/d/c"})
+        watch.until(("renamed", {"path": "/tmp/w/d/c", "from": "/tmp/w/b", "type": "file"}))
+        server.delete(at(box, "/tmp/w/d"))
+        watch.until(*[("removed", {"path": f"/tmp/w/{name}", "type": kind}) for name, kind in
+                      (("d", "folder"), ("d/c", "file"), ("d/new file", "file"))])
+        run(server, box, "rm -r /tmp/w")
+        watch.until(("removed", {"path": "/tmp/w", "type": "folder"}))
+        run(server, box, "mkdir /tmp/w")
+        watch.until(("created", {"path": "/tmp/w", "type": "folder"}))
+    soon(lambda: run(server, box, "ps -eo comm").count("find") + run(server, box, "ps -eo comm").count("sleep") == 0)
+
+
+def test_a_watch_ends_with_its_sandbox_and_there_are_so_many(server):
+    own = server.post(BOXES, {}).json["id"]
+    watches = [Watch(server, own, "/tmp", depth=1) for _ in range(8)]
+    answer = server.get(at(own, "/tmp", "/watch"))
+    assert answer.status == 429 and answer.headers["Retry-After"]
+    server.delete(f"{BOXES}/{own}")
+    for watch in watches:
+        assert b"event: error" in watch.answer.read()
+        watch.line.close()
+    box = server.post(BOXES, {}).json["id"]
+    Watch(server, box, "/tmp").line.close()
+    assert server.get(at(box, "/tmp/none", "/watch")).status == 404
+    for more in ({"interval_ms": 5}, {"depth": 0}, {"depth": "x"}):
+        assert server.get(at(box, "/tmp", "/watch", **more)).status == 422
+    server.delete(f"{BOXES}/{box}")
+
+
 # --- out of a run ---
 
 RUN = "/v1/run"
@@ -399,6 +466,7 @@ def test_nothing_of_it_is_another_tenants(server, box):
         "move": server.post(f"{BOXES}/{box}/files/move", {"from": "/tmp/x", "to": "/tmp/y"}, key=other),
         "search": server.get(at(box, "/tmp", "/search", name="*"), key=other),
         "upload": upload(server, box, *form(("file", "a", b"A")), "/tmp/", key=other),
+        "watch": server.get(at(box, "/tmp", "/watch"), key=other),
         "pack": server.get(at(box, "/tmp", "/archive"), key=other),
         "unpack": server.put(at(box, "/tmp", "/archive"), archive(("a", b"a")), key=other, headers=tar),
     }
