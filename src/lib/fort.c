@@ -67,6 +67,7 @@ void rf_fort_unref(struct ringfort *fort)
 	rf_fd_done(&fort->fd);
 	free(fort->home);
 	free(fort->gateway);
+	free(fort->caller);
 	free(fort);
 }
 
@@ -158,9 +159,11 @@ struct ringfort *rf_fort_over(int *fd)
 	struct ringfort *fort = calloc(1, sizeof(*fort));
 
 	if (fort)
-		*fort = (struct ringfort){
-			.users = 1, .fd = rf_fd_take(fd), .home = strdup("/"), .gateway = strdup("")
-		};
+		*fort = (struct ringfort){ .users = 1,
+					   .fd = rf_fd_take(fd),
+					   .home = strdup("/"),
+					   .gateway = strdup(""),
+					   .is_steady = true };
 	rf_fd_done(fd);
 	if (fort && fort->home && fort->gateway)
 		return fort;

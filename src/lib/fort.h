@@ -11,6 +11,7 @@
 #include "policy/policy.h"
 
 struct ringfort_error;
+struct rf_errand;
 
 struct ringfort {
 	int users; /* the caller, and each box: freed with the last; changed atomically */
@@ -20,6 +21,8 @@ struct ringfort {
 	char *home;
 	char *gateway;        /* the program that boxes with a network get one of */
 	bool has_own_gateway; /* the caller named it: no standing one is used */
+	bool is_steady; /* its process changes none of its own limits, so they are noted once: */
+	struct rf_errand *caller; /* or NULL */
 };
 
 struct ringfort_policy {
@@ -43,7 +46,7 @@ int rf_fort_tell(struct ringfort_error *error, const struct rf_err *err);
 struct ringfort *rf_fort_ref(struct ringfort *fort);
 void rf_fort_unref(struct ringfort *fort);
 
-/* A fort over a connection to a warden that there is already (takes `*fd`); NULL without memory. */
+/* A fort over a connection to a warden that there is already (takes `*fd`), of a process that is steady; NULL without memory. */
 struct ringfort *rf_fort_over(int *fd);
 
 /* A connection of a box's own.  Gives `*ret_fd`. */

@@ -335,6 +335,23 @@ static int complete_policy(const struct ringfort_box *box, const struct ringfort
 	return code;
 }
 
+/* Some twenty calls, of which a process that runs hundreds of boxes a second makes none but the first time. */
+static void note_caller(struct ringfort *fort, struct rf_errand *errand)
+{
+	if (fort->is_steady && !fort->caller) {
+		fort->caller = calloc(1, sizeof(*fort->caller));
+		if (fort->caller)
+			rf_errand_note_caller(fort->caller);
+	}
+	if (!fort->is_steady || !fort->caller) {
+		rf_errand_note_caller(errand);
+		return;
+	}
+	errand->umask = fort->caller->umask;
+	errand->nice = fort->caller->nice;
+	memcpy(errand->rlimits, fort->caller->rlimits, sizeof(errand->rlimits));
+}
+
 static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *policy,
 		      const struct ringfort_run *run, const struct rf_escort *escort,
 		      const int theirs[3], struct rf_err *err)
@@ -361,7 +378,7 @@ static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *po
 	errand.policy = text ? text : policy ? policy->request : "";
 	if (escort->trust)
 		errand.extras = rf_trust_places(escort->trust, &errand.extra_count);
-	rf_errand_note_caller(&errand);
+	note_caller(box->fort, &errand);
 	if (code == 0)
 		code = rf_client_run(box->fd, RF_GUEST_ID, &errand, box->is_kept ? NULL : theirs,
 				     escort->fd, err);
