@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "server/api-call-inside.h"
+#include "server/fate.h"
 #include "server/front.h"
+#include "server/once.h"
 
 #define PIECE   (64 * 1024)  /* of an answer that is sent at a time */
 #define BACKLOG (256 * 1024) /* of an answer that waits, before its source does */
@@ -88,7 +90,7 @@ static void send_all(struct rf_api_call *call, unsigned status, const char *type
 		on_answer(call, status, bytes, error);
 		return;
 	}
-	if (call->state == RF_API_DONE)
+	if (call->state == RF_API_DONE || rf_once_keep(call, status, bytes, error))
 		return;
 	if (bytes->has_failed) {
 		rf_buf_clear(bytes);
@@ -120,6 +122,8 @@ void rf_api_call_fail(struct rf_api_call *call, const struct rf_api_error *error
 	RF_AUTO_BUF struct rf_buf text;
 
 	rf_buf_init(&text, 16 * 1024);
+	if (rf_fate_ask(call, error))
+		return;
 	rf_api_error_format(error, &text);
 	if (call->is_stream && !call->on_answer) { /* it is too late for a status */
 		rf_api_call_event(call, "error", &text);

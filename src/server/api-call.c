@@ -11,7 +11,9 @@
 #include "server/api-key.h"
 #include "server/front.h"
 #include "server/mcp-visit.h"
+#include "server/once.h"
 #include "server/outing.h"
+#include "server/wicket.h"
 
 #define ANSWER_MOST (200ul << 20)
 #define BODY_PIECE  (1ul << 20)   /* of one that is told as it comes */
@@ -130,6 +132,8 @@ static int read_head(struct rf_api_call *call, const struct rf_http1_head *head,
 						"there is no memory left");
 	}
 	rf_api_call_note(call, head);
+	if (rf_once_read(call, head, error) < 0)
+		return -1;
 	if (!(call->route->how & RF_ROUTE_STREAMED) && head->framing.body == RF_BODY_LENGTH &&
 	    head->framing.length > call->route->body && call->route->body > 0) {
 		rf_api_error_say(error, RF_API_TOO_LARGE, "body",
@@ -281,17 +285,14 @@ void rf_api_call_let_go(struct rf_api_call *call)
 	rf_api_call_leave_place(call);
 }
 
-/* Who asked is gone, or has all of the answer: what was for it alone ends. */
-static void on_end(void *own, struct rf_exchange *x, bool is_whole)
+void rf_api_call_free(struct rf_api_call *call)
 {
-	struct rf_api_call *call = own;
-	struct rf_front *front;
+	struct rf_front *front = call->front;
 
-	(void)x;
-	(void)is_whole;
-	if (!call)
-		return;
-	front = call->front;
+	rf_wicket_forget(call);
+	rf_event_cancel(call->free_timer);
+	rf_buf_done(&call->kept);
+	free(call->fated);
 	if (call->state == RF_API_AUTH)
 		rf_front_forget_call(front, call);
 	rf_api_call_let_go(call);
@@ -305,6 +306,19 @@ static void on_end(void *own, struct rf_exchange *x, bool is_whole)
 	free(call->extra);
 	free(call);
 	front->calls--;
+}
+
+/* Who asked is gone, or has all of the answer: what was for it alone ends, unless it is to be done once. */
+static void on_end(void *own, struct rf_exchange *x, bool is_whole)
+{
+	struct rf_api_call *call = own;
+
+	(void)x;
+	(void)is_whole;
+	if (call && rf_once_outlives(call))
+		call->x = NULL;
+	else if (call)
+		rf_api_call_free(call);
 }
 
 const struct rf_exchange_ops rf_api_call_ops = {

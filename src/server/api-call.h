@@ -38,9 +38,20 @@ enum rf_api_state {
 	RF_API_DONE
 };
 
+/* See once.h. */
+enum rf_once_state {
+	RF_ONCE_NONE,
+	RF_ONCE_ASKED,
+	RF_ONCE_UNDER_WAY,
+	RF_ONCE_STORING,
+	RF_ONCE_OVER /* and nobody is there to be answered */
+};
+
+struct rf_pass_told;
+
 struct rf_api_call {
 	struct rf_front *front;
-	struct rf_exchange *x;
+	struct rf_exchange *x; /* NULL: who asked is gone, and what was asked goes on (once.h) */
 	const struct rf_route *route;
 	struct rf_route_parts parts;
 	struct rf_holder *holder; /* or NULL: no key is needed */
@@ -92,6 +103,17 @@ struct rf_api_call {
 	void (*on_result)(struct rf_api_call *call, const struct rf_result *result);
 	struct rf_mcp_visit *visit; /* of /mcp: what it asks for; or NULL */
 	struct rf_field more;       /* one field more of the answer's head, or none */
+	/* A question to the register (wicket.h): who hears what it says, or NULL. */
+	void (*on_told)(struct rf_api_call *call, const struct rf_pass_told *told);
+	struct rf_api_call *next_told;
+	/* What is done once (once.h): its Idempotency-Key or "", and the answer until it is kept. */
+	char once[256];
+	enum rf_once_state once_state;
+	void (*go_once)(struct rf_api_call *call);
+	struct rf_buf kept;
+	unsigned kept_status;
+	struct rf_event *free_timer;
+	struct rf_api_error *fated; /* an error whose reason is asked for (fate.h), or NULL */
 };
 
 /* What exchanges of the API do; `data` is a struct rf_front_side. */
@@ -100,6 +122,9 @@ extern const struct rf_exchange_ops rf_api_call_ops;
 /* Who has the keys has answered: the holder, or NULL and why it is nobody's. */
 void rf_api_call_admit(struct rf_api_call *call, struct rf_holder *holder,
 		       const struct rf_err *why);
+
+/* Ends what is for it alone, and frees it. */
+void rf_api_call_free(struct rf_api_call *call);
 
 /* ------------------------------------------------------------- for handlers */
 

@@ -95,6 +95,14 @@ int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass
 			    (const int[]){ line, clerk }, clerk >= 0 ? 2 : 1, err);
 }
 
+const char *rf_concierge_tenant(const struct landlord *l, const char *key)
+{
+	for (const struct rf_concierge_known *at = l->known; at; at = at->next)
+		if (strcmp(at->holder.key, key) == 0)
+			return at->holder.tenant;
+	return NULL;
+}
+
 void rf_concierge_renew(struct landlord *l)
 {
 	for (const struct rf_concierge_known *at = l->known; at && l->front >= 0; at = at->next) {

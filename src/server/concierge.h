@@ -17,6 +17,9 @@ int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass
 /* Answers a KEY of the front's. */
 void rf_concierge_answer(struct landlord *l, const struct rf_wire_message *message);
 
+/* Whose a key is that the front was given a holder for; NULL: it was not. */
+const char *rf_concierge_tenant(const struct landlord *l, const char *key);
+
 /* There is another clerk: gives the front a connection to it for each key that it knows. */
 void rf_concierge_renew(struct landlord *l);
 

@@ -21,6 +21,7 @@
 #include "server/mcp-session.h"
 #include "server/parley.h"
 #include "server/tools.h"
+#include "server/wicket.h"
 #include "tls/tls.h"
 #include "wire/wire.h"
 
@@ -311,6 +312,9 @@ static int take(struct rf_front *front, struct rf_wire_message *message, struct 
 		return 0;
 	case RF_WIRE_FRONT_REVOKED:
 		withdraw(front, message);
+		return 0;
+	case RF_WIRE_FRONT_TOLD:
+		rf_wicket_hear(front, message);
 		return 0;
 	default:
 		drain(front);

@@ -59,6 +59,7 @@ struct rf_front {
 	struct rf_parley *parleys;   /* programs that have one, or had */
 	size_t parley_count;
 	struct rf_mcp_session *mcp_sessions; /* the one that was used last comes first */
+	struct rf_api_call *to_be_told;      /* who asked the register: see wicket.h */
 	struct rf_api_call *awaiting;        /* whose keys are being looked up */
 	struct rf_order_tools tools;
 	struct rf_front_figures figures;

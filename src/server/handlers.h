@@ -16,6 +16,8 @@ rf_serve_fn rf_serve_run, rf_serve_exec;
 /* serve-box.c */
 rf_serve_fn rf_serve_box_create, rf_serve_box_list, rf_serve_box_get, rf_serve_box_delete,
 	rf_serve_box_renew, rf_serve_box_pause, rf_serve_box_resume;
+/* Answers with the sandbox of that id, as one that was made (201). */
+void rf_serve_box_show(struct rf_api_call *call, const char *id);
 /* serve-metrics.c */
 rf_serve_fn rf_serve_box_metrics;
 /* serve-program.c */

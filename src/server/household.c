@@ -13,6 +13,8 @@
 #include "server/concierge.h"
 #include "server/pass.h"
 #include "server/port.h"
+#include "server/register.h"
+#include "server/registrar.h"
 #include "wire/client.h"
 
 #define SOON_NS    2000000000ull  /* a front that dies within this time has not served */
@@ -63,6 +65,8 @@ static void on_fall(struct landlord *l)
 	rf_event_cancel(l->front_event);
 	l->front_event = NULL;
 	rf_fd_done(&l->front);
+	if (l->reg)
+		rf_register_lose(l->reg);
 	if (l->is_draining) {
 		rf_loop_stop(l->loop);
 		return;
@@ -99,6 +103,8 @@ static void on_front(void *data, int what)
 		on_fall(l);
 	else if (message.type == RF_WIRE_FRONT_KEY)
 		rf_concierge_answer(l, &message);
+	else if (message.type == RF_WIRE_FRONT_ASK)
+		rf_registrar_answer(l, &message);
 	else
 		announce(l);
 }

@@ -16,6 +16,7 @@
 #include "server/landlord.h"
 
 struct rf_concierge_known;
+struct rf_register;
 
 /* The whole of it. */
 struct landlord {
@@ -37,6 +38,7 @@ struct landlord {
 	bool keeps_sandboxes; /* they outlive it */
 	uint64_t front_since, clerk_since, warden_since, drain_until;
 	int falls, clerk_falls, warden_falls;
+	struct rf_register *reg;
 	struct rf_err why; /* that it ends for */
 };
 

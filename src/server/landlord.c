@@ -18,6 +18,7 @@
 #include "server/concierge.h"
 #include "server/household.h"
 #include "server/port.h"
+#include "server/register.h"
 #include "server/tenure.h"
 #include "wire/door.h"
 
@@ -180,7 +181,8 @@ static int start(struct landlord *l, struct rf_err *err)
 	if (l->options->only_checks)
 		return open_ports(l, err);
 	if (!l->options->on_ready &&
-	    (take_lock(l, err) < 0 || open_ports(l, err) < 0 || rf_concierge_provide(l, err) < 0))
+	    (take_lock(l, err) < 0 || open_ports(l, err) < 0 || rf_concierge_provide(l, err) < 0 ||
+	     rf_register_open(&l->reg, err) < 0))
 		return err->code;
 	if (rf_loop_new(&l->loop, err) < 0 ||
 	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 || rf_tenure_begin(l, err) < 0 ||
@@ -190,6 +192,7 @@ static int start(struct landlord *l, struct rf_err *err)
 		return err->code;
 	if (l->options->on_ready) /* it has no keys to look after */
 		return 0;
+	rf_register_lose(l->reg); /* what a server before this one had begun */
 	rf_concierge_withdraw(l); /* notes how the folder is; nothing was given out yet */
 	return rf_loop_timer(l->loop, rf_loop_now() + LOOK_NS, on_timer, l, &l->timer, err);
 }
@@ -222,6 +225,7 @@ int rf_landlord_serve(const struct rf_landlord_options *options, struct rf_err *
 	rf_fd_done(&l.local);
 	rf_tenure_end(&l, l.keeps_sandboxes);
 	rf_household_end(&l);
+	rf_register_close(l.reg);
 	rf_loop_free(l.loop);
 	rf_buf_done(&l.in);
 	rf_papers_done(&l.papers);

@@ -84,3 +84,55 @@ int rf_pass_take_tls(const void *data, size_t len, struct rf_pass_tls *ret_tls, 
 	*ret_tls = tls;
 	return 0;
 }
+
+void rf_pass_put_question(const struct rf_pass_question *question, struct rf_buf *out)
+{
+	rf_pack_u32(out, question->asked);
+	rf_pack_string(out, question->key);
+	rf_pack_string(out, question->name);
+	rf_pack_string(out, question->hash ? question->hash : "");
+	rf_pack_u32(out, question->status);
+	rf_pack_string(out, question->text ? question->text : "");
+}
+
+int rf_pass_take_question(const void *data, size_t len, struct rf_pass_question *ret_question,
+			  struct rf_err *err)
+{
+	struct rf_pass_question question;
+	struct rf_pack_reader in;
+
+	rf_pack_read_init(&in, data, len);
+	question.asked = (enum rf_pass_asked)rf_pack_read_below(&in, RF_PASS_ASKED);
+	question.key = rf_pack_read_string(&in, RF_TERMS_NAME);
+	question.name = rf_pack_read_string(&in, RF_PASS_NAME);
+	question.hash = rf_pack_read_string(&in, 65);
+	question.status = rf_pack_read_below(&in, 1000);
+	question.text = rf_pack_read_string(&in, RF_PASS_TEXT + 1);
+	if (!rf_pack_is_whole(&in) || !question.key[0] || !question.name[0])
+		return rf_fail_say(err, -EBADMSG, "a question to the register is malformed");
+	*ret_question = question;
+	return 0;
+}
+
+void rf_pass_put_told(const struct rf_pass_told *told, struct rf_buf *out)
+{
+	rf_pack_u32(out, told->verdict);
+	rf_pack_u32(out, told->status);
+	rf_pack_string(out, told->text ? told->text : "");
+}
+
+int rf_pass_take_told(const void *data, size_t len, struct rf_pass_told *ret_told,
+		      struct rf_err *err)
+{
+	struct rf_pass_told told;
+	struct rf_pack_reader in;
+
+	rf_pack_read_init(&in, data, len);
+	told.verdict = (enum rf_pass_verdict)rf_pack_read_below(&in, RF_PASS_VERDICTS);
+	told.status = rf_pack_read_below(&in, 1000);
+	told.text = rf_pack_read_string(&in, RF_PASS_TEXT + 1);
+	if (!rf_pack_is_whole(&in))
+		return rf_fail_say(err, -EBADMSG, "what the register says is malformed");
+	*ret_told = told;
+	return 0;
+}

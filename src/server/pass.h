@@ -12,9 +12,10 @@
 #include "base/err.h"
 #include "wire/terms.h"
 
-#define RF_PASS_NAMES 64   /* of hosts, and as many of origins */
-#define RF_PASS_NAME  256  /* bytes of one, with a NUL */
-#define RF_PASS_BYTES 1000 /* of a holder */
+#define RF_PASS_NAMES 64                /* of hosts, and as many of origins */
+#define RF_PASS_NAME  256               /* bytes of one, with a NUL */
+#define RF_PASS_BYTES 1000              /* of a holder */
+#define RF_PASS_TEXT  (4 * 1024 * 1024) /* of an answer that is kept */
 
 /* How to serve. */
 struct rf_pass_rules {
@@ -44,6 +45,53 @@ int rf_pass_take_tls(const void *data, size_t len, struct rf_pass_tls *ret_tls, 
 
 void rf_pass_put_rules(const struct rf_pass_rules *rules, struct rf_buf *out);
 void rf_pass_put_holder(const struct rf_pass_holder *holder, struct rf_buf *out);
+
+/* What the front asks who keeps the register (register.h): it names a key that it was given a holder for. */
+enum rf_pass_asked {
+	RF_PASS_ONCE,  /* may this be done, or was it done before? */
+	RF_PASS_STORE, /* how that was answered; status 0: nothing was begun; 1: nobody knows */
+	RF_PASS_FATE,  /* why is there no such sandbox? */
+	RF_PASS_ASKED
+};
+
+struct rf_pass_question {
+	enum rf_pass_asked asked;
+	const char *key;  /* its id */
+	const char *name; /* an idempotency key, or a sandbox's id */
+	const char *hash; /* of ONCE: what was asked for, in hex */
+	uint32_t status;  /* of STORE */
+	const char *text; /* of STORE: the answer */
+};
+
+/* What it is told. */
+enum rf_pass_verdict {
+	RF_PASS_GO,     /* it is the first: do it */
+	RF_PASS_AGAIN,  /* it was done: `status` and `text` are its answer */
+	RF_PASS_MADE,   /* it was done, and its answer was lost: `text` is the sandbox */
+	RF_PASS_BUSY,   /* it is under way */
+	RF_PASS_OTHER,  /* the key was for something else */
+	RF_PASS_UNSURE, /* it was begun, and nobody knows what became of it */
+	RF_PASS_LONG,   /* it was done, and the answer was too long to be kept */
+	RF_PASS_FULL,   /* too many are kept */
+	RF_PASS_FAILED, /* the register can't be read or written */
+	RF_PASS_STORED, /* or what came of FATE: `text`, or "" */
+	RF_PASS_VERDICTS
+};
+
+struct rf_pass_told {
+	enum rf_pass_verdict verdict;
+	uint32_t status;
+	const char *text;
+};
+
+void rf_pass_put_question(const struct rf_pass_question *question, struct rf_buf *out);
+void rf_pass_put_told(const struct rf_pass_told *told, struct rf_buf *out);
+
+/* Each borrows its strings.  They fail with -EBADMSG. */
+int rf_pass_take_question(const void *data, size_t len, struct rf_pass_question *ret_question,
+			  struct rf_err *err);
+int rf_pass_take_told(const void *data, size_t len, struct rf_pass_told *ret_told,
+		      struct rf_err *err);
 
 /* Each fails with -EBADMSG.  What the rules point to is borrowed but for the lists, which are to be freed. */
 int rf_pass_take_rules(const void *data, size_t len, struct rf_pass_rules *ret_rules,

@@ -13,6 +13,7 @@
 #include "server/front.h"
 #include "server/handlers.h"
 #include "server/harvest.h"
+#include "server/once.h"
 #include "server/outing.h"
 #include "wire/errand.h"
 #include "wire/exec.h"
@@ -155,7 +156,8 @@ static void ask(struct rf_api_call *call, enum rf_wire_type type, const char *id
 
 /* ------------------------------------------------------------- making one */
 
-static int put_labels(const struct rf_order *order, struct rf_buf *out)
+/* `once`: by which who asked again finds it, or "". */
+static int put_labels(const struct rf_order *order, const char *once, struct rf_buf *out)
 {
 	struct rf_json json;
 	char now[32];
@@ -168,6 +170,8 @@ static int put_labels(const struct rf_order *order, struct rf_buf *out)
 	rf_json_string(&json, "created", now);
 	if (order->labels)
 		rf_form_copy(order->labels, "labels", &json);
+	if (once[0])
+		rf_json_string(&json, "once", once);
 	rf_json_close_object(&json);
 	return out->has_failed ? -1 : 0;
 }
@@ -183,10 +187,19 @@ static void on_made(void *data)
 	rf_job_free(job); /* the box stays */
 	rf_api_call_leave_place(call);
 	call->front->figures.sandboxes++;
+	rf_serve_box_show(call, call->extra);
+}
+
+void rf_serve_box_show(struct rf_api_call *call, const char *id)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	if (id && !call->extra)
+		call->extra = strdup(id);
 	if (call->extra)
 		ask(call, RF_WIRE_LIST, call->extra, 0, on_one);
 	else
-		rf_exchange_abort(call->x);
+		fail(call, (rf_fail(&err, -ENOMEM, "a sandbox"), &err));
 }
 
 static void on_not_made(void *data)
@@ -212,7 +225,7 @@ static void go_create(struct rf_api_call *call)
 	RF_AUTO_BUF struct rf_buf note;
 
 	rf_buf_init(&note, RF_ERRAND_NOTE - 1);
-	if (put_labels(&call->order, &note) < 0) {
+	if (put_labels(&call->order, call->once, &note) < 0) {
 		rf_api_error_say(&error, RF_API_INVALID, "labels", "labels: they are too long");
 		rf_api_error_hint(&error, "all of them together have room for %d bytes of JSON",
 				  RF_ERRAND_NOTE - 64);
@@ -233,6 +246,11 @@ static void go_create(struct rf_api_call *call)
 	rf_api_call_leave_place(call);
 }
 
+static void queue_create(struct rf_api_call *call)
+{
+	rf_api_call_take_place(call, go_create);
+}
+
 void rf_serve_box_create(struct rf_api_call *call)
 {
 	const char *text = call->body.len ? call->body.data : "{}";
@@ -242,7 +260,7 @@ void rf_serve_box_create(struct rf_api_call *call)
 			  &call->order, &error) < 0)
 		rf_api_call_fail(call, &error);
 	else
-		rf_api_call_take_place(call, go_create);
+		rf_once_begin(call, queue_create);
 }
 
 /* ------------------------------------------------------------- looking, pausing, ending */

@@ -9,6 +9,7 @@
 #include "server/front.h"
 #include "server/handlers.h"
 #include "server/harvest.h"
+#include "server/once.h"
 #include "server/outing.h"
 #include "server/raw.h"
 
@@ -117,6 +118,11 @@ static void go_run(struct rf_api_call *call)
 		start(call, &task);
 }
 
+static void queue_run(struct rf_api_call *call)
+{
+	rf_api_call_take_place(call, go_run);
+}
+
 void rf_serve_run(struct rf_api_call *call)
 {
 	struct rf_api_error error;
@@ -126,7 +132,7 @@ void rf_serve_run(struct rf_api_call *call)
 			  &call->order, &error) < 0)
 		rf_api_call_fail(call, &error);
 	else
-		rf_api_call_take_place(call, go_run);
+		rf_once_begin(call, queue_run);
 }
 
 static void go_exec(struct rf_api_call *call)

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "server/concierge.h"
+#include "server/registrar.h"
 #include "wire/client.h"
 #include "wire/peer.h"
 
@@ -45,6 +46,8 @@ static int hear_all(struct landlord *l, int fd, struct rf_err *err)
 		return rf_fail_say(err, -ECONNRESET, "the warden has ended");
 	if (got > 0 && message.type == RF_WIRE_REFUSED)
 		return rf_wire_refused(&message, err);
+	if (got > 0 && message.type == RF_WIRE_NEWS)
+		rf_registrar_hear(l, &message);
 	return got < 0 ? got : 0;
 }
 
@@ -129,6 +132,7 @@ static void lose(struct landlord *l)
 	rf_event_cancel(l->warden_event);
 	l->warden_event = NULL;
 	rf_fd_done(&l->warden);
+	rf_registrar_lose_all(l);
 	l->warden_falls = rf_loop_now() - l->warden_since < SOON_NS ? l->warden_falls + 1 : 0;
 	if (l->is_draining || l->options->on_ready || l->warden_falls >= MOST_FALLS) {
 		rf_fail_say(&err, -EPIPE, "the warden has ended, and all boxes with it");
@@ -153,6 +157,8 @@ static void on_warden(void *data, int what)
 		return;
 	if (got <= 0)
 		lose(l);
+	else if (message.type == RF_WIRE_NEWS)
+		rf_registrar_hear(l, &message);
 	else if (message.type == RF_WIRE_REFUSED && rf_wire_refused(&message, &err))
 		rf_household_say(err.msg, ""); /* what was wrong with the terms of a connection */
 }

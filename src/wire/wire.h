@@ -131,6 +131,9 @@ enum rf_wire_type {
 	/* Of a warden that outlives its server: from who serves, and back */
 	RF_WIRE_OWN = 71, /* struct rf_wire_own: this connection is its server's from now on */
 	RF_WIRE_NEWS, /* kept boxes that began or ended (news.h); all that there are answer OWN */
+	/* Of the register of a server: from who reads what strangers send, and back (server/pass.h) */
+	RF_WIRE_FRONT_ASK = 73,
+	RF_WIRE_FRONT_TOLD,
 	RF_WIRE_COUNT = 96 /* above all of them; there is room between some */
 };
 

@@ -17,6 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rf_pass_holder holder;
 	struct rf_pass_rules rules;
 	struct rf_pass_tls tls;
+	struct rf_pass_question question;
+	struct rf_pass_told told;
 	struct rf_err err = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf again;
 
@@ -35,6 +37,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (rf_pass_take_tls(data, size, &tls, &err) == 0) {
 		rf_pass_put_tls(&tls, &again);
 		require(again.len == size && memcmp(again.data, data, size) == 0);
+	}
+	rf_buf_clear(&again);
+	if (rf_pass_take_question(data, size, &question, &err) == 0) {
+		require(question.key[0] && question.name[0]);
+		rf_pass_put_question(&question, &again);
+		require(again.has_failed ||
+			(again.len == size && memcmp(again.data, data, size) == 0));
+	}
+	rf_buf_clear(&again);
+	if (rf_pass_take_told(data, size, &told, &err) == 0) {
+		rf_pass_put_told(&told, &again);
+		require(again.has_failed ||
+			(again.len == size && memcmp(again.data, data, size) == 0));
 	}
 	return 0;
 }

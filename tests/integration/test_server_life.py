@@ -1,8 +1,12 @@
 """The life cycle of the server: what outlives whom, and what ends by itself."""
 import concurrent.futures
+import contextlib
+import http.client
+import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import time
 
@@ -82,6 +86,148 @@ def test_a_program_is_use_and_so_is_a_request(server):
 def test_an_idle_time_is_a_number_of_seconds(server, wrong):
     answer = server.post(BOXES, {"idle_timeout": wrong})
     assert (answer.status, answer.json["error"]["where"]) == (422, "idle_timeout")
+
+
+# --- what is done once ---
+
+def once(name):
+    return {"Idempotency-Key": name}
+
+
+def test_what_has_a_key_is_done_once_and_answered_again(server):
+    name, body = token(), {"command": "cat /proc/sys/kernel/random/uuid"}
+    first = server.post(RUN, body, headers=once(name))
+    assert first.status == 200 and "Idempotency-Replayed" not in first.headers
+    again = server.post(RUN, body, headers=once(name))
+    assert (again.status, again.body, again.headers["Idempotency-Replayed"]) == (200, first.body, "true")
+    assert server.post(RUN, body, headers=once(token())).body != first.body
+    other = server.post(RUN, {"command": "true"}, headers=once(name))
+    assert (other.status, other.json["error"]["where"]) == (409, "Idempotency-Key") and "another" in other.json["error"]["message"]
+    assert server.post(BOXES, {}, headers=once(name)).status == 409
+    # Another tenant's key of the same name is another key.
+    assert server.post(RUN, body, headers=once(name), key=server.make_key()).json["stdout"] != first.json["stdout"]
+
+
+def test_a_sandbox_with_a_key_is_made_once(server):
+    name = token()
+    first = server.post(BOXES, {"labels": {"a": "b"}}, headers=once(name))
+    again = server.post(BOXES, {"labels": {"a": "b"}}, headers=once(name))
+    assert first.status == again.status == 201 and first.body == again.body
+    assert server.delete(f"{BOXES}/{first.json['id']}").status == 204
+
+
+def test_what_was_not_begun_takes_no_key(server):
+    name = token()
+    assert server.post(RUN, {"argv": ["true"], "policy": {"files": 7}}, headers=once(name)).status == 422
+    assert server.post(RUN, {"argv": ["true"]}, headers=once(name)).status == 200
+
+
+@pytest.mark.parametrize("name, headers, status", [
+    ("", {}, 400), ("x" * 256, {}, 400), ("a b", {}, 400), ("x" * 255, {}, 200),
+    ("ok", {"Accept": "text/event-stream"}, 422)])
+def test_a_key_is_some_visible_characters_and_no_stream(server, name, headers, status):
+    answer = server.post(RUN, {"argv": ["true"]}, headers={**once(name), **headers})
+    assert answer.status == status, answer.body
+    if status != 200:
+        assert answer.json["error"]["where"] == "Idempotency-Key"
+
+
+def test_while_it_is_under_way_another_one_waits_for_nothing(server):
+    name, mark = token(), token()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        body = {"command": f": {mark}; sleep 3", "timeout": 60}
+        first = pool.submit(server.post, RUN, body, headers=once(name))
+        assert eventually(lambda: processes_with(mark), 20)
+        busy = server.post(RUN, body, headers=once(name))
+        assert (busy.status, busy.json["error"]["code"]) == (409, "conflict")
+        assert first.result(60).status == 200
+
+
+def test_who_goes_away_can_ask_again_and_has_the_answer(server):
+    name, mark = token(), token()
+    body = {"command": f": {mark}; sleep 2; cat /proc/sys/kernel/random/uuid", "timeout": 60}
+    with contextlib.closing(server.connect()) as line:
+        line.request("POST", RUN, json.dumps(body), {**once(name), "Authorization": f"Bearer {server.key}",
+                                                     "Content-Type": "application/json"})
+        assert eventually(lambda: processes_with(mark), 20)
+    answers = []
+    assert eventually(lambda: answers.append(server.post(RUN, body, headers=once(name))) or answers[-1].status != 409, 30)
+    assert answers[-1].status == 200 and answers[-1].headers["Idempotency-Replayed"] == "true", answers[-1].body
+    assert server.post(RUN, body, headers=once(name)).body == answers[-1].body
+
+
+def test_an_answer_is_given_again_by_another_front_and_another_server(own):
+    server, name, body = own(), token(), {"command": "cat /proc/sys/kernel/random/uuid"}
+    first = server.post(RUN, body, headers=once(name))
+    old = server.children()["ringfort-front"][0]
+    os.kill(old, signal.SIGKILL)
+    assert eventually(lambda: server.children().get("ringfort-front", [old])[0] != old, 20)
+    assert server.post(RUN, body, headers=once(name)).body == first.body
+    server.end(signal.SIGKILL)
+    server.start()
+    assert server.post(RUN, body, headers=once(name)).body == first.body
+
+
+@pytest.mark.parametrize("victim", ["front", "server", "warden"])
+def test_what_was_cut_off_is_not_done_again(own, victim):
+    server, name, mark = own("--grace=2"), token(), token()
+    body = {"command": f": {mark}; sleep 60", "timeout": 120}
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        first = pool.submit(server.post, RUN, body, headers=once(name))
+        assert eventually(lambda: processes_with(mark), 20)
+        children = server.children()
+        os.kill(server.pid if victim == "server" else children[f"ringfort-{victim}"][0], signal.SIGKILL)
+        with contextlib.suppress(Exception):
+            first.result(60)
+    if victim == "server":
+        server.process.wait(20)
+        server.start()
+    again = None
+
+    def ask():
+        nonlocal again
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            again = server.post(RUN, body, headers=once(name))
+        return again and again.status != 503  # of a moment in which there is no warden
+    assert eventually(ask, 20)
+    assert again.status == 409 and "nobody knows" in again.json["error"]["message"], again.body
+    assert eventually(lambda: not processes_with(mark), 30), "it runs again"
+
+
+def test_a_sandbox_whose_answer_was_lost_is_found_by_its_key(own):
+    """The front is killed where the answer is on its way: the register says that it was made, and for whom."""
+    server, name = own(), token()
+    made = server.post(BOXES, {"labels": {"a": "b"}}, headers=once(name)).json["id"]
+    database = "/var/lib/ringfort/server.db" if server.space >= 0 else f"{server.runtime}/state/ringfort/server.db"
+    code = f"import sqlite3; db = sqlite3.connect({database!r}); " \
+           f"print(db.execute('UPDATE once SET state = 2 WHERE name = ?', ({name!r},)).rowcount); db.commit()"
+    done = subprocess.run([*server.before, "/usr/bin/python3", "-c", code], env=server.env, capture_output=True, text=True,
+                          check=False)
+    assert done.stdout == "1\n", done.stderr
+    again = server.post(BOXES, {"labels": {"a": "b"}}, headers=once(name))
+    assert (again.status, again.json["id"], again.headers["Idempotency-Replayed"]) == (201, made, "true")
+
+
+# --- a sandbox that is gone ---
+
+def test_who_asks_for_a_sandbox_that_has_ended_is_told_why(own):
+    server = own()
+    deleted, idle, timed = make(server), make(server, idle_timeout=1), make(server, timeout=1)
+    server.delete(f"{BOXES}/{deleted}")
+    assert eventually(lambda: not server.get(BOXES).json["sandboxes"], 30)
+    other = server.make_key()
+    for box, words in ((deleted, "deleted"), (idle, "idle_timeout"), (timed, "timeout")):
+        for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/pause")):
+            answer = server.ask(method, f"{BOXES}/{box}{path}")
+            assert answer.status == 404 and words in answer.json["error"]["message"], answer.body
+        answer = server.post(f"{BOXES}/{box}/exec", {"argv": ["true"]})
+        assert answer.status == 404 and words in answer.json["error"]["message"], answer.body
+        hidden = server.get(f"{BOXES}/{box}", key=other)
+        assert hidden.status == 404 and words not in hidden.json["error"]["message"], hidden.body
+    lost = make(server)
+    os.kill(server.children()["ringfort-warden"][0], signal.SIGKILL)
+    server.read_until("another is started")
+    assert eventually(lambda: "warden has ended" in server.get(f"{BOXES}/{lost}").json["error"]["message"], 20)
 
 
 # --- a server that is killed ---
