@@ -132,6 +132,21 @@ static int add_defaults(struct maker *m)
 	return 0;
 }
 
+/* Makes the plan own every text of a place that came from outside: the plan may outlive who brought it. */
+static int own_texts(struct maker *m, struct rf_place *place)
+{
+	const char **texts[] = { &place->path, &place->source, &place->why, &place->rule };
+
+	for (size_t i = 0; i < RF_LEN(texts); i++) {
+		if (!*texts[i])
+			continue;
+		*texts[i] = rf_arena_copy(m->arena, *texts[i]);
+		if (!*texts[i])
+			return fail_memory(m);
+	}
+	return 0;
+}
+
 /* Texts that are brought along: like those in /etc, and not files of the host. */
 static int add_extra_texts(struct maker *m)
 {
@@ -140,11 +155,7 @@ static int add_extra_texts(struct maker *m)
 
 		if (place.kind != RF_PLACE_TEXT && place.kind != RF_PLACE_DATA)
 			continue;
-		place.path = rf_arena_copy(m->arena, place.path);
-		place.source = rf_arena_copy(m->arena, place.source);
-		if (!place.path || !place.source)
-			return fail_memory(m);
-		if (add_place(m, &place) < 0)
+		if (own_texts(m, &place) < 0 || add_place(m, &place) < 0)
 			return m->err->code;
 	}
 	return 0;
@@ -315,12 +326,8 @@ static int add_extra_files(struct maker *m)
 			continue;
 		if (check_file(m, place.rule, place.source, place.path) < 0)
 			return m->err->code;
-		place.path = rf_arena_copy(m->arena, place.path);
-		place.source = rf_arena_copy(m->arena, place.source);
 		place.rights = RX;
-		if (!place.path || !place.source)
-			return fail_memory(m);
-		if (add_place(m, &place) < 0)
+		if (own_texts(m, &place) < 0 || add_place(m, &place) < 0)
 			return m->err->code;
 	}
 	return 0;
@@ -357,8 +364,8 @@ static int add_layered(struct maker *m)
 	if (denied_by(m, place.source))
 		return rf_fail_say(m->err, -EPERM, "%s: files.deny has %s", place.rule,
 				   denied_by(m, place.source));
-	place.path = rf_arena_copy(m->arena, place.path);
-	place.source = rf_arena_copy(m->arena, place.source);
+	if (own_texts(m, &place) < 0)
+		return m->err->code;
 	place.layers = copy_layers(m, place.layers);
 	place.rights = RWX;
 	return m->arena->has_failed ? fail_memory(m) : add_place(m, &place);

@@ -448,3 +448,36 @@ RF_TEST(a_list_that_names_no_program_is_refused)
 	RF_CHECK(try_plan("commands: []", &facts, &plan, &err) == -EINVAL, "accepted");
 	RF_CHECK(strstr(err.msg, "nothing could be run") && err.hint[0], "%s", err.msg);
 }
+
+RF_TEST(a_plan_owns_what_was_brought_along)
+{
+	/* Texts of a message that is gone when the plan is compared with others: in memory of their own, and overwritten. */
+	static const enum rf_place_kind kinds[] = { RF_PLACE_TEXT, RF_PLACE_HOST };
+
+	for (size_t i = 0; i < RF_LEN(kinds); i++) {
+		char path[] = "/code/a", source[] = "/srv/a", why[] = "brought along",
+		     rule[] = "code";
+		const struct rf_place extra = {
+			.kind = kinds[i], .path = path, .source = source, .why = why, .rule = rule
+		};
+		struct rf_facts facts = facts_at("/srv/p");
+		struct rf_err err = RF_ERR_INIT;
+		struct rf_plan *plan = NULL;
+		const struct rf_place *place;
+
+		facts.extras = &extra;
+		facts.extra_count = 1;
+		RF_REQUIRE(try_plan("{}", &facts, &plan, &err) == 0, "%s", err.msg);
+		memset(path, 'x', sizeof(path) - 1);
+		memset(source, 'x', sizeof(source) - 1);
+		memset(why, 'x', sizeof(why) - 1);
+		memset(rule, 'x', sizeof(rule) - 1);
+		place = find(plan, "/code/a");
+		RF_REQUIRE(place, "it is there");
+		RF_CHECK(strcmp(place->source, "/srv/a") == 0 &&
+				 strcmp(place->why, "brought along") == 0 &&
+				 strcmp(place->rule, "code") == 0,
+			 "%s %s %s", place->source, place->why, place->rule);
+		rf_plan_free(plan);
+	}
+}
