@@ -17,8 +17,8 @@ NAMES = {
     "AsyncClient": "Client", "AsyncHTTPTransport": "HTTPTransport", "AsyncIterator": "Iterator", "__aenter__": "__enter__",
     "__aexit__": "__exit__", "__aiter__": "__iter__", "aclose": "close", "aiter_bytes": "iter_bytes", "aiter_lines": "iter_lines",
     "aread": "read", "asyncio": "time", "run_async": "run",
-    "AsyncCommands": "Commands", "AsyncFiles": "Files", "AsyncNetwork": "SandboxNetwork", "AsyncProgram": "Program",
-    "AsyncSandbox": "Sandbox",
+    "AsyncCommands": "Commands", "AsyncFiles": "Files", "AsyncNetwork": "SandboxNetwork", "AsyncProgram": "Program", "AsyncPty": "Pty",
+    "AsyncSandbox": "Sandbox", "AsyncTerminal": "Terminal",
 }
 
 

@@ -1,4 +1,7 @@
 """The Python SDK, against the real server: with httpx from PyPI, in a place of its own beneath build/."""
+import contextlib
+import functools
+import http.server
 import json
 import os
 import pathlib
@@ -46,11 +49,30 @@ def run(python, server, workdir, *words, before=(), **env):
     return done.stdout
 
 
+@contextlib.contextmanager
+def files_of_the_host(folder):
+    """A server of files on a free port."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as there:
+        threading.Thread(target=there.serve_forever, daemon=True).start()
+        try:
+            yield there.server_address[1]
+        finally:
+            there.shutdown()
+
+
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_it_does_what_it_says(python, server, workdir, kind):
     other = server.make_key("--tenant", "other")
     rate = server.make_key("--rate", "1")
-    assert run(python, server, workdir, SDK / "tests/live.py", kind, OTHER_KEY=other, SLOW_KEY=rate) == "all is well\n"
+    with files_of_the_host(workdir) as port:
+        ceiling = server.runtime / f"ceiling-{kind}.yaml"
+        ceiling.write_text(json.dumps({"files": {"current": "none"}, "limits": {"time": "1h"}, "network": {
+            "allow": ["plain.test:*"], "hosts": {"plain.test": f"127.0.0.1:{port}"}}}))
+        ceiling.chmod(0o644)
+        open_key = server.make_key("--tenant", f"net-{kind}", "--ceiling", str(ceiling))
+        assert run(python, server, workdir, SDK / "tests/live.py", kind, OTHER_KEY=other, SLOW_KEY=rate, NET_KEY=open_key,
+                   NET_PORT=str(port)) == "all is well\n"
 
 
 def test_its_page_works_as_pasted(python, server, workdir):

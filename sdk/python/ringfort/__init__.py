@@ -2,11 +2,11 @@
 from ._api import (CommandError, Conflict, Event, FileInfo, Found, InvalidRequest, Metrics, Network, NetworkLog, NotAuthorized,
                    NotFound, ProcessInfo, Refused, Result, RingfortError, SandboxInfo, ServerError, TooManyRequests, Unreachable,
                    Unsupported, WrittenFile)
-from ._async import AsyncCommands, AsyncFiles, AsyncNetwork, AsyncProgram, AsyncSandbox, run_async
-from ._sync import Commands, Files, Program, Sandbox, SandboxNetwork, run
+from ._async import AsyncCommands, AsyncFiles, AsyncNetwork, AsyncProgram, AsyncPty, AsyncSandbox, AsyncTerminal, run_async
+from ._sync import Commands, Files, Program, Pty, Sandbox, SandboxNetwork, Terminal, run
 
 __version__ = "0.1.0"
-__all__ = ["AsyncCommands", "AsyncFiles", "AsyncNetwork", "AsyncProgram", "AsyncSandbox", "CommandError", "Commands", "Conflict",
+__all__ = ["AsyncCommands", "AsyncFiles", "AsyncNetwork", "AsyncProgram", "AsyncPty", "AsyncSandbox", "AsyncTerminal", "CommandError", "Commands", "Conflict",
            "Event", "FileInfo", "Files", "Found", "InvalidRequest", "Metrics", "Network", "NetworkLog", "NotAuthorized", "NotFound",
-           "ProcessInfo", "Program", "Refused", "Result", "RingfortError", "Sandbox", "SandboxInfo", "SandboxNetwork",
-           "ServerError", "TooManyRequests", "Unreachable", "Unsupported", "WrittenFile", "run", "run_async"]
+           "ProcessInfo", "Program", "Pty", "Refused", "Result", "RingfortError", "Sandbox", "SandboxInfo", "SandboxNetwork",
+           "ServerError", "Terminal", "TooManyRequests", "Unreachable", "Unsupported", "WrittenFile", "run", "run_async"]

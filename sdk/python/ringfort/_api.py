@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import hashlib
 import json
 import os
 import random
 import ssl
+import struct
 import uuid
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
@@ -252,6 +254,10 @@ def without_none(said: Mapping[str, Optional[str]]) -> Dict[str, str]:
     return {name: value for name, value in said.items() if value is not None}
 
 
+def lists(**said: Optional[Sequence[str]]) -> Dict[str, List[str]]:
+    return {name: list(value) for name, value in said.items() if value}
+
+
 def input_of(data: Data) -> Dict[str, str]:
     return {"data": data} if isinstance(data, str) else {"data_base64": base64.b64encode(data).decode()}
 
@@ -276,6 +282,76 @@ def trust(ca: Optional[str]) -> Union[bool, ssl.SSLContext]:
 def wait_for(body: Mapping[str, Any]) -> httpx.Timeout:
     """A program may take as long as it may; the server is to answer soon after."""
     return httpx.Timeout(WAIT, read=float(body.get("timeout") or LONGEST) + WAIT)
+
+
+# --- WebSockets (RFC 6455), as far as a terminal needs them ---
+
+class Socket:
+    """Frames of one connection, written and read; no input or output."""
+
+    def __init__(self) -> None:
+        self.key = base64.b64encode(os.urandom(16)).decode()
+        self._in = bytearray()
+        self._parts: List[bytes] = []
+        self._kind = 0
+        self.closed: Optional[int] = None  # why: the code of the server's last frame
+
+    def headers(self) -> Dict[str, str]:
+        return {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": self.key}
+
+    def accepts(self, answer: httpx.Response) -> bool:
+        proof = base64.b64encode(hashlib.sha1((self.key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
+        return answer.status_code == 101 and answer.headers.get("sec-websocket-accept") == proof
+
+    @staticmethod
+    def frame(data: Data, kind: Optional[int] = None) -> bytes:
+        """A text for text, bytes for bytes; or of another kind.  What a client sends is masked."""
+        kind = kind or (1 if isinstance(data, str) else 2)
+        body, mask = data.encode() if isinstance(data, str) else data, os.urandom(4)
+        head = struct.pack("!BB", 0x80 | kind, 0x80 | len(body)) if len(body) < 126 else \
+            struct.pack("!BBH", 0x80 | kind, 0x80 | 126, len(body)) if len(body) < 65536 else \
+            struct.pack("!BBQ", 0x80 | kind, 0x80 | 127, len(body))
+        many = (mask * (len(body) // 4 + 1))[:len(body)]
+        return head + mask + (int.from_bytes(body, "big") ^ int.from_bytes(many, "big")).to_bytes(len(body), "big")
+
+    def _next(self) -> Optional[Tuple[int, bool, bytes]]:
+        """The next frame, if all of it is here: its kind, whether it ends a message, and what it says."""
+        if len(self._in) < 2:
+            return None
+        size, at = self._in[1] & 0x7f, 2
+        if size >= 126:
+            wide = 2 if size == 126 else 8
+            if len(self._in) < 2 + wide:
+                return None
+            size, at = int.from_bytes(self._in[2:2 + wide], "big"), 2 + wide
+        if len(self._in) < at + size:
+            return None
+        first, body = self._in[0], bytes(self._in[at:at + size])
+        del self._in[:at + size]
+        return first & 15, bool(first & 0x80), body
+
+    def feed(self, data: bytes) -> Tuple[List[Data], List[bytes]]:
+        """Messages that are whole now, and frames that have to be sent for them."""
+        self._in += data
+        messages: List[Data] = []
+        answers: List[bytes] = []
+        while True:
+            frame = self._next()
+            if not frame:
+                return messages, answers
+            kind, is_last, body = frame
+            if kind == 9:
+                answers.append(self.frame(body, 10))
+            elif kind == 8:
+                self.closed = int.from_bytes(body[:2], "big") if len(body) >= 2 else 1005
+                answers.append(self.frame(body[:2], 8))
+            elif kind < 3:
+                self._kind = kind or self._kind
+                self._parts.append(body)
+                if is_last:
+                    whole = b"".join(self._parts)
+                    self._parts.clear()
+                    messages.append(whole.decode() if self._kind == 1 else whole)
 
 
 # --- answers ---

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect  # async only
+import json
 from types import TracebackType
-from typing import Any, AsyncIterator, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Type, Union, overload
+from typing import Any, AsyncIterator, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Type, Union, overload
 
+import httpcore
 import httpx
 
 from . import _api
@@ -82,14 +84,14 @@ async def run_async(
         language: Optional[str] = None, stdin: Optional[Data] = None, env: Optional[Mapping[str, str]] = None,
         files: Optional[Mapping[str, Data]] = None, timeout: Optional[int] = None,
         limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
-        policy: Optional[Mapping[str, Any]] = None, outputs: Optional[Sequence[str]] = None,
+        policy: Optional[Mapping[str, Any]] = None, credentials: Optional[Sequence[str]] = None,
+        outputs: Optional[Sequence[str]] = None,
         on_stdout: Optional[Writer] = None, on_stderr: Optional[Writer] = None, url: Optional[str] = None,
         key: Optional[str] = None, ca: Optional[str] = None, retries: int = _api.RETRIES) -> Result:
     """Runs one program in a box of its own; `outputs` are names of files that are wanted of it, in the result's `files`."""
     line = _Line(url, key, ca, retries)
     body = _api.program(argv, command, code, language, stdin, env, None, timeout, files, limits, profile, policy)
-    if outputs:
-        body["outputs"] = list(outputs)
+    body.update(_api.lists(credentials=credentials, outputs=outputs))
     try:
         return await line.run("/v1/run", body, on_stdout, on_stderr)
     finally:
@@ -219,6 +221,149 @@ class AsyncCommands:
         await AsyncProgram(self._box, number).write(data)
 
 
+class AsyncTerminal:
+    """A program on a terminal of its own.  To go through it (`async for`) is to read what it writes, until it ends."""
+
+    def __init__(self, line: _Line, path: str) -> None:
+        self._line, self._path, self._socket = line, path, _api.Socket()
+        self._exchange: Any = None
+        self._stream: Any = None
+        self._unread: List[bytes] = []
+        self.number = 0
+        self.lost = 0  # bytes that it wrote, and that are kept no more
+        self.result: Optional[Result] = None
+
+    async def _open(self, order: Optional[Mapping[str, Any]]) -> None:
+        exchange = self._line.client.stream("GET", self._path, headers=self._socket.headers(), timeout=_api.WAIT)
+        try:
+            answer = await exchange.__aenter__()
+            self._exchange = exchange
+            if not self._socket.accepts(answer):
+                raise _api.error_of(answer.status_code, answer.headers, (await answer.aread()).decode())
+            self._stream = answer.extensions["network_stream"]
+            if order is not None:
+                await self._send(json.dumps(order))
+            while not self.number:
+                await self._hear(_api.WAIT)
+        except httpx.HTTPError as error:
+            raise _api.Unreachable("GET", error) from error
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _send(self, data: Data) -> None:
+        await self._stream.write(_api.Socket.frame(data), timeout=_api.WAIT)
+
+    async def _hear(self, wait: Optional[float]) -> None:
+        """Takes in what comes next; nothing, if nothing comes in time."""
+        try:
+            data = await self._stream.read(65536, timeout=wait)
+        except httpcore.ReadTimeout:
+            return
+        except httpcore.NetworkError as error:
+            raise _api.Unreachable("GET", error) from error
+        if not data and not self.result:
+            raise _api.ServerError("the connection ended before the program did", code="unavailable")
+        messages, answers = self._socket.feed(data)
+        for answer in answers:
+            await self._stream.write(answer, timeout=_api.WAIT)
+        for message in messages:
+            self._take(message)
+
+    def _take(self, message: Data) -> None:
+        if isinstance(message, bytes):
+            self._unread.append(message[1:])
+            return
+        said = json.loads(message)
+        if "error" in said:
+            raise _api.error_of(200, {}, message)
+        if "result" in said:
+            self.result = _api.result_of(said["result"])
+        began = said.get("started") or said.get("attached")
+        if began:
+            self.number, self.lost = began["number"], began.get("lost", 0)
+
+    async def read(self, wait: Optional[float] = None) -> bytes:
+        """What it wrote since; waits for something, up to so many seconds or until it ends.  Nothing: it has ended, or wrote nothing."""
+        while not self._unread and not self.result:
+            await self._hear(wait)
+            if wait is not None:
+                break
+        data = b"".join(self._unread)
+        self._unread.clear()
+        return data
+
+    async def write(self, data: Data) -> None:
+        """Types."""
+        await self._send(data.encode() if isinstance(data, str) else data)
+
+    async def send_stdin(self, data: Data) -> None:
+        await self.write(data)
+
+    async def resize(self, rows: int, columns: int) -> None:
+        await self._send(json.dumps({"terminal": {"rows": rows, "columns": columns}}))
+
+    async def send_signal(self, name: str) -> None:
+        """Sends it a signal: "TERM", "INT" ..."""
+        await self._send(json.dumps({"signal": name}))
+
+    async def kill(self) -> None:
+        await self.send_signal("KILL")
+
+    async def wait(self, on_data: Optional[Callable[[bytes], Any]] = None) -> Result:
+        """Reads what it writes until it ends; then what it came to."""
+        while not self.result or self._unread:
+            data = await self.read()
+            if data and on_data:
+                # sync: on_data(data)
+                told = on_data(data)  # async only
+                if inspect.isawaitable(told):  # async only
+                    await told  # async only
+        return self.result
+
+    async def close(self) -> None:
+        """Lets go of it; the program goes on as long as `keep` says."""
+        exchange, self._exchange = self._exchange, None
+        if exchange:
+            await exchange.__aexit__(None, None, None)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while not self.result or self._unread:
+            data = await self.read()
+            if data:
+                yield data
+
+    async def __aenter__(self) -> AsyncTerminal:
+        return self
+
+    async def __aexit__(
+            self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+            trace: Optional[TracebackType]) -> None:
+        await self.close()
+
+
+class AsyncPty:
+    """Terminals in a sandbox."""
+
+    def __init__(self, box: AsyncSandbox) -> None:
+        self._line, self._path = box._line, box._path
+
+    async def create(
+            self, command: Words = ("sh",), *, rows: int = 24, columns: int = 80, keep: int = 300, cwd: Optional[str] = None,
+            env: Optional[Mapping[str, str]] = None, timeout: Optional[int] = None) -> AsyncTerminal:
+        """Runs a program on a terminal; when nobody is connected any more it goes on for `keep` seconds."""
+        terminal = AsyncTerminal(self._line, f"{self._path}/exec")
+        body = _api.program(command, env=env, cwd=cwd, timeout=timeout)
+        await terminal._open({**body, "terminal": {"rows": rows, "columns": columns, "keep": keep}})
+        return terminal
+
+    async def connect(self, number: int) -> AsyncTerminal:
+        """Comes back to one; what it wrote last is read first."""
+        terminal = AsyncTerminal(self._line, f"{self._path}/terminals/{number}")
+        await terminal._open(None)
+        return terminal
+
+
 class AsyncFiles:
     """The files of a sandbox."""
 
@@ -338,7 +483,8 @@ class AsyncSandbox:
 
     def __init__(self, id: str, line: _Line) -> None:
         self.id, self._line, self._path = id, line, f"/v1/sandboxes/{id}"
-        self.commands, self.files, self.network = AsyncCommands(self), AsyncFiles(self), AsyncNetwork(self)
+        self.commands, self.files = AsyncCommands(self), AsyncFiles(self)
+        self.network, self.pty = AsyncNetwork(self), AsyncPty(self)
 
     @property
     def sandbox_id(self) -> str:
@@ -349,10 +495,12 @@ class AsyncSandbox:
             cls, *, timeout: Optional[int] = None, idle_timeout: Optional[int] = None,
             labels: Optional[Mapping[str, str]] = None, env: Optional[Mapping[str, str]] = None,
             limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
-            policy: Optional[Mapping[str, Any]] = None, url: Optional[str] = None, key: Optional[str] = None,
-            ca: Optional[str] = None, retries: int = _api.RETRIES) -> AsyncSandbox:
+            policy: Optional[Mapping[str, Any]] = None, credentials: Optional[Sequence[str]] = None,
+            url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
+            retries: int = _api.RETRIES) -> AsyncSandbox:
         """Makes one; programs can be run in it when this returns.  It ends by itself after `timeout` seconds."""
         body = _api.program(timeout=timeout, env=env, limits=limits, profile=profile, policy=policy)
+        body.update(_api.lists(credentials=credentials))
         if labels:
             body["labels"] = dict(labels)
         if idle_timeout is not None:

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import time
+import json
 from types import TracebackType
-from typing import Any, Iterator, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Type, Union, overload
+from typing import Any, Iterator, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Type, Union, overload
 
+import httpcore
 import httpx
 
 from . import _api
@@ -78,14 +80,14 @@ def run(
         language: Optional[str] = None, stdin: Optional[Data] = None, env: Optional[Mapping[str, str]] = None,
         files: Optional[Mapping[str, Data]] = None, timeout: Optional[int] = None,
         limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
-        policy: Optional[Mapping[str, Any]] = None, outputs: Optional[Sequence[str]] = None,
+        policy: Optional[Mapping[str, Any]] = None, credentials: Optional[Sequence[str]] = None,
+        outputs: Optional[Sequence[str]] = None,
         on_stdout: Optional[Writer] = None, on_stderr: Optional[Writer] = None, url: Optional[str] = None,
         key: Optional[str] = None, ca: Optional[str] = None, retries: int = _api.RETRIES) -> Result:
     """Runs one program in a box of its own; `outputs` are names of files that are wanted of it, in the result's `files`."""
     line = _Line(url, key, ca, retries)
     body = _api.program(argv, command, code, language, stdin, env, None, timeout, files, limits, profile, policy)
-    if outputs:
-        body["outputs"] = list(outputs)
+    body.update(_api.lists(credentials=credentials, outputs=outputs))
     try:
         return line.run("/v1/run", body, on_stdout, on_stderr)
     finally:
@@ -215,6 +217,146 @@ class Commands:
         Program(self._box, number).write(data)
 
 
+class Terminal:
+    """A program on a terminal of its own.  To go through it (`for`) is to read what it writes, until it ends."""
+
+    def __init__(self, line: _Line, path: str) -> None:
+        self._line, self._path, self._socket = line, path, _api.Socket()
+        self._exchange: Any = None
+        self._stream: Any = None
+        self._unread: List[bytes] = []
+        self.number = 0
+        self.lost = 0  # bytes that it wrote, and that are kept no more
+        self.result: Optional[Result] = None
+
+    def _open(self, order: Optional[Mapping[str, Any]]) -> None:
+        exchange = self._line.client.stream("GET", self._path, headers=self._socket.headers(), timeout=_api.WAIT)
+        try:
+            answer = exchange.__enter__()
+            self._exchange = exchange
+            if not self._socket.accepts(answer):
+                raise _api.error_of(answer.status_code, answer.headers, (answer.read()).decode())
+            self._stream = answer.extensions["network_stream"]
+            if order is not None:
+                self._send(json.dumps(order))
+            while not self.number:
+                self._hear(_api.WAIT)
+        except httpx.HTTPError as error:
+            raise _api.Unreachable("GET", error) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def _send(self, data: Data) -> None:
+        self._stream.write(_api.Socket.frame(data), timeout=_api.WAIT)
+
+    def _hear(self, wait: Optional[float]) -> None:
+        """Takes in what comes next; nothing, if nothing comes in time."""
+        try:
+            data = self._stream.read(65536, timeout=wait)
+        except httpcore.ReadTimeout:
+            return
+        except httpcore.NetworkError as error:
+            raise _api.Unreachable("GET", error) from error
+        if not data and not self.result:
+            raise _api.ServerError("the connection ended before the program did", code="unavailable")
+        messages, answers = self._socket.feed(data)
+        for answer in answers:
+            self._stream.write(answer, timeout=_api.WAIT)
+        for message in messages:
+            self._take(message)
+
+    def _take(self, message: Data) -> None:
+        if isinstance(message, bytes):
+            self._unread.append(message[1:])
+            return
+        said = json.loads(message)
+        if "error" in said:
+            raise _api.error_of(200, {}, message)
+        if "result" in said:
+            self.result = _api.result_of(said["result"])
+        began = said.get("started") or said.get("attached")
+        if began:
+            self.number, self.lost = began["number"], began.get("lost", 0)
+
+    def read(self, wait: Optional[float] = None) -> bytes:
+        """What it wrote since; waits for something, up to so many seconds or until it ends.  Nothing: it has ended, or wrote nothing."""
+        while not self._unread and not self.result:
+            self._hear(wait)
+            if wait is not None:
+                break
+        data = b"".join(self._unread)
+        self._unread.clear()
+        return data
+
+    def write(self, data: Data) -> None:
+        """Types."""
+        self._send(data.encode() if isinstance(data, str) else data)
+
+    def send_stdin(self, data: Data) -> None:
+        self.write(data)
+
+    def resize(self, rows: int, columns: int) -> None:
+        self._send(json.dumps({"terminal": {"rows": rows, "columns": columns}}))
+
+    def send_signal(self, name: str) -> None:
+        """Sends it a signal: "TERM", "INT" ..."""
+        self._send(json.dumps({"signal": name}))
+
+    def kill(self) -> None:
+        self.send_signal("KILL")
+
+    def wait(self, on_data: Optional[Callable[[bytes], Any]] = None) -> Result:
+        """Reads what it writes until it ends; then what it came to."""
+        while not self.result or self._unread:
+            data = self.read()
+            if data and on_data:
+                on_data(data)
+        return self.result
+
+    def close(self) -> None:
+        """Lets go of it; the program goes on as long as `keep` says."""
+        exchange, self._exchange = self._exchange, None
+        if exchange:
+            exchange.__exit__(None, None, None)
+
+    def __iter__(self) -> Iterator[bytes]:
+        while not self.result or self._unread:
+            data = self.read()
+            if data:
+                yield data
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(
+            self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+            trace: Optional[TracebackType]) -> None:
+        self.close()
+
+
+class Pty:
+    """Terminals in a sandbox."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self._line, self._path = box._line, box._path
+
+    def create(
+            self, command: Words = ("sh",), *, rows: int = 24, columns: int = 80, keep: int = 300, cwd: Optional[str] = None,
+            env: Optional[Mapping[str, str]] = None, timeout: Optional[int] = None) -> Terminal:
+        """Runs a program on a terminal; when nobody is connected any more it goes on for `keep` seconds."""
+        terminal = Terminal(self._line, f"{self._path}/exec")
+        body = _api.program(command, env=env, cwd=cwd, timeout=timeout)
+        terminal._open({**body, "terminal": {"rows": rows, "columns": columns, "keep": keep}})
+        return terminal
+
+    def connect(self, number: int) -> Terminal:
+        """Comes back to one; what it wrote last is read first."""
+        terminal = Terminal(self._line, f"{self._path}/terminals/{number}")
+        terminal._open(None)
+        return terminal
+
+
 class Files:
     """The files of a sandbox."""
 
@@ -334,7 +476,8 @@ class Sandbox:
 
     def __init__(self, id: str, line: _Line) -> None:
         self.id, self._line, self._path = id, line, f"/v1/sandboxes/{id}"
-        self.commands, self.files, self.network = Commands(self), Files(self), SandboxNetwork(self)
+        self.commands, self.files = Commands(self), Files(self)
+        self.network, self.pty = SandboxNetwork(self), Pty(self)
 
     @property
     def sandbox_id(self) -> str:
@@ -345,10 +488,12 @@ class Sandbox:
             cls, *, timeout: Optional[int] = None, idle_timeout: Optional[int] = None,
             labels: Optional[Mapping[str, str]] = None, env: Optional[Mapping[str, str]] = None,
             limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
-            policy: Optional[Mapping[str, Any]] = None, url: Optional[str] = None, key: Optional[str] = None,
-            ca: Optional[str] = None, retries: int = _api.RETRIES) -> Sandbox:
+            policy: Optional[Mapping[str, Any]] = None, credentials: Optional[Sequence[str]] = None,
+            url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
+            retries: int = _api.RETRIES) -> Sandbox:
         """Makes one; programs can be run in it when this returns.  It ends by itself after `timeout` seconds."""
         body = _api.program(timeout=timeout, env=env, limits=limits, profile=profile, policy=policy)
+        body.update(_api.lists(credentials=credentials))
         if labels:
             body["labels"] = dict(labels)
         if idle_timeout is not None:

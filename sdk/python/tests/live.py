@@ -68,7 +68,7 @@ async def test_errors(go, box):
     assert (await fails(ringfort.InvalidRequest, go)).status == 422
     await fails(ringfort.InvalidRequest, go, ["a"], timeout=0, on_stdout=print)
     await fails(ringfort.NotAuthorized, go, ["a"], key="wrong")
-    await fails(ringfort.Unsupported, go, ["a"], policy={"network": {"allow": ["a.example"]}})
+    await fails(ringfort.Refused, go, ["a"], policy={"network": {"allow": ["a.example"]}})
     await fails(ringfort.NotFound, box.connect, "none")
     await fails(ringfort.ServerError, go, ["a"], url="http://127.0.0.1:1")
     slow = os.environ["SLOW_KEY"]
@@ -153,6 +153,52 @@ async def test_life(one, kind):
     await fails(ringfort.NotFound, kind.connect, one.id, key=os.environ["OTHER_KEY"])
 
 
+async def test_terminal(one):
+    terminal = await settle(one.pty.create(rows=30, columns=100, env={"PS1": "ready> "}))
+    seen = b""
+    await settle(terminal.write("stty size; tty; echo $((6 * 7))\n"))
+    while b"30 100" not in seen or b"/dev/pts/" not in seen or b"42" not in seen:
+        piece = await settle(terminal.read())
+        assert piece, seen
+        seen += piece
+    await settle(terminal.resize(50, 120))
+    await settle(terminal.write(b"stty size\n"))
+    while b"50 120" not in seen:
+        seen += await settle(terminal.read(wait=30))
+    await settle(terminal.close())
+    same = await settle(one.pty.connect(terminal.number))
+    assert same.number == terminal.number and same.lost == 0
+    await settle(same.write("exit 7\n"))
+    told = []
+    done = await settle(same.wait(on_data=told.append))
+    assert done.exit_code == 7 and b"50 120" in b"".join(told)
+    await settle(same.close())
+    short = await settle(one.pty.create(["sh", "-c", "yes | head -c 300000 | tr -d '\\n'"]))
+    assert len(b"".join(await collect(short))) == 150000 and short.result.ok
+    await settle(short.close())
+    await fails(ringfort.NotFound, one.pty.connect, 9999)
+    await fails(ringfort.InvalidRequest, one.pty.create, ["true"], rows=-1)
+
+
+async def test_network(kind):
+    """With a key whose ceiling leads to a server of files."""
+    key = os.environ["NET_KEY"]
+    one = await settle(kind.create(key=key, policy={"network": {"allow": ["GET plain.test:*/**"]}}))
+    ask = "curl -s -o /dev/null -w '%{http_code}' http://plain.test:" + os.environ["NET_PORT"]
+    assert (await settle(one.run(ask))).stdout == "200"
+    assert (await settle(one.network.get())).rules["allow"] == ["GET plain.test:*"]
+    now = await settle(one.network.set({"allow": ["POST plain.test:*/**", "other.test"]}))
+    assert now.beyond_ceiling and "other.test" in str(now.beyond_ceiling)
+    assert (await settle(one.run(ask))).stdout == "403"
+    await settle(one.network.allow(["GET plain.test:*/**"]))
+    assert (await settle(one.run(ask))).stdout == "200"
+    log = await settle(one.network.log())
+    assert log.cursor > 0 and "plain.test" in str(log.events)
+    assert "plain.test" in str(await settle(one.network.summary()))
+    await settle(one.kill())
+    await settle(one.close())
+
+
 async def test_later(one, go, there):
     """What came to servers later than the rest."""
     if "/v1/sandboxes/{id}/metrics" in there["paths"]:
@@ -164,25 +210,25 @@ async def test_later(one, go, there):
         assert done.files == {"a.txt": b"x\n", "b.bin": b"\xff"}
     else:
         print("no outputs", file=sys.stderr)
-    if "/v1/sandboxes/{id}/network" in there["paths"]:
-        await fails(ringfort.Conflict, one.network.get)
-    else:
-        print("no network", file=sys.stderr)
+    await fails(ringfort.Conflict, one.network.get)
 
 
 async def main(name):
     kind, go = (Sandbox, run) if name == "sync" else (AsyncSandbox, run_async)
     await test_runs(go)
     await test_errors(go, kind)
+    await test_network(kind)
     if name == "sync":
         with Sandbox.create(labels={"a": "b"}, env={"WHO": "me"}, timeout=120) as one:
             await test_files(one)
             await test_life(one, kind)
+            await test_terminal(one)
             await test_later(one, go, document())
     else:
         async with await AsyncSandbox.create(labels={"a": "b"}, env={"WHO": "me"}, timeout=120) as one:
             await test_files(one)
             await test_life(one, kind)
+            await test_terminal(one)
             await test_later(one, go, document())
     await fails(ringfort.NotFound, kind.connect, one.id)
     print("all is well")
