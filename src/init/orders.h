@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define RF_ORDERS_MAGIC 0x52460005u
+#define RF_ORDERS_MAGIC 0x52460006u
 #define RF_ORDERS_CPUS  16 /* words: 1024 processors */
 #define RF_ORDERS_FD    3
 #define RF_RULESET_FD   4   /* a lesser box: the program's own Landlock ruleset */
@@ -121,6 +121,7 @@ enum rf_task_kind {
 	RF_TASK_RENEW,    /* time is `time_ms` from now on; 0: without end */
 	RF_TASK_FREEZE,   /* stop every process but pid 1... */
 	RF_TASK_THAW,     /* ...and let all of them go on */
+	RF_TASK_REACH,    /* connect to `port` of the box's own loopback */
 };
 
 struct rf_task {
@@ -128,6 +129,7 @@ struct rf_task {
 	uint32_t number; /* of the program: the launcher's choice, never 0 and never used twice */
 	uint32_t signal, is_for_group;
 	uint32_t has_terminal, has_program; /* as in the orders, for this one */
+	uint32_t port, rest;
 	uint64_t terminal_rdev;
 	uint64_t stdio_dev[3], stdio_ino[3];
 	uint64_t time_ms;
@@ -143,6 +145,7 @@ enum rf_report_kind {
 	RF_REPORT_NO_WORKDIR, /* the working directory could not be entered: `code`; nothing was started */
 	RF_REPORT_NO_PROCESS, /* there could be no process for the program: `code` */
 	RF_REPORT_TERMINAL,   /* its master comes along; or `code` says why there is none */
+	RF_REPORT_REACHED, /* the socket comes along, connected or about to be; or `code` says why there is none */
 };
 
 struct rf_report {

@@ -106,6 +106,7 @@ int rf_task_start(int channel, const struct rf_task_program *program, struct rf_
 	task.number = program->number;
 	task.signal = task.is_for_group = 0;
 	task.time_ms = 0;
+	task.port = task.rest = 0;
 	task.has_terminal = program->has_terminal;
 	task.has_program = program->program >= 0;
 	code = note_streams(&task, program);
@@ -138,7 +139,7 @@ static int send_head(int channel, const struct rf_task *task)
 	}
 
 struct head {
-	uint32_t kind, number, signal, is_for_group, has_terminal, has_program;
+	uint32_t kind, number, signal, is_for_group, has_terminal, has_program, port, rest;
 	uint64_t terminal_rdev, stdio_dev[3], stdio_ino[3], time_ms;
 };
 _Static_assert(sizeof(struct head) == offsetof(struct rf_task, words), "a task's head");
@@ -152,6 +153,11 @@ int rf_task_signal(int channel, uint32_t number, int signal, bool is_for_group)
 int rf_task_terminal(int channel, uint32_t number)
 {
 	return send_head(channel, HEAD(.kind = RF_TASK_TERMINAL, .number = number));
+}
+
+int rf_task_reach(int channel, uint32_t number, uint16_t port)
+{
+	return send_head(channel, HEAD(.kind = RF_TASK_REACH, .number = number, .port = port));
 }
 
 int rf_task_renew(int channel, uint64_t time_ms)

@@ -39,6 +39,7 @@ int rf_task_start(int channel, const struct rf_task_program *program, struct rf_
 /* Each of these is a message of a few numbers. */
 int rf_task_signal(int channel, uint32_t number, int signal, bool is_for_group);
 int rf_task_terminal(int channel, uint32_t number);
+int rf_task_reach(int channel, uint32_t number, uint16_t port);
 int rf_task_renew(int channel, uint64_t time_ms);
 int rf_task_freeze(int channel, bool is_frozen);
 

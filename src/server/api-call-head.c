@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "server/api-call-inside.h"
 #include "server/front.h"
+#include "server/transit.h"
 
 struct rf_span rf_api_call_value(const struct rf_http1_head *head, struct rf_span name)
 {
@@ -137,6 +138,25 @@ void rf_api_call_note(struct rf_api_call *call, const struct rf_http1_head *head
 	copy(rf_api_call_value(head, RF_SPAN("Content-Type")), call->type, sizeof(call->type));
 	if (!rf_api_call_value(head, RF_SPAN("If-Range")).at)
 		copy(rf_api_call_value(head, RF_SPAN("Range")), call->range, sizeof(call->range));
+}
+
+/* What follows the port in its target is asked for inside.  The key goes no further, in whatever field it came. */
+int rf_api_call_keep_head(struct rf_api_call *call, const struct rf_http1_head *head,
+			  struct rf_api_error *error)
+{
+	bool is_key_elsewhere = call->is_local || call->upgrade.token[0] ||
+				rf_api_call_value(head, RF_SPAN("X-API-Key")).len;
+	unsigned long long port = 0;
+	char prefix[2 * RF_ROUTE_PART + 32];
+
+	if (rf_span_number(rf_span_of(call->parts.part[1]), UINT16_MAX, &port) != 0 || port == 0 ||
+	    call->parts.part[1][0] == '0')
+		return rf_api_error_say(error, RF_API_NOT_FOUND, "port",
+					"port: it is no number from 1 to 65535");
+	snprintf(prefix, sizeof(prefix), "/v1/sandboxes/%s/ports/%s", call->parts.part[0],
+		 call->parts.part[1]);
+	return rf_transit_request(head, prefix, (uint16_t)port, !is_key_elsewhere,
+				  call->upgrade.is_websocket, &call->transit, error);
 }
 
 /* ------------------------------------------------------------- parameters */

@@ -25,6 +25,10 @@ bool rf_api_call_accepts(struct rf_span accept, struct rf_span type);
 /* Notes what of the head its handler may want to know. */
 void rf_api_call_note(struct rf_api_call *call, const struct rf_http1_head *head);
 
+/* Of a request that is passed on to a port of a sandbox: keeps what passes of its head. */
+int rf_api_call_keep_head(struct rf_api_call *call, const struct rf_http1_head *head,
+			  struct rf_api_error *error);
+
 /* Sends of the answer what the client has room for. */
 void rf_api_call_pump(struct rf_api_call *call);
 

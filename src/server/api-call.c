@@ -13,6 +13,7 @@
 #include "server/mcp-visit.h"
 #include "server/once.h"
 #include "server/outing.h"
+#include "server/transit.h"
 #include "server/wicket.h"
 
 #define ANSWER_MOST (200ul << 20)
@@ -132,6 +133,8 @@ static int read_head(struct rf_api_call *call, const struct rf_http1_head *head,
 						"there is no memory left");
 	}
 	rf_api_call_note(call, head);
+	if (call->route->how & RF_ROUTE_RELAYED)
+		return rf_api_call_keep_head(call, head, error);
 	if (rf_once_read(call, head, error) < 0)
 		return -1;
 	if (!(call->route->how & RF_ROUTE_STREAMED) && head->framing.body == RF_BODY_LENGTH &&
@@ -297,6 +300,7 @@ void rf_api_call_free(struct rf_api_call *call)
 		rf_front_forget_call(front, call);
 	rf_api_call_let_go(call);
 	rf_mcp_visit_free(call->visit);
+	rf_transit_free(call->transit);
 	let_go(call);
 	rf_holder_unref(call->holder);
 	rf_order_done(&call->order);

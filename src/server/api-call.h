@@ -29,6 +29,8 @@
 struct rf_front;
 struct rf_mcp_visit;
 struct rf_outing;
+struct rf_ported;
+struct rf_transit;
 
 enum rf_api_state {
 	RF_API_AUTH,
@@ -75,6 +77,8 @@ struct rf_api_call {
 	struct rf_order order;
 	struct rf_job *job;
 	struct rf_query *asked;
+	struct rf_transit *transit;   /* what is to be passed on to a port, until it is; or NULL */
+	struct rf_ported *ported;     /* and how far that is; serve-port.c's */
 	struct rf_petition *petition; /* a question to the clerk, or NULL */
 	struct rf_outing *outing;     /* its box's way out, or NULL */
 	struct rf_event *timer;

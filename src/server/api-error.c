@@ -26,6 +26,7 @@ static const struct { const char *name; unsigned status; } codes[RF_API_CODES] =
 	[RF_API_INTERNAL]    = { "internal", 500 },
 	[RF_API_UNAVAILABLE] = { "unavailable", 503 },
 	[RF_API_LATE]        = { "late", 504 },
+	[RF_API_NO_ANSWER]   = { "no_answer", 502 },
 };
 
 static const struct { int code; enum rf_api_code is; } meanings[] = {

@@ -28,6 +28,7 @@ enum rf_api_code {
 	RF_API_INTERNAL,    /* 500 */
 	RF_API_UNAVAILABLE, /* 503 */
 	RF_API_LATE,        /* 504 */
+	RF_API_NO_ANSWER,   /* 502: a program in a sandbox does not answer as it should */
 	RF_API_CODES
 };
 

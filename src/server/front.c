@@ -217,6 +217,7 @@ static void withdraw(struct rf_front *front, const struct rf_wire_message *messa
 			continue;
 		}
 		*at = holder->next;
+		rf_duplex_end(&front->duplexes, holder);
 		rf_holder_unref(holder);
 	}
 	rf_parley_revoke(front, message->body);
@@ -253,6 +254,7 @@ static void drain(struct rf_front *front)
 	front->is_draining = true;
 	rf_http_server_rest(front->ports);
 	rf_parley_drain(front);
+	rf_duplex_end(&front->duplexes, NULL);
 	if (!front->timer && rf_loop_timer(front->loop, rf_loop_now() + DRAIN_NS, on_drained, front,
 					   &front->timer, &err) < 0)
 		rf_loop_stop(front->loop);
@@ -395,7 +397,9 @@ int rf_front_serve(int host, bool speaks_tls, struct rf_err *err)
 	rf_http_server_free(front->local);
 	rf_background_free_all(front);
 	rf_parley_free_all(front);
+	rf_duplex_end(&front->duplexes, NULL);
 	rf_wsline_free_all(&front->lines);
+	free(front->port_host);
 	rf_deadlines_free(front->lines.deadlines);
 	rf_mcp_session_end_all(front);
 	while (front->holders) {

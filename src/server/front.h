@@ -15,12 +15,14 @@
 #include "base/loop.h"
 #include "http/http-server.h"
 #include "server/api-call.h"
+#include "server/duplex.h"
 #include "server/pass.h"
 #include "server/wsline.h"
 
 struct ringfort_policy;
 struct rf_background;
 struct rf_airlock;
+struct rf_call_host;
 struct rf_parley;
 struct rf_mcp_session;
 
@@ -58,6 +60,10 @@ struct rf_front {
 	struct rf_wsline_host lines; /* WebSockets */
 	struct rf_parley *parleys;   /* programs that have one, or had */
 	size_t parley_count;
+	struct rf_call_host
+		*port_host; /* of connections to ports of sandboxes; NULL: there were none */
+	struct rf_duplex_host duplexes;      /* and what WebSockets to them became */
+	size_t port_count;                   /* requests that are on their way to one */
 	struct rf_mcp_session *mcp_sessions; /* the one that was used last comes first */
 	struct rf_api_call *to_be_told;      /* who asked the register: see wicket.h */
 	struct rf_api_call *awaiting;        /* whose keys are being looked up */

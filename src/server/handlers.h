@@ -20,6 +20,8 @@ rf_serve_fn rf_serve_box_create, rf_serve_box_list, rf_serve_box_get, rf_serve_b
 void rf_serve_box_show(struct rf_api_call *call, const char *id);
 /* serve-metrics.c */
 rf_serve_fn rf_serve_box_metrics;
+/* serve-port.c */
+rf_serve_fn rf_serve_port;
 /* serve-program.c */
 rf_serve_fn rf_serve_program_get, rf_serve_program_log, rf_serve_program_stdin,
 	rf_serve_program_signal;

@@ -26,8 +26,9 @@ struct rf_holder {
 	struct rf_admit admit;
 	struct rf_api_call *first, **last; /* who waits for room */
 	uint32_t waiting;
-	size_t held;      /* bytes of its requests' bodies that are kept */
-	unsigned watches; /* folders that are watched for it */
+	size_t port_count; /* connections of its to ports of sandboxes */
+	size_t held;       /* bytes of its requests' bodies that are kept */
+	unsigned watches;  /* folders that are watched for it */
 };
 
 /* Takes `*line`, the connection to the warden, and that to the clerk (or -1), also on failure.  NULL without memory. */

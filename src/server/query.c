@@ -94,11 +94,10 @@ static int await(struct rf_query *query, struct rf_loop *loop, struct rf_query *
 	return 0;
 }
 
-int rf_query_ask(struct rf_loop *loop, struct ringfort *fort, enum rf_wire_type type,
-		 const char *id, uint64_t time_ms, rf_query_fn *fn, void *data,
-		 struct rf_query **ret_query, struct rf_err *err)
+static int ask(struct rf_loop *loop, struct ringfort *fort, enum rf_wire_type type, const char *id,
+	       struct rf_wire_ref ref, rf_query_fn *fn, void *data, struct rf_query **ret_query,
+	       struct rf_err *err)
 {
-	struct rf_wire_ref ref = { .time_ms = time_ms };
 	struct rf_query *query;
 
 	if (strlen(id) >= sizeof(ref.id))
@@ -131,4 +130,19 @@ int rf_query_ask_gateway(struct rf_loop *loop, int *fd, enum rf_wire_type type, 
 		return err->code;
 	}
 	return 0;
+}
+
+int rf_query_ask(struct rf_loop *loop, struct ringfort *fort, enum rf_wire_type type,
+		 const char *id, uint64_t time_ms, rf_query_fn *fn, void *data,
+		 struct rf_query **ret_query, struct rf_err *err)
+{
+	return ask(loop, fort, type, id, (struct rf_wire_ref){ .time_ms = time_ms }, fn, data,
+		   ret_query, err);
+}
+
+int rf_query_reach(struct rf_loop *loop, struct ringfort *fort, const char *id, uint16_t port,
+		   rf_query_fn *fn, void *data, struct rf_query **ret_query, struct rf_err *err)
+{
+	return ask(loop, fort, RF_WIRE_REACH, id, (struct rf_wire_ref){ .number = port }, fn, data,
+		   ret_query, err);
 }

@@ -27,6 +27,10 @@ int rf_query_ask_gateway(struct rf_loop *loop, int *fd, enum rf_wire_type type, 
 			 size_t len, rf_query_fn *fn, void *data, struct rf_query **ret_query,
 			 struct rf_err *err);
 
+/* Asks for a connection to a port inside: the answer is REACHED, whose socket is to be copied. */
+int rf_query_reach(struct rf_loop *loop, struct ringfort *fort, const char *id, uint16_t port,
+		   rf_query_fn *fn, void *data, struct rf_query **ret_query, struct rf_err *err);
+
 /* Nobody wants to know any more.  Accepts NULL. */
 void rf_query_drop(struct rf_query *query);
 

@@ -10,12 +10,13 @@
 #include "server/handlers.h"
 #include "server/parley.h"
 
-#define READ  (RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN)
-#define RUN   (RF_SCOPE_RUN | RF_SCOPE_ADMIN)
-#define ADMIN RF_SCOPE_ADMIN
-#define JSON  RF_MAX_JSON_READ
-#define ALL   SIZE_MAX
-#define BYTES (RF_ROUTE_ANY_TYPE | RF_ROUTE_STREAMED)
+#define READ    (RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN)
+#define RUN     (RF_SCOPE_RUN | RF_SCOPE_ADMIN)
+#define ADMIN   RF_SCOPE_ADMIN
+#define JSON    RF_MAX_JSON_READ
+#define ALL     SIZE_MAX
+#define BYTES   (RF_ROUTE_ANY_TYPE | RF_ROUTE_STREAMED)
+#define RELAYED (RF_ROUTE_RELAYED | RF_ROUTE_STREAMED | RF_ROUTE_ANY_TYPE)
 
 /* clang-format off */
 const struct rf_route rf_route_table[] = {
@@ -45,6 +46,12 @@ const struct rf_route rf_route_table[] = {
 	{ "PUT",    "/v1/sandboxes/{id}/network",         RUN,   JSON,  NULL,                     rf_serve_network_put },
 	{ "GET",    "/v1/sandboxes/{id}/network/log",     READ,  0,     ",cursor,",               rf_serve_network_log },
 	{ "GET",    "/v1/sandboxes/{id}/network/summary", READ,  0,     NULL,                     rf_serve_network_summary },
+	{ "GET",     "/v1/sandboxes/{id}/ports/{port}/{path}", RUN, 0,     NULL, rf_serve_port, RELAYED },
+	{ "POST",    "/v1/sandboxes/{id}/ports/{port}/{path}", RUN, ALL,   NULL, rf_serve_port, RELAYED },
+	{ "PUT",     "/v1/sandboxes/{id}/ports/{port}/{path}", RUN, ALL,   NULL, rf_serve_port, RELAYED },
+	{ "PATCH",   "/v1/sandboxes/{id}/ports/{port}/{path}", RUN, ALL,   NULL, rf_serve_port, RELAYED },
+	{ "DELETE",  "/v1/sandboxes/{id}/ports/{port}/{path}", RUN, 0,     NULL, rf_serve_port, RELAYED },
+	{ "OPTIONS", "/v1/sandboxes/{id}/ports/{port}/{path}", RUN, 0,     NULL, rf_serve_port, RELAYED },
 	{ "GET",    "/v1/sandboxes/{id}/files",         READ,  0,     ",path,",                 rf_serve_file_read },
 	{ "PUT",    "/v1/sandboxes/{id}/files",         RUN,   ALL,   ",path,",                 rf_serve_file_write, BYTES },
 	{ "POST",   "/v1/sandboxes/{id}/files",         RUN,   ALL,   ",path,",                 rf_serve_file_upload, BYTES },
@@ -91,6 +98,8 @@ static bool matches(const char *pattern, struct rf_span path, struct rf_route_pa
 		path = rf_span_part(path, 1, path.len);
 		a = rf_span_part(want, 0, rf_span_find(want, '/'));
 		b = rf_span_part(path, 0, rf_span_find(path, '/'));
+		if (rf_span_is(a, RF_SPAN("{path}")) && a.len == want.len)
+			return true; /* the rest, whatever it is */
 		if (a.len > 0 && a.at[0] == '{') {
 			if (!is_part(b) || ret_parts->count == RF_ROUTE_PARTS)
 				return false;

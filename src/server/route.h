@@ -39,7 +39,9 @@ struct rf_route {
 enum rf_route_how {
 	RF_ROUTE_ANY_TYPE = 1, /* its body need not be JSON */
 	/* It is served before its body comes, which its handler is then told of as it comes (api-call.h); `body` is no limit then. */
-	RF_ROUTE_STREAMED = 2
+	RF_ROUTE_STREAMED = 2,
+	/* It is passed on to somebody else, with its head (transit.h): its path goes on behind the last part, and its query is not ours. */
+	RF_ROUTE_RELAYED = 4
 };
 
 extern const struct rf_route rf_route_table[];

@@ -18,7 +18,7 @@ static struct warden *warden_of(const struct client *client)
 
 bool rf_keep_is_busy(const struct client *client, struct rf_err *err)
 {
-	if (!client->work && !client->program && !client->closes)
+	if (!client->work && !client->program && !client->closes && !client->reach)
 		return false;
 	rf_fail_say(err, -EBUSY, "this connection has a run already");
 	rf_fail_hint(err, "make another, or wait for its end");
@@ -94,6 +94,18 @@ int rf_keep_attach(struct client *client, struct rf_wire_message *message, struc
 	    rf_wire_ref(message, &ref, err) < 0 || find_ward(client, ref.id, &keeper, err) < 0)
 		return err->code;
 	return rf_ward_attach(keeper->ward, ref.number, &line, err);
+}
+
+int rf_keep_reach(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	const struct rf_reach_line line = { client->visitor.fd, message->id, &client->reach };
+	struct client *keeper = NULL;
+	struct rf_wire_ref ref;
+
+	if (rf_door_demand(&client->visitor, err) < 0 || rf_keep_is_busy(client, err) ||
+	    rf_wire_ref(message, &ref, err) < 0 || find_ward(client, ref.id, &keeper, err) < 0)
+		return err->code;
+	return rf_ward_reach(keeper->ward, ref.number, &line, err);
 }
 
 /* All that are kept, or the one with this id. */

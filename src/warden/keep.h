@@ -50,6 +50,7 @@ struct client {
 	struct rf_gossip gossip;     /* what is told of its network */
 	struct rf_ward *ward;        /* whose box is kept, and outlives the connection; or NULL */
 	struct rf_ward_program *program; /* in a kept box, whose connection this is; or NULL */
+	struct rf_reach *reach;          /* a port of a kept box that it asked for; or NULL */
 	struct client *closes;           /* whose box is being ended for this one; or NULL */
 	uint64_t closes_id;              /* that its answer carries */
 	struct rf_bound *bound;          /* what bounds it, or NULL; counted */
@@ -65,8 +66,8 @@ struct client {
 
 typedef int rf_keep_fn(struct client *client, struct rf_wire_message *message, struct rf_err *err);
 
-/* Requests: a program in a kept box; a connection for one that runs; what is done to a box as a whole; a hand on its network. */
-rf_keep_fn rf_keep_exec, rf_keep_attach, rf_keep_box, rf_keep_lend;
+/* Requests: a program in a kept box; a connection for one that runs; a connection to a port inside; what is done to a box as a whole; a hand on its network. */
+rf_keep_fn rf_keep_exec, rf_keep_attach, rf_keep_reach, rf_keep_box, rf_keep_lend;
 
 /* Its kept box stands, and ends when nobody has used it for client->idle_ms; or has ended. */
 void rf_keep_begin(struct client *keeper);

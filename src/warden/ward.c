@@ -36,6 +36,7 @@ struct rf_ward {
 	struct rf_loop *loop; /* borrowed */
 	int porter;           /* borrowed */
 	struct rf_ward_program *programs;
+	struct rf_reach_list reaches;
 	uint32_t last_number;
 	bool is_frozen;
 };
@@ -419,6 +420,25 @@ int rf_ward_attach(struct rf_ward *ward, uint32_t number, const struct rf_ward_l
 	return 0;
 }
 
+/* Not where its loopback is the machine's, or where there is none. */
+int rf_ward_reach(struct rf_ward *ward, uint32_t port, const struct rf_reach_line *line,
+		  struct rf_err *err)
+{
+	const struct rf_plan *plan = ward->work->plan;
+
+	if (ward->work->life.has_exited)
+		return rf_fail_say(err, -ESRCH, "the box has just ended");
+	if (ward->is_frozen) {
+		rf_fail_say(err, -EBUSY, "the box is frozen");
+		return rf_fail_hint(err, "thaw it first");
+	}
+	if (!plan->has_loopback || plan->link == RF_LINK_HOST || ward->work->life.box.is_lesser) {
+		rf_fail_say(err, -EPERM, "this box has no ports of its own");
+		return rf_fail_hint(err, "its policy needs `network: { loopback: on }`");
+	}
+	return rf_reach_ask(&ward->reaches, channel_of(ward), ++ward->last_number, port, line, err);
+}
+
 /* ------------------------------------------------------------- what pid 1 says */
 
 static void hear_of(struct rf_ward_program *program, const struct rf_report *report, int *fd)
@@ -468,6 +488,10 @@ void rf_ward_hear(struct rf_ward *ward, const struct rf_report *report, int fd)
 	struct rf_ward_program *program = ward->programs;
 	RF_AUTO_FD int own = fd;
 
+	if (report->kind == RF_REPORT_REACHED) {
+		rf_reach_hear(&ward->reaches, report, &own);
+		return;
+	}
 	while (program && (program->number != report->number || program->has_ended))
 		program = program->next;
 	if (program)
@@ -544,6 +568,7 @@ void rf_ward_free(struct rf_ward *ward)
 
 	if (!ward)
 		return;
+	rf_reach_done(&ward->reaches);
 	for (struct rf_ward_program *at = ward->programs; at; at = next) {
 		const struct rf_ending *box = &ward->work->life.ending;
 

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "warden/reach.h"
 #include "warden/work.h"
 #include "wire/exec.h"
 
@@ -49,6 +50,10 @@ bool rf_ward_is_busy(const struct rf_ward *ward);
 /* Gives a program that has no connection to this one; if it has ended, that is told at once. */
 int rf_ward_attach(struct rf_ward *ward, uint32_t number, const struct rf_ward_line *line,
 		   struct rf_err *err);
+
+/* A connection to a port inside: answered on the line, later.  Only where the box has a loopback of its own. */
+int rf_ward_reach(struct rf_ward *ward, uint32_t port, const struct rf_reach_line *line,
+		  struct rf_err *err);
 
 /* Its connection is gone. */
 void rf_ward_let_go(struct rf_ward_program *program);

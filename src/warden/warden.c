@@ -44,6 +44,8 @@ static struct warden *warden_of(const struct client *client)
 static void let_go(struct client *client)
 {
 	rf_buf_done(&client->started);
+	if (client->reach)
+		rf_reach_drop(client->reach);
 	rf_gossip_done(&client->gossip);
 	if (client->is_counted)
 		rf_bound_leave(client->bound);
@@ -591,6 +593,7 @@ static serve_fn *const serve[RF_WIRE_COUNT] = {
 	[RF_WIRE_KEEP]   = serve_run,
 	[RF_WIRE_EXEC]   = rf_keep_exec,
 	[RF_WIRE_ATTACH] = rf_keep_attach,
+	[RF_WIRE_REACH]  = rf_keep_reach,
 	[RF_WIRE_FREEZE] = rf_keep_box,
 	[RF_WIRE_THAW]   = rf_keep_box,
 	[RF_WIRE_RENEW]  = rf_keep_box,

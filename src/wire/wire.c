@@ -104,6 +104,8 @@ static const struct shape {
 	[RF_WIRE_GATE_LOG]       = { "LOG",      FROM(TENANT), 0, 2 * sizeof(uint64_t), 2 * sizeof(uint64_t) },
 	[RF_WIRE_GATE_LOGGED]    = { "LOGGED",   FROM(GATE), 0, 1, SHORT },
 	[RF_WIRE_FRONT_TLS]      = { "TLS",      FROM(HOST), 0, 1, RESULT_MAX },
+	[RF_WIRE_REACH]          = { "REACH",    FROM(CLIENT), 0, REF, REF },
+	[RF_WIRE_REACHED]        = { "REACHED",  FROM(WARDEN), 1, 0, 0 },
 	[RF_WIRE_OWN]  = { "OWN",  FROM(CLIENT), 0, sizeof(struct rf_wire_own), sizeof(struct rf_wire_own) },
 	[RF_WIRE_FRONT_ASK]  = { "ASK",  FROM(FRONT), 0, 1, 2 * RESULT_MAX },
 	[RF_WIRE_FRONT_TOLD] = { "TOLD", FROM(HOST), 0, 1, 2 * RESULT_MAX },

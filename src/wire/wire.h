@@ -128,6 +128,10 @@ enum rf_wire_type {
 	RF_WIRE_GATE_LOGGED,
 	/* And to who reads what strangers send, again: */
 	RF_WIRE_FRONT_TLS = 66, /* who the ports are, under TLS: see server/pass.h */
+	/* From the client: */
+	RF_WIRE_REACH, /* struct rf_wire_ref: a connection to port `number` inside */
+	/* From the warden: */
+	RF_WIRE_REACHED, /* a socket that connects to it */
 	/* Of a warden that outlives its server: from who serves, and back */
 	RF_WIRE_OWN = 71, /* struct rf_wire_own: this connection is its server's from now on */
 	RF_WIRE_NEWS, /* kept boxes that began or ended (news.h); all that there are answer OWN */

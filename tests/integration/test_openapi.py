@@ -52,6 +52,7 @@ def prepare(document, box):
                        "params": {"type": "object", "required": ["protocolVersion"],
                                   "properties": {"protocolVersion": {"type": "string", "minLength": 1}}}}}
     del document["paths"]["/v1/sandboxes/{id}/files/watch"]  # which has no end: test_server_files.py reads it
+    del document["paths"]["/v1/sandboxes/{id}/ports/{port}/{path}"]  # whose answers are a program's: test_server_ports.py
     for path, item in document["paths"].items():
         if "101" in item.get("get", {"responses": ()})["responses"]:
             del item["get"]  # a WebSocket: test_server_ws.py is a client of those
