@@ -224,7 +224,7 @@ def strings(words):
 
 
 def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), umask=0o22, nice=0, rlimits=None,
-           command=0, extras=(), own=(), note=None, idle_ms=0):
+           command=0, extras=(), own=(), note=None, idle_ms=0, request=None, trace=None):
     """A RUN's body.  `extras` are (kind, path, source)."""
     rlimits = rlimits or [(INFINITY, INFINITY)] * 16
     return b"".join([
@@ -235,14 +235,14 @@ def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), uma
         string("/usr/bin:/bin"), struct.pack("=I", 0),
         struct.pack("=I", umask), struct.pack("=i", nice), *(struct.pack("=QQ", *pair) for pair in rlimits),
         struct.pack("=I", 0xffffffff), strings(own), string(note),  # no ceiling
-        struct.pack("=Q", idle_ms)])
+        struct.pack("=Q", idle_ms), string(request), string(trace)])
 
 
-def bind(sock, key="k1", tenant="acme", ceiling="version: 1\n", boxes=4):
+def bind(sock, key="k1", tenant="acme", ceiling="version: 1\n", boxes=4, is_recorded=False):
     """A further connection, on terms."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        send(sock, message(BOUND, string(key) + string(tenant) + string(ceiling) + struct.pack("=I", boxes)),
+        send(sock, message(BOUND, string(key) + string(tenant) + string(ceiling) + struct.pack("=II", boxes, is_recorded)),
              [theirs.fileno()])
     ours.settimeout(20)
     return ours

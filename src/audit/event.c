@@ -87,10 +87,15 @@ static const struct field {
 	[RF_AUDIT_GRADES]        = { "grades",      RF_AUDIT_TEXT,   32 },
 	[RF_AUDIT_TEXT_PART]     = { "text",        RF_AUDIT_TEXT,   RF_AUDIT_TEXT_MAX },
 	[RF_AUDIT_PART]          = { "part",        RF_AUDIT_NUMBER, 8 },
+	[RF_AUDIT_TENANT]        = { "tenant",      RF_AUDIT_TEXT,   64 },
+	[RF_AUDIT_KEY]           = { "key",         RF_AUDIT_TEXT,   64 },
+	[RF_AUDIT_REQUEST]       = { "request",     RF_AUDIT_FREE,   64 },
+	[RF_AUDIT_TRACE]         = { "trace",       RF_AUDIT_TEXT,   64 },
 };
 
 #define F(name)  RF_AUDIT_BIT(RF_AUDIT_##name)
-#define WHOSE    (F(AGENT) | F(BOX) | F(USER)) /* any event may say whose it is */
+/* Any event may say whose it is. */
+#define WHOSE    (F(AGENT) | F(BOX) | F(USER) | F(TENANT) | F(KEY) | F(REQUEST) | F(TRACE))
 
 /* Which fields an event of a kind must have, and which it may have besides those of WHOSE. */
 static const struct kind {

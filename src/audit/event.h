@@ -125,6 +125,10 @@ enum rf_audit_field {
 	RF_AUDIT_GRADES = 61,     /* how well each limit was kept, a letter for each: see runs.h */
 	RF_AUDIT_TEXT_PART = 62,  /* of a policy */
 	RF_AUDIT_PART = 63,       /* which one this is, from 1; `count` says how many there are */
+	RF_AUDIT_TENANT = 64,     /* of a server's: whose box it is; set by the warden */
+	RF_AUDIT_KEY = 65,     /* the id of the key that it was asked for with; set by the warden */
+	RF_AUDIT_REQUEST = 66, /* what the client calls its request; its own words */
+	RF_AUDIT_TRACE = 67,   /* the traceparent that the run belongs to; its own words, too */
 	RF_AUDIT_FIELD_END
 };
 

@@ -170,6 +170,18 @@ static const char *name_of(const struct rf_plan *plan)
 	return slash && slash[1] ? slash + 1 : program && *program ? program : "?";
 }
 
+/* For whom it is done. */
+static void put_whose(struct rf_audit_event *event, const struct rf_plan *plan)
+{
+	if (!plan)
+		return;
+	rf_audit_event_text(event, RF_AUDIT_AGENT, plan->agent);
+	rf_audit_event_text(event, RF_AUDIT_TENANT, plan->origin.tenant);
+	rf_audit_event_text(event, RF_AUDIT_KEY, plan->origin.key);
+	rf_audit_event_text(event, RF_AUDIT_REQUEST, plan->origin.request);
+	rf_audit_event_text(event, RF_AUDIT_TRACE, plan->origin.trace);
+}
+
 /* Where the first part of a text ends: behind a line, if one ends within the room that there is. */
 static size_t part_of(const char *text)
 {
@@ -222,7 +234,7 @@ int rf_runs_write_started(struct rf_buf *out, const struct rf_plan *plan,
 
 	rf_audit_event_init(&event, RF_AUDIT_RUN_STARTED);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, facts->box);
-	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+	put_whose(&event, plan);
 	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
 	rf_audit_event_number(&event, RF_AUDIT_PID, (uint64_t)facts->pid);
 	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
@@ -271,7 +283,7 @@ static int add_denial(struct rf_buf *out, const struct rf_plan *plan, const char
 	snprintf(what, sizeof(what), "%s %s", denial->kind, denial->what);
 	rf_audit_event_init(&event, RF_AUDIT_DENIAL);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
-	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan ? plan->agent : NULL);
+	put_whose(&event, plan);
 	rf_audit_event_text(&event, RF_AUDIT_RING, "execution");
 	rf_audit_event_text(&event, RF_AUDIT_WHAT, what);
 	rf_audit_event_text(&event, RF_AUDIT_RULE, denial->rule);
@@ -290,7 +302,7 @@ int rf_runs_write_ended(struct rf_buf *out, const struct rf_plan *plan, const ch
 			return err->code;
 	rf_audit_event_init(&event, RF_AUDIT_RUN_ENDED);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
-	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan ? plan->agent : NULL);
+	put_whose(&event, plan);
 	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
 	rf_audit_event_text(&event, RF_AUDIT_VERDICT, rf_result_status(result->status));
 	rf_audit_event_text(&event, RF_AUDIT_ISOLATION,
@@ -362,7 +374,7 @@ int rf_runs_write_lost(struct rf_buf *out, const struct rf_plan *plan, const cha
 
 	rf_audit_event_init(&event, RF_AUDIT_RUN_ENDED);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
-	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+	put_whose(&event, plan);
 	rf_audit_event_text(&event, RF_AUDIT_VERDICT, "lost");
 	rf_audit_event_text(&event, RF_AUDIT_REASON, reason);
 	return rf_teller_write(out, &event, err);
@@ -375,7 +387,7 @@ int rf_runs_write_refused(struct rf_buf *out, const struct rf_plan *plan, const 
 
 	rf_audit_event_init(&event, RF_AUDIT_RUN_REFUSED);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
-	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+	put_whose(&event, plan);
 	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
 	rf_audit_event_text(&event, RF_AUDIT_REASON, reason);
 	return rf_teller_write(out, &event, err);
@@ -421,7 +433,7 @@ int rf_runs_planted(struct rf_teller *teller, const struct rf_plan *plan, const 
 		hash_value(plan, i, hash);
 		rf_audit_event_init(&event, RF_AUDIT_CREDENTIAL_USE);
 		rf_audit_event_text(&event, RF_AUDIT_BOX, box);
-		rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+		put_whose(&event, plan);
 		rf_audit_event_text(&event, RF_AUDIT_CREDENTIAL, hash);
 		rf_audit_event_text(&event, RF_AUDIT_DECISION, "planted");
 		rf_audit_event_text(&event, RF_AUDIT_REASON, plan->canaries[i]);
@@ -468,7 +480,7 @@ int rf_runs_caught(struct rf_teller *teller, const struct rf_plan *plan, const c
 	rf_audit_event_text(&event, RF_AUDIT_WHAT, canary);
 	rf_audit_event_text(&event, RF_AUDIT_CREDENTIAL, hash);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
-	rf_audit_event_text(&event, RF_AUDIT_AGENT, plan->agent);
+	put_whose(&event, plan);
 	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, name_of(plan));
 	if (rf_teller_add(teller, &event, err) < 0 || !plan->agent ||
 	    !(is_sent || plan->alarms.opens_breaker))
@@ -551,4 +563,14 @@ int rf_runs_require(const struct rf_err *why, struct rf_err *err)
 	if (is_none)
 		return rf_fail_hint(err, "start one: ringfort watch &");
 	return rf_fail_hint(err, "%s", why->hint[0] ? why->hint : "see `ringfort watch --status`");
+}
+
+int rf_runs_require_served(const struct rf_err *why, struct rf_err *err)
+{
+	bool is_none = why->code == -ENOENT || why->code == -ECONNREFUSED;
+
+	rf_fail_say(err, -EHOSTDOWN, "nothing is begun that is not recorded, and %s%s",
+		    is_none ? "no watcher stands" : "the watcher keeps nothing: ",
+		    is_none ? "" : why->msg);
+	return rf_fail_hint(err, "try again: the server starts a watcher where none stands");
 }

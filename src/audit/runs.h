@@ -101,6 +101,9 @@ int rf_runs_write_refused(struct rf_buf *out, const struct rf_plan *plan, const 
 /* The refusal of a run that must be recorded and can't be, for which `why` says what failed.  Returns err->code. */
 int rf_runs_require(const struct rf_err *why, struct rf_err *err);
 
+/* The same for a run that a server's client asked for: -EHOSTDOWN, since it may be asked for again when a watcher stands. */
+int rf_runs_require_served(const struct rf_err *why, struct rf_err *err);
+
 /* Tells that something was found that a process of Ringfort's left which was killed, and what was done with it.  `box` may be NULL. */
 int rf_runs_write_recovery(struct rf_buf *out, const char *box, const char *what, const char *done,
 			   struct rf_err *err);

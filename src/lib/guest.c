@@ -370,6 +370,7 @@ static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *po
 		.set = box->set,
 		.note = box->note,
 		.idle_ms = box->idle_ms,
+		.origin = { .request = box->request, .trace = box->trace },
 		.extras = box->extras,
 		.extra_count = box->extra_count,
 	};

@@ -28,7 +28,8 @@ struct ringfort_box {
 	uint64_t output_limit;
 	/* Borrowed while it is asked for: see struct rf_errand.  Or NULL. */
 	const char *ceiling, *note;
-	uint64_t idle_ms; /* of a kept one: see rf_errand */
+	uint64_t idle_ms;            /* of a kept one: see rf_errand */
+	const char *request, *trace; /* what a client calls what it asked for, or NULL */
 	char *const *set;
 	const struct rf_place *extras;
 	size_t extra_count;

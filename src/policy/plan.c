@@ -595,7 +595,8 @@ static void add_scalars(struct maker *m)
 	plan->may_be_weaker = number(m, RF_KEY_WEAKER) == RF_WEAKER_ALLOW;
 	plan->hides_credentials = number(m, RF_KEY_CREDENTIALS) == RF_CREDENTIALS_HIDE;
 	plan->needs_hard = number(m, RF_KEY_REQUIRE) == RF_REQUIRE_HARD;
-	plan->recorded = (enum rf_recorded)number(m, RF_KEY_AUDIT);
+	plan->recorded = m->facts->is_recorded ? RF_RECORDED_ALWAYS
+					       : (enum rf_recorded)number(m, RF_KEY_AUDIT);
 	plan->hostname = rf_arena_copy(m->arena, m->policy->values[RF_KEY_HOSTNAME].text);
 	plan->user = USER;
 	plan->home = HOME;
@@ -605,11 +606,34 @@ static void add_scalars(struct maker *m)
 	plan->notes = rf_arena_alloc(m->arena, (NOTES + 1) * sizeof(*plan->notes));
 }
 
+static const char *copy_maybe(struct maker *m, const char *text)
+{
+	return text ? rf_arena_copy(m->arena, text) : NULL;
+}
+
 /* Whom it is done for, and what a watcher makes of it. */
 static int add_agent(struct maker *m)
 {
+	const struct rf_plan_origin *origin = &m->facts->origin;
 	const char *agent = m->policy->values[RF_KEY_AGENT].text;
+	char name[2 * RF_PLAN_AGENT];
 
+	m->plan->origin = (struct rf_plan_origin){
+		.tenant = copy_maybe(m, origin->tenant),
+		.key = copy_maybe(m, origin->key),
+		.request = copy_maybe(m, origin->request),
+		.trace = copy_maybe(m, origin->trace),
+	};
+	if (agent && origin->tenant) { /* no name of a policy's own has that stroke */
+		snprintf(name, sizeof(name), "%s/%s", origin->tenant, agent);
+		if (strlen(name) >= RF_PLAN_AGENT) {
+			rf_fail_say(m->err, -EINVAL, "agent: `%.70s` is longer than %d bytes", name,
+				    RF_PLAN_AGENT - 1);
+			return rf_fail_hint(m->err, "the tenant's name is a part of it: take a "
+						    "shorter one");
+		}
+		agent = name;
+	}
 	m->plan->agent = agent ? rf_arena_copy(m->arena, agent) : NULL;
 	if (rf_plan_watch(m->policy, m->plan, m->err) < 0)
 		return m->err->code;

@@ -98,6 +98,17 @@ struct rf_place {
 };
 
 /* What the caller is; the plan's only knowledge of the outside. */
+/*
+ * For whom a server runs it, where one does: whose key asked, which the warden knows; and what the client calls its request, which
+ * only the client does.  All NULL where nobody's key did.
+ */
+#define RF_PLAN_AGENT 65 /* bytes of an agent's name, with its tenant and a NUL */
+
+struct rf_plan_origin {
+	const char *tenant, *key;
+	const char *request, *trace;
+};
+
 struct rf_facts {
 	uid_t uid;
 	gid_t gid;
@@ -112,6 +123,8 @@ struct rf_facts {
 	size_t extra_count;
 	uint8_t seed[RF_CANARY_SEED];   /* random, for canaries */
 	const struct rf_place *layered; /* a directory with layers over it, or NULL; borrowed */
+	struct rf_plan_origin origin;
+	bool is_recorded; /* whatever the policy says */
 	bool only_looks; /* what the policy lets it write of the host it can only read, but for that directory */
 };
 
@@ -133,7 +146,8 @@ struct rf_plan {
 	gid_t gid;                    /* inside; never 0 */
 	const char *user;             /* name inside, "box" */
 	const char *home;             /* inside, "/home/box" */
-	const char *agent;            /* who it is done for, or NULL */
+	const char *agent;            /* who it is done for, or NULL; of a tenant's: TENANT/NAME */
+	struct rf_plan_origin origin; /* and whose key asked */
 	struct rf_quotas quotas;      /* of its breaker and its budgets */
 	struct rf_alarms alarms;      /* while it runs */
 	bool needs_watch;             /* the policy sets one of these: a watcher, or no run */

@@ -35,7 +35,7 @@ static const struct { int code; enum rf_api_code is; } meanings[] = {
 	{ -EAGAIN, RF_API_TOO_MANY },        { -E2BIG, RF_API_TOO_LARGE },     { -EFBIG, RF_API_TOO_LARGE },
 	{ -EBUSY, RF_API_CONFLICT },         { -ENOTCONN, RF_API_CONFLICT },         { -ETIMEDOUT, RF_API_LATE },      { -ECONNRESET, RF_API_UNAVAILABLE },
 	{ -EPIPE, RF_API_UNAVAILABLE },      { -EMFILE, RF_API_UNAVAILABLE },  { -ENFILE, RF_API_UNAVAILABLE },
-	{ -ENOMEM, RF_API_UNAVAILABLE },     { -ENOTSUP, RF_API_UNSUPPORTED },
+	{ -ENOMEM, RF_API_UNAVAILABLE },     { -ENOTSUP, RF_API_UNSUPPORTED }, { -EHOSTDOWN, RF_API_UNAVAILABLE },
 };
 /* clang-format on */
 

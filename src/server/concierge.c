@@ -77,6 +77,7 @@ int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass
 		.tenant = holder->tenant,
 		.ceiling = ceiling,
 		.boxes = holder->boxes,
+		.is_recorded = true,
 	};
 	struct rf_err why = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf body;

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/rundir.h"
 #include "server/concierge.h"
+#include "server/notary.h"
 #include "server/pass.h"
 #include "server/port.h"
 #include "server/register.h"
@@ -237,4 +238,5 @@ void rf_household_end(struct landlord *l)
 	see_off(&l->clerk, l->clerk);
 	see_off(&l->warden, l->warden_process >= 0 ? l->warden_process : l->warden);
 	rf_fd_done(&l->warden_process);
+	rf_notary_free(l->notary); /* last: it hears of all ends */
 }

@@ -17,6 +17,7 @@
 
 struct rf_concierge_known;
 struct rf_register;
+struct rf_notary;
 
 /* The whole of it. */
 struct landlord {
@@ -31,6 +32,7 @@ struct landlord {
 	struct rf_event *local_event, *front_event, *warden_event, *clerk_event, *timer;
 	struct rf_buf in;
 	struct rf_buf papers;             /* what a front is told of TLS; empty: ports have none */
+	struct rf_notary *notary;         /* that sees to it that a watcher stands */
 	struct rf_concierge_known *known; /* keys that the front was given connections for */
 	struct timespec keys_changed;
 	bool has_guests; /* the front has the connection for local clients */

@@ -74,7 +74,11 @@ const struct rf_result *rf_job_result(const struct rf_job *job)
 
 bool rf_job_is_refused(const struct rf_job *job)
 {
-	return job->box->is_refused;
+	const struct rf_result *result = &job->box->result;
+
+	/* One that could not be recorded is none, either: it may be asked for again. */
+	return job->box->is_refused ||
+	       (result->status == RF_STATUS_DENIED && result->error.code == -EHOSTDOWN);
 }
 
 int rf_job_signal(struct rf_job *job, int signal, struct rf_err *err)
@@ -130,6 +134,8 @@ static int begin_box(struct rf_job *job, struct ringfort *fort, const struct rf_
 		job->box->flows[i].is_over = true;
 	job->box->note = task->note;
 	job->box->idle_ms = task->note ? task->order->idle_timeout * 1000 : 0;
+	job->box->request = task->request;
+	job->box->trace = task->trace && task->trace[0] ? task->trace : NULL;
 	job->box->set = task->order->env;
 	job->box->extras = task->order->extras;
 	job->box->extra_count = task->order->extra_count;

@@ -29,14 +29,15 @@ struct rf_job_ops {
 struct rf_job_task {
 	const struct rf_order *order;
 	const struct ringfort_policy *policy; /* of a box of its own; or NULL: */
-	const char *box;       /* the kept one that it runs in; or NULL, and no program: */
-	const char *note;      /* a box that is kept, with that note */
-	int *gateway;          /* its way out (takes), or NULL: it has none */
-	bool keeps_output;     /* for its result, and not told as it comes */
-	uint64_t output_limit; /* of a program in a kept box, where it is kept */
-	bool is_background;    /* it goes on without the job, and reads from: */
-	bool has_input;        /* or it does not, and reads from: */
-	int input;             /* a descriptor (borrowed) */
+	const char *box;             /* the kept one that it runs in; or NULL, and no program: */
+	const char *note;            /* a box that is kept, with that note */
+	int *gateway;                /* its way out (takes), or NULL: it has none */
+	bool keeps_output;           /* for its result, and not told as it comes */
+	uint64_t output_limit;       /* of a program in a kept box, where it is kept */
+	bool is_background;          /* it goes on without the job, and reads from: */
+	bool has_input;              /* or it does not, and reads from: */
+	int input;                   /* a descriptor (borrowed) */
+	const char *request, *trace; /* what the client calls what it asked for, or NULL */
 	/* Its standard input or output is its owner's to write or read, at rf_job_take_end(); of a program's output nothing is kept or told then. */
 	bool leaves_input, leaves_output;
 };

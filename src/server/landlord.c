@@ -17,6 +17,7 @@
 #include "server/api-key.h"
 #include "server/concierge.h"
 #include "server/household.h"
+#include "server/notary.h"
 #include "server/port.h"
 #include "server/register.h"
 #include "server/tenure.h"
@@ -185,8 +186,9 @@ static int start(struct landlord *l, struct rf_err *err)
 	     rf_register_open(&l->reg, err) < 0))
 		return err->code;
 	if (rf_loop_new(&l->loop, err) < 0 ||
-	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 || rf_tenure_begin(l, err) < 0 ||
-	    rf_household_start_clerk(l, err) < 0 ||
+	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 ||
+	    rf_notary_new(l->loop, l->options, &l->notary, err) < 0 ||
+	    rf_tenure_begin(l, err) < 0 || rf_household_start_clerk(l, err) < 0 ||
 	    (!l->options->on_ready && listen_locally(l, err) < 0) ||
 	    rf_household_start_front(l, err) < 0)
 		return err->code;

@@ -219,7 +219,10 @@ static const struct rf_job_ops making = { .on_started = on_made, .on_end = on_no
 
 static void go_create(struct rf_api_call *call)
 {
-	struct rf_job_task task = { .order = &call->order, .keeps_output = true };
+	struct rf_job_task task = { .order = &call->order,
+				    .keeps_output = true,
+				    .request = call->request_id,
+				    .trace = call->traceparent };
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_api_error error;
 	RF_AUTO_BUF struct rf_buf note;

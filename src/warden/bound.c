@@ -13,6 +13,7 @@ struct rf_bound {
 	char *key, *tenant, *ceiling;
 	size_t filters; /* system call profiles that the ceiling names */
 	uint32_t most, boxes;
+	bool is_recorded;
 };
 
 static int read_ceiling(struct rf_bound *bound, struct rf_err *err)
@@ -38,6 +39,7 @@ int rf_bound_new(const struct rf_terms *terms, struct rf_bound **ret_bound, stru
 		.tenant = strdup(terms->tenant),
 		.ceiling = strdup(terms->ceiling),
 		.most = terms->boxes,
+		.is_recorded = terms->is_recorded,
 	};
 	if (!bound->key || !bound->tenant || !bound->ceiling)
 		rf_fail(err, -ENOMEM, "the terms of a connection");
@@ -125,8 +127,10 @@ static int check_extras(const struct rf_errand *errand, struct rf_err *err)
 
 int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, struct rf_err *err)
 {
-	if (!bound)
+	if (!bound) {
+		errand->origin = (struct rf_plan_origin){ 0 }; /* nobody's key asks */
 		return 0;
+	}
 	if (check_extras(errand, err) < 0)
 		return err->code;
 	errand->ceiling = bound->ceiling;
@@ -135,6 +139,9 @@ int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, stru
 	errand->cwd = NULL;
 	errand->wants_denials = false;
 	errand->umask = 022;
+	errand->origin.tenant = bound->tenant;
+	errand->origin.key = bound->key;
+	errand->is_recorded = bound->is_recorded;
 	errand->nice = 0;
 	for (size_t i = 0; i < RF_ERRAND_RLIMITS; i++) /* those of who made the connection hold */
 		errand->rlimits[i].soft = errand->rlimits[i].hard = UINT64_MAX;

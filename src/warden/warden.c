@@ -110,7 +110,10 @@ static int go_unasked(struct rf_work *work, const struct rf_err *why, struct rf_
 
 static int go_unrecorded(const struct rf_work *work, const struct rf_err *why, struct rf_err *err)
 {
-	return work->plan->recorded == RF_RECORDED_AUTO ? 0 : rf_runs_require(why, err);
+	if (work->plan->recorded == RF_RECORDED_AUTO)
+		return 0;
+	return work->plan->origin.tenant ? rf_runs_require_served(why, err)
+					 : rf_runs_require(why, err);
 }
 
 static void on_told(void *data, const char *answer, const struct rf_err *why);

@@ -77,6 +77,8 @@ static int make_plan(struct rf_work *work, const struct rf_work_order *order, st
 		.set = errand->set,
 		.extras = errand->extras,
 		.extra_count = errand->extra_count,
+		.origin = errand->origin,
+		.is_recorded = errand->is_recorded,
 	};
 
 	return rf_plan_make(order->policy, &facts, &work->plan, err);

@@ -641,3 +641,13 @@ int rf_breaker_unpack(struct rf_breaker_set *set, const char *boot, uint64_t mon
 	return rf_fail_say(err, -EBADMSG,
 			   "the state of the breakers is damaged, or another version's");
 }
+
+size_t rf_breaker_agents(const struct rf_breaker_set *set, const char *prefix, size_t len)
+{
+	return rf_table_count(&set->table, RF_TABLE_AGENT, prefix, len);
+}
+
+bool rf_breaker_knows(const struct rf_breaker_set *set, const char *agent)
+{
+	return find(set, RF_TABLE_AGENT, agent) != NULL;
+}

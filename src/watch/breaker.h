@@ -146,4 +146,8 @@ void rf_breaker_pack(const struct rf_breaker_set *set, const char *boot, struct 
 int rf_breaker_unpack(struct rf_breaker_set *set, const char *boot, uint64_t mono_ms,
 		      const void *data, size_t len, struct rf_err *err);
 
+/* How many agents are kept in mind whose names begin with the first `len` bytes of `prefix`, and whether this one is. */
+size_t rf_breaker_agents(const struct rf_breaker_set *set, const char *prefix, size_t len);
+bool rf_breaker_knows(const struct rf_breaker_set *set, const char *agent);
+
 #endif

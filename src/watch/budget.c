@@ -416,3 +416,13 @@ int rf_budget_unpack(struct rf_budget_set *set, const char *boot, uint64_t mono_
 	return rf_fail_say(err, -EBADMSG,
 			   "the state of the budgets is damaged, or another version's");
 }
+
+size_t rf_budget_agents(const struct rf_budget_set *set, const char *prefix, size_t len)
+{
+	return rf_table_count(&set->table, RF_TABLE_AGENT, prefix, len);
+}
+
+bool rf_budget_knows(const struct rf_budget_set *set, const char *agent)
+{
+	return find(set, RF_TABLE_AGENT, agent) != NULL;
+}

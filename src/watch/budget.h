@@ -101,4 +101,8 @@ void rf_budget_pack(const struct rf_budget_set *set, const char *boot, struct rf
 int rf_budget_unpack(struct rf_budget_set *set, const char *boot, uint64_t mono_ms,
 		     const void *data, size_t len, struct rf_err *err);
 
+/* How many agents are kept in mind whose names begin with the first `len` bytes of `prefix`, and whether this one is. */
+size_t rf_budget_agents(const struct rf_budget_set *set, const char *prefix, size_t len);
+bool rf_budget_knows(const struct rf_budget_set *set, const char *agent);
+
 #endif

@@ -76,6 +76,7 @@ static void begin(struct rf_muster *muster, const struct rf_audit_event *event, 
 	rf_audit_event_copy(event, RF_AUDIT_BOX, what.box, sizeof(what.box));
 	rf_audit_event_copy(event, RF_AUDIT_AGENT, what.agent, sizeof(what.agent));
 	rf_audit_event_copy(event, RF_AUDIT_PROGRAM, what.program, sizeof(what.program));
+	rf_audit_event_copy(event, RF_AUDIT_TENANT, what.tenant, sizeof(what.tenant));
 	run = find(muster, what.box);
 	if (run) { /* told again, on another connection perhaps */
 		run->teller = teller;
@@ -148,6 +149,13 @@ void rf_muster_hear(struct rf_muster *muster, const struct rf_audit_event *event
 	default:
 		break;
 	}
+}
+
+const char *rf_muster_tenant(const struct rf_muster *muster, const char *box)
+{
+	const struct run *run = find(muster, box);
+
+	return run && run->what.tenant[0] ? run->what.tenant : NULL;
 }
 
 /* From here on its connection says whether it lives. */

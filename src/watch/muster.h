@@ -24,7 +24,7 @@
 #define RF_MUSTER_ENDS 512
 
 struct rf_muster_run {
-	char box[33], agent[65], program[65];
+	char box[33], agent[65], program[65], tenant[65];
 	pid_t pid;         /* of its launcher */
 	uint64_t since_ns; /* since 1970: when it was told of */
 };
@@ -52,6 +52,9 @@ bool rf_muster_has(struct rf_muster *muster, const char *box, const void *teller
  * log that was read.
  */
 bool rf_muster_has_ended(const struct rf_muster *muster, const char *box);
+
+/* Whose box it is, of one that is under way and a server's: a tenant, or NULL. */
+const char *rf_muster_tenant(const struct rf_muster *muster, const char *box);
 
 /* The connection of `teller` has ended, which was the process `pid`: as long as that lives, they may go on. */
 void rf_muster_leave(struct rf_muster *muster, const void *teller, pid_t pid);

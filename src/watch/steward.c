@@ -356,6 +356,39 @@ static int fail_word(const char *what, const char *word, struct rf_err *err)
 	return rf_fail_say(err, -EINVAL, "\"%.60s\" is not %s", word, what);
 }
 
+/*
+ * A tenant of a server's invents names as it likes, and what is kept in mind is bounded for all together: so it has its share, and no more.
+ * A name that is known already is always good.
+ */
+static bool is_one_too_many(const struct rf_steward *steward, const char *agent)
+{
+	const char *stroke = strchr(agent, '/');
+	size_t len = stroke ? (size_t)(stroke - agent) + 1 : 0;
+
+	if (!stroke || rf_breaker_knows(steward->breakers, agent) ||
+	    rf_budget_knows(steward->budgets, agent))
+		return false;
+	return rf_breaker_agents(steward->breakers, agent, len) >= RF_STEWARD_OF_TENANT ||
+	       rf_budget_agents(steward->budgets, agent, len) >= RF_STEWARD_OF_TENANT;
+}
+
+static int refuse_one_too_many(struct rf_steward *steward, const char *box, const char *agent,
+			       struct rf_buf *out)
+{
+	struct rf_audit_event event;
+
+	rf_audit_event_init(&event, RF_AUDIT_RUN_REFUSED);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+	rf_audit_event_text(&event, RF_AUDIT_AGENT, agent);
+	rf_audit_event_text(&event, RF_AUDIT_RING, "blast");
+	rf_audit_event_text(&event, RF_AUDIT_REASON, "its tenant has too many agents");
+	rf_audit_event_text(&event, RF_AUDIT_VERDICT, "denied");
+	note(steward, &event);
+	rf_buf_printf(out, "refused 60000 its tenant has %d agents, and no more are kept apart\n",
+		      RF_STEWARD_OF_TENANT);
+	return 1;
+}
+
 static int answer_admit(struct rf_steward *steward, const char *const *words, struct rf_buf *out,
 			struct rf_err *err)
 {
@@ -371,6 +404,8 @@ static int answer_admit(struct rf_steward *steward, const char *const *words, st
 		return fail_word("the name of an agent", agent, err);
 	if (!rf_quota_parse(words[2], &quotas))
 		return fail_word("what a policy says of quotas", words[2], err);
+	if (is_one_too_many(steward, agent))
+		return refuse_one_too_many(steward, box, agent, out);
 	rf_docket_ask(steward->docket, agent, &quotas, steward->now.mono_ms, &answer, &spent);
 	if (spent.is_spent)
 		note_spent(steward, agent, &spent);

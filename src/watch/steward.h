@@ -20,6 +20,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#define RF_STEWARD_OF_TENANT 64 /* agents of one tenant of a server's */
+
 /* What the clocks say: time that passed, and time since 1970. */
 struct rf_steward_now {
 	uint64_t mono_ms, wall_ms;

@@ -206,3 +206,14 @@ struct rf_table_node *rf_table_next(const struct rf_table *table, const struct r
 		i++;
 	return i < table->place_count ? table->places[i] : NULL;
 }
+
+size_t rf_table_count(const struct rf_table *table, enum rf_table_kind kind, const char *prefix,
+		      size_t len)
+{
+	size_t count = 0;
+
+	for (const struct rf_table_node *node = rf_table_next(table, NULL); node;
+	     node = rf_table_next(table, node))
+		count += node->kind == kind && strncmp(node->name, prefix, len) == 0;
+	return count;
+}

@@ -60,6 +60,10 @@ void rf_table_remove(struct rf_table *table, struct rf_table_node *node);
 /* The node after `node`, or the first after NULL; NULL at the end.  In no order that means anything. */
 struct rf_table_node *rf_table_next(const struct rf_table *table, const struct rf_table_node *node);
 
+/* How many of a kind have names that begin with the first `len` bytes of `prefix`. */
+size_t rf_table_count(const struct rf_table *table, enum rf_table_kind kind, const char *prefix,
+		      size_t len);
+
 /* The keyed hash: for tests, against the reference values of its authors. */
 uint64_t rf_table_hash(const uint64_t key[2], const void *data, size_t len);
 

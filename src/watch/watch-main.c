@@ -3,7 +3,8 @@
  *
  * Serves $RUN/watch.sock and writes the log in $STATE/audit; `ringfort watch` starts it, in the foreground.
  * Options come from there, each as "--name value": --anchor WHERE (repeated), --hook PROGRAM, --segment BYTES, --keep BYTES,
- * --keep-days N.  With --status it asks the watcher that stands, and ends.
+ * --keep-days N.  With --owned it was started by a server, whose end of a pair is its descriptor 3: it ends with it, once all
+ * who tell it something have.  With --status it asks the watcher that stands, and ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +31,7 @@
 #define EXIT_NONE   1 /* --status: none stands */
 #define EXIT_FAILED 125
 #define LOCK_NAME   "watch.lock"
+#define OWNER_FD    3
 #define KEEP_MOST   (1ull << 50)
 
 struct settings {
@@ -119,6 +121,8 @@ static int read_line(int argc, char **argv, struct settings *settings, struct rf
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--status") == 0)
 			settings->wants_status = true;
+		else if (strcmp(argv[i], "--owned") == 0)
+			settings->options.owner = OWNER_FD;
 		else if (strcmp(argv[i], "--json") == 0)
 			settings->is_json = true;
 		else if (take_option(settings, argv[i], i + 1 < argc ? argv[i + 1] : "", err) < 0)
@@ -269,7 +273,7 @@ static int serve(struct settings *settings, struct rf_err *err)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = { 0 };
+	struct settings settings = { .options = { .owner = -1 } };
 	struct rf_err err = RF_ERR_INIT;
 	int code = read_line(argc, argv, &settings, &err);
 

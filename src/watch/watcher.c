@@ -38,6 +38,8 @@ struct rf_watcher {
 	struct rf_buf in, clean;  /* one message, one event */
 	struct rf_event *sync_timer, *sign_timer;
 	bool is_dirty, is_taking_over;
+	bool is_orphan; /* its owner is gone */
+	struct rf_event *owner_event;
 	uint64_t dirty_since_ns,
 		syncing_since_ns;       /* when the oldest that is not on the disk was written */
 	uint64_t kept, lost, synced_ns; /* events; and when the disk was last asked */
@@ -86,12 +88,39 @@ uint64_t rf_watcher_lag_ns(const struct rf_watcher *watcher)
 	return rf_loop_now() - (is_syncing ? watcher->syncing_since_ns : watcher->dirty_since_ns);
 }
 
+/*
+ * Whose it is, where who tells it does not know: of a tenant's agents, whose names no policy can have (policy/plan.h), and of its
+ * boxes.  `tenant` has room for it.
+ */
+static void put_tenant(const struct rf_watcher *watcher, struct rf_audit_event *event,
+		       char tenant[65])
+{
+	char box[33];
+	const char *of_box;
+
+	if (rf_audit_event_has(event, RF_AUDIT_TENANT))
+		return;
+	rf_audit_event_copy(event, RF_AUDIT_AGENT, tenant, 65);
+	if (strchr(tenant, '/')) {
+		*strchr(tenant, '/') = '\0';
+		rf_audit_event_text(event, RF_AUDIT_TENANT, tenant);
+		return;
+	}
+	rf_audit_event_copy(event, RF_AUDIT_BOX, box, sizeof(box));
+	of_box = box[0] ? rf_muster_tenant(watcher->muster, box) : NULL;
+	snprintf(tenant, 65, "%s", of_box ? of_box : "");
+	rf_audit_event_text(event, RF_AUDIT_TENANT, tenant);
+}
+
 int rf_watcher_note(struct rf_watcher *watcher, const struct rf_audit_event *event,
 		    struct rf_err *err)
 {
+	struct rf_audit_event whole = *event;
+	char tenant[65];
 	uint64_t seq;
 
-	if (rf_store_event(watcher->store, event, &seq, err) < 0 || commit(watcher, err) < 0)
+	put_tenant(watcher, &whole, tenant);
+	if (rf_store_event(watcher->store, &whole, &seq, err) < 0 || commit(watcher, err) < 0)
 		return err->code;
 	watcher->kept++;
 	return 0;
@@ -144,6 +173,7 @@ static void note_recovery(struct rf_watcher *watcher, const struct rf_muster_run
 	rf_audit_event_init(&event, RF_AUDIT_RECOVERY);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, run->box);
 	rf_audit_event_text(&event, RF_AUDIT_AGENT, run->agent);
+	rf_audit_event_text(&event, RF_AUDIT_TENANT, run->tenant);
 	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, run->program);
 	rf_audit_event_number(&event, RF_AUDIT_PID, (uint64_t)run->pid);
 	rf_audit_event_text(&event, RF_AUDIT_WHAT, what);
@@ -166,6 +196,7 @@ static void on_lost(void *data, const struct rf_muster_run *run)
 	rf_audit_event_init(&event, RF_AUDIT_RUN_ENDED);
 	rf_audit_event_text(&event, RF_AUDIT_BOX, run->box);
 	rf_audit_event_text(&event, RF_AUDIT_AGENT, run->agent);
+	rf_audit_event_text(&event, RF_AUDIT_TENANT, run->tenant);
 	rf_audit_event_text(&event, RF_AUDIT_VERDICT, "lost");
 	rf_audit_event_text(&event, RF_AUDIT_REASON, "its launcher ended without a word of it");
 	rf_watcher_note(watcher, &event, &err);
@@ -217,6 +248,7 @@ static int add_event(struct client *client, const void *data, size_t len, uint64
 {
 	struct rf_watcher *watcher = watcher_of(client);
 	struct rf_audit_event event;
+	char tenant[65];
 
 	if (rf_audit_event_decode(data, len, &event, err) < 0)
 		return err->code;
@@ -228,6 +260,7 @@ static int add_event(struct client *client, const void *data, size_t len, uint64
 		return 0;
 	}
 	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
+	put_tenant(watcher, &event, tenant);
 	rf_buf_clear(&watcher->clean);
 	if (rf_audit_event_encode(&event, &watcher->clean, err) < 0)
 		return err->code;
@@ -457,12 +490,28 @@ static void look_at_clock(struct rf_watcher *watcher)
 	rf_watcher_note(watcher, &event, &err);
 }
 
+/* Who started it has ended, or was ended: what it started may have ends yet to be told of. */
+static void on_owner(void *data, int what)
+{
+	struct rf_watcher *watcher = data;
+	char byte;
+
+	(void)what;
+	if (recv(watcher->options->owner, &byte, sizeof(byte), MSG_DONTWAIT) != 0)
+		return;
+	rf_event_cancel(watcher->owner_event);
+	watcher->owner_event = NULL;
+	watcher->is_orphan = true;
+}
+
 static void on_sync(void *data, int what)
 {
 	struct rf_watcher *watcher = data;
 	int sync, anchor;
 
 	(void)what;
+	if (watcher->is_orphan && watcher->door.count == 0)
+		rf_loop_stop(watcher->loop);
 	if (watcher->is_dirty && rf_disk_sync(watcher->disk, rf_store_fd(watcher->store))) {
 		watcher->is_dirty = false;
 		watcher->syncing_since_ns = watcher->dirty_since_ns;
@@ -538,6 +587,10 @@ static int start(struct rf_watcher *watcher, struct rf_err *err)
 	    rf_loop_timer(watcher->loop, rf_loop_now() + RF_WATCHER_SIGN_MS * MS, on_sign, watcher,
 			  &watcher->sign_timer, err) < 0 ||
 	    rf_door_open(&watcher->door, watcher->loop, watcher->options->listener, err) < 0)
+		return err->code;
+	if (watcher->options->owner >= 0 &&
+	    rf_loop_watch(watcher->loop, watcher->options->owner, RF_LOOP_READ, on_owner, watcher,
+			  &watcher->owner_event, err) < 0)
 		return err->code;
 	rf_stance_cut(watcher->options->anchors[0] != NULL);
 	if (watcher->guest && watcher->guest->on_begin &&

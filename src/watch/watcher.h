@@ -25,7 +25,8 @@
 #define RF_WATCHER_ANCHORS 4
 
 struct rf_watcher_options {
-	int listener;                            /* a socket of packets; borrowed */
+	int listener; /* a socket of packets; borrowed */
+	int owner;    /* whose end is ours, once nobody is connected any more; or -1; borrowed */
 	struct rf_store_options store;           /* its on_head is the watcher's own */
 	const char *anchors[RF_WATCHER_ANCHORS]; /* where heads are told; or NULL */
 };
@@ -53,7 +54,7 @@ struct rf_watcher_guest {
 	void *data;
 };
 
-/* Serves until SIGTERM, SIGINT or SIGHUP.  `guest` may be NULL. */
+/* Serves until SIGTERM, SIGINT or SIGHUP; or until its owner is gone, and all who tell it something are.  `guest` may be NULL. */
 int rf_watcher_serve(const struct rf_watcher_options *options, const struct rf_watcher_guest *guest,
 		     struct rf_err *err);
 

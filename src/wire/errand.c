@@ -125,6 +125,8 @@ void rf_errand_pack(const struct rf_errand *errand, struct rf_buf *out)
 	rf_pack_strings(out, (const char *const *)errand->set);
 	rf_pack_string(out, errand->note);
 	rf_pack_u64(out, errand->idle_ms);
+	rf_pack_string(out, errand->origin.request);
+	rf_pack_string(out, errand->origin.trace);
 }
 
 /* ------------------------------------------------------------- reading */
@@ -179,6 +181,18 @@ static void read_caller(struct rf_pack_reader *in, struct rf_errand *errand)
 		in->has_failed = true;
 }
 
+/* What a client calls its request: it stands in a log, so it is plain. */
+static const char *read_word(struct rf_pack_reader *in)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	const char *word = rf_pack_read_maybe(in, RF_ERRAND_WORD);
+
+	if (word && strspn(word, plain) != strlen(word))
+		in->has_failed = true;
+	return word && *word ? word : NULL;
+}
+
 int rf_errand_unpack(const void *data, size_t len, struct rf_errand *ret_errand, struct rf_err *err)
 {
 	struct rf_errand errand = { 0 };
@@ -199,6 +213,8 @@ int rf_errand_unpack(const void *data, size_t len, struct rf_errand *ret_errand,
 	errand.set = rf_pack_read_strings(&in, RF_ERRAND_ARGS, RF_ERRAND_BYTES);
 	errand.note = rf_pack_read_maybe(&in, RF_ERRAND_NOTE);
 	errand.idle_ms = rf_pack_read_u64(&in);
+	errand.origin.request = read_word(&in);
+	errand.origin.trace = read_word(&in);
 	if (!rf_pack_is_whole(&in))
 		code = rf_fail_say(err, -EBADMSG, "an errand is malformed");
 	else

@@ -19,6 +19,7 @@
 #define RF_ERRAND_BYTES   (2 * 1024 * 1024) /* of both together */
 #define RF_ERRAND_EXTRAS  32
 #define RF_ERRAND_NOTE    2048 /* bytes, with a NUL */
+#define RF_ERRAND_WORD    65   /* bytes of what a client calls its request, with a NUL */
 #define RF_ERRAND_RLIMITS 16   /* RLIM_NLIMITS */
 #define RF_ERRAND_IDLE_MS (49ull * 86400 * 1000)
 
@@ -39,6 +40,9 @@ struct rf_errand {
 	const char *note; /* what a list of kept boxes says of it, or NULL */
 	uint64_t
 		idle_ms; /* of a kept one: it ends when nobody used it for so long; 0: never for that */
+	struct rf_plan_origin
+		origin;   /* tenant and key are never sent: who bounds it fills them in */
+	bool is_recorded; /* nor is that: whatever the policy says */
 	bool wants_denials;
 	uint32_t umask;
 	int32_t nice;

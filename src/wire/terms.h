@@ -7,6 +7,7 @@
 #ifndef RF_WIRE_TERMS_H
 #define RF_WIRE_TERMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct rf_terms {
 	const char *tenant;  /* whose boxes it sees */
 	const char *ceiling; /* a policy's text, nothing extended and every path absolute */
 	uint32_t boxes;      /* at once, of all connections of this key */
+	bool is_recorded;    /* none of them without a watcher, whatever its policy says */
 };
 
 /* Writes them (borrows). */

@@ -42,6 +42,8 @@ static struct rf_errand full(void)
 		.set = own,
 		.note = "{\"labels\":{}}",
 		.idle_ms = 60000,
+		.origin = { .tenant = "acme", .key = "k1", .request = "order-17" },
+		.is_recorded = true,
 	};
 
 	for (size_t i = 0; i < RF_ERRAND_RLIMITS; i++)
@@ -81,11 +83,31 @@ RF_TEST(an_errand_arrives_as_it_was_asked)
 	RF_CHECK(strcmp(got.set[0], "TOKEN=a=b") == 0 && !got.set[1] &&
 			 strcmp(got.note, errand.note) == 0 && got.idle_ms == 60000,
 		 "the program's own variables, and the note");
+	RF_CHECK(strcmp(got.origin.request, "order-17") == 0 && !got.origin.trace,
+		 "what the client calls it");
+	RF_CHECK(!got.origin.tenant && !got.origin.key && !got.is_recorded,
+		 "whose it is can't be said");
 	rf_buf_init(&again, RF_WIRE_BODY);
 	rf_errand_pack(&got, &again);
 	RF_CHECK(again.len == buf.len && memcmp(again.data, buf.data, buf.len) == 0,
 		 "packed again it is another");
 	rf_errand_done(&got);
+}
+
+RF_TEST(what_a_client_calls_its_request_is_plain_and_short)
+{
+	static const char *const words[] = { "a b", "a\nb", "\xc3\xa9", "x/y",
+					     "01234567890123456789012345678901234567890123456789"
+					     "012345678901234" };
+
+	for (size_t i = 0; i < RF_LEN(words); i++) {
+		struct rf_errand errand = full(), got;
+		RF_AUTO_BUF struct rf_buf buf;
+		struct rf_err err = RF_ERR_INIT;
+
+		errand.origin.trace = words[i];
+		RF_CHECK(there_and_back(&errand, &buf, &got, &err) == -EBADMSG, "%s", words[i]);
+	}
 }
 
 RF_TEST(what_may_be_absent_may_be)

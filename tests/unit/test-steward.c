@@ -128,6 +128,28 @@ RF_TEST(a_run_that_was_admitted_and_is_not_begun_counts_for_nothing)
 	rf_steward_free(steward);
 }
 
+RF_TEST(a_tenant_has_its_share_of_agents)
+{
+	struct rf_steward *steward = rf_steward_new(
+		&(struct rf_steward_options){ .cap = 256, .runs = 256, .note = note });
+	char line[256];
+
+	RF_REQUIRE(steward, "no memory");
+	noted[0] = '\0';
+	for (int i = 0; i < RF_STEWARD_OF_TENANT; i++) {
+		snprintf(line, sizeof(line), "admit b%d acme/a%d " QUOTAS, i, i);
+		RF_CHECK(strcmp(ask(steward, 1, line), "admitted\n") == 0, "agent %d", i);
+	}
+	RF_CHECK(strncmp(ask(steward, 1, "admit x acme/one-more " QUOTAS), "refused 60000 ", 14) ==
+			 0,
+		 "one more");
+	RF_CHECK(strstr(noted, "run.refused [acme/one-more]"), "%s", noted);
+	RF_CHECK(strcmp(ask(steward, 1, "admit y acme/a7 " QUOTAS), "admitted\n") == 0, "known");
+	RF_CHECK(strcmp(ask(steward, 1, "admit z acm/a " QUOTAS), "admitted\n") == 0, "another's");
+	RF_CHECK(strcmp(ask(steward, 1, "admit w acme " QUOTAS), "admitted\n") == 0, "nobody's");
+	rf_steward_free(steward);
+}
+
 RF_TEST(a_runaway_agent_is_stopped_and_all_of_it_is_noted)
 {
 	struct rf_steward *steward = new_steward();
