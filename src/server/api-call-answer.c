@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "server/api-call-inside.h"
+#include "server/cors.h"
 #include "server/fate.h"
 #include "server/front.h"
 #include "server/once.h"
@@ -43,7 +44,7 @@ void rf_api_call_pump(struct rf_api_call *call)
 static void begin(struct rf_api_call *call, unsigned status, const char *type, enum rf_body body,
 		  uint64_t length, const struct rf_api_error *error, struct rf_fields more)
 {
-	struct rf_field fields[9 + MORE];
+	struct rf_field fields[9 + RF_CORS_FIELDS + MORE];
 	char retry[16];
 	size_t n = 0;
 
@@ -67,6 +68,7 @@ static void begin(struct rf_api_call *call, unsigned status, const char *type, e
 		snprintf(retry, sizeof(retry), "%u", error->retry_s ? error->retry_s : 1);
 		fields[n++] = (struct rf_field){ RF_SPAN("Retry-After"), rf_span_of(retry) };
 	}
+	n += rf_cors_put(call, fields + n);
 	for (size_t i = 0; i < more.count && i < MORE; i++)
 		fields[n++] = more.at[i];
 	rf_exchange_answer(call->x, status, (struct rf_fields){ fields, n }, body, length);
@@ -115,6 +117,16 @@ void rf_api_call_answer_bytes(struct rf_api_call *call, unsigned status, const c
 			      struct rf_buf *bytes)
 {
 	send_all(call, status, type, bytes, NULL);
+}
+
+void rf_api_call_answer_empty(struct rf_api_call *call, unsigned status, struct rf_fields more)
+{
+	if (call->state == RF_API_DONE)
+		return;
+	begin(call, status, NULL, RF_BODY_NONE, 0, NULL, more);
+	call->is_last = true;
+	rf_exchange_pause(call->x, false);
+	rf_api_call_pump(call);
 }
 
 void rf_api_call_fail(struct rf_api_call *call, const struct rf_api_error *error)

@@ -31,16 +31,16 @@ void rf_api_call_name(struct rf_api_call *call, const struct rf_http1_head *head
 {
 	struct rf_span own = rf_api_call_value(head, RF_SPAN("X-Request-Id"));
 	struct rf_span trace = rf_api_call_value(head, RF_SPAN("traceparent"));
-	uint64_t chance = 0;
+	uint8_t chance[RF_TRACE_CHANCE] = { 1 };
 
-	if (is_plain(own, sizeof(call->request_id) - 1)) {
+	if (getrandom(chance, sizeof(chance), GRND_NONBLOCK) < 0)
+		memcpy(chance + 16, &call->id, sizeof(call->id));
+	rf_trace_begin(trace, chance, &call->trace);
+	rf_trace_format(&call->trace, call->part);
+	if (is_plain(own, sizeof(call->request_id) - 1))
 		memcpy(call->request_id, own.at, own.len);
-	} else {
-		if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) < 0)
-			chance = call->id;
-		snprintf(call->request_id, sizeof(call->request_id), "%016llx",
-			 (unsigned long long)chance);
-	}
+	else
+		snprintf(call->request_id, sizeof(call->request_id), "%s", call->trace.span);
 	if (trace.len == 55 && is_plain(trace, 55))
 		memcpy(call->traceparent, trace.at, trace.len);
 }

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "server/api-call-inside.h"
 #include "server/api-key.h"
+#include "server/cors.h"
 #include "server/front.h"
 #include "server/mcp-visit.h"
 #include "server/once.h"
@@ -123,6 +124,9 @@ static int read_head(struct rf_api_call *call, const struct rf_http1_head *head,
 	    rf_upgrade_read(head, &call->upgrade, error) < 0 ||
 	    rf_api_call_check_names(call, head, error) < 0)
 		return -1;
+	rf_cors_note(call, head);
+	if (rf_cors_answer(call, head))
+		return 1;
 	call->route = rf_route_find(head->start.method, url->path, &call->parts, error);
 	if (!call->route)
 		return -1;
@@ -152,6 +156,7 @@ static void on_request(void *data, struct rf_exchange *x, const struct rf_http1_
 	const struct rf_front_side *side = data;
 	struct rf_api_call *call = calloc(1, sizeof(*call));
 	struct rf_api_error error;
+	int code;
 
 	if (!call) {
 		rf_exchange_keep(x, NULL);
@@ -168,9 +173,11 @@ static void on_request(void *data, struct rf_exchange *x, const struct rf_http1_
 	rf_buf_init(&call->out, ANSWER_MOST);
 	rf_exchange_keep(x, call);
 	rf_api_call_name(call, head);
-	if (read_head(call, head, &error) < 0) {
-		refuse_at_once(call, &error);
-		return;
+	code = read_head(call, head, &error);
+	if (code != 0) {
+		if (code < 0)
+			refuse_at_once(call, &error);
+		return; /* it is answered */
 	}
 	rf_buf_init(&call->body,
 		    call->route->how & RF_ROUTE_STREAMED ? BODY_PIECE : call->route->body + 1);

@@ -24,6 +24,7 @@
 #include "server/order.h"
 #include "server/query.h"
 #include "server/route.h"
+#include "server/trace.h"
 #include "server/upgrade.h"
 
 struct rf_front;
@@ -60,7 +61,10 @@ struct rf_api_call {
 	enum rf_api_state state;
 	uint64_t id; /* what an answer about its key carries */
 	char request_id[65];
-	char traceparent[64]; /* as it came, or "" */
+	char traceparent[64];     /* as it came, or "" */
+	struct rf_trace trace;    /* where it stands in that, or in one of its own */
+	char part[RF_TRACE_TEXT]; /* what a run of it is told of that */
+	const char *origin;       /* of the page that asks, if it may; or NULL */
 	uint8_t token_hash[RF_SHA256_BYTES];
 	struct rf_upgrade upgrade; /* whether it asks to go on as a WebSocket */
 	char *query;               /* of its target, or NULL */
@@ -136,6 +140,7 @@ void rf_api_call_free(struct rf_api_call *call);
 void rf_api_call_answer(struct rf_api_call *call, unsigned status, struct rf_buf *json);
 void rf_api_call_answer_bytes(struct rf_api_call *call, unsigned status, const char *type,
 			      struct rf_buf *bytes);
+void rf_api_call_answer_empty(struct rf_api_call *call, unsigned status, struct rf_fields more);
 void rf_api_call_fail(struct rf_api_call *call, const struct rf_api_error *error);
 void rf_api_call_fail_with(struct rf_api_call *call, const struct rf_err *err, const char *where);
 

@@ -222,7 +222,7 @@ static void go_create(struct rf_api_call *call)
 	struct rf_job_task task = { .order = &call->order,
 				    .keeps_output = true,
 				    .request = call->request_id,
-				    .trace = call->traceparent };
+				    .trace = call->part };
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_api_error error;
 	RF_AUTO_BUF struct rf_buf note;

@@ -87,7 +87,7 @@ static void start(struct rf_api_call *call, struct rf_job_task *task)
 
 	task->order = &call->order;
 	task->request = call->request_id;
-	task->trace = call->traceparent;
+	task->trace = call->part;
 	task->keeps_output = !call->wants_stream && !call->wants_raw;
 	task->leaves_output = call->wants_raw;
 	if (call->wants_raw && !rf_raw_begin(call))
