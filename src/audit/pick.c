@@ -26,6 +26,7 @@ bool rf_pick_takes(const struct rf_pick *filter, const struct rf_audit_event *ev
 	       (!filter->until_ns || event->time_ns < filter->until_ns) &&
 	       (!filter->kinds || filter->kinds >> event->kind & 1) &&
 	       (!filter->agent || is_text(event, RF_AUDIT_AGENT, filter->agent)) &&
+	       (!filter->tenant || is_text(event, RF_AUDIT_TENANT, filter->tenant)) &&
 	       (!filter->box || is_text(event, RF_AUDIT_BOX, filter->box)) &&
 	       (!filter->verdict || is_text(event, RF_AUDIT_VERDICT, filter->verdict));
 }

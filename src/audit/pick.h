@@ -11,6 +11,7 @@
 struct rf_pick {
 	uint64_t since_ns, until_ns;       /* since 1970; 0: no bound */
 	const char *agent, *box, *verdict; /* exactly; or NULL */
+	const char *tenant;                /* of a server's; or NULL */
 	uint64_t kinds;                    /* bit of each that is wanted; 0: all */
 };
 

@@ -6,5 +6,8 @@
 
 /* clerk-desk.c */
 rf_clerk_fn rf_clerk_desk_key;
+/* clerk-audit.c */
+rf_clerk_fn rf_clerk_audit_events, rf_clerk_audit_breakers, rf_clerk_audit_breaker,
+	rf_clerk_audit_figures;
 
 #endif

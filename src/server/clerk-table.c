@@ -16,5 +16,9 @@
 const struct rf_clerk_row rf_clerk_table[RF_CLERK_QUESTIONS] = {
 	[RF_CLERK_PASSAGE] = { "passage", RUN, RF_FARE_ASK, 0, rf_ferry_cross },
 	[RF_CLERK_KEY] = { "key", READ, 0, 0, rf_clerk_desk_key },
+	[RF_CLERK_AUDIT]    = { "audit",    READ,  4096, 0, rf_clerk_audit_events },
+	[RF_CLERK_BREAKERS] = { "breakers", READ,  0,    0, rf_clerk_audit_breakers },
+	[RF_CLERK_BREAKER]  = { "breaker",  RF_SCOPE_ADMIN, 4096, 0, rf_clerk_audit_breaker },
+	[RF_CLERK_FIGURES]  = { "figures",  RF_SCOPE_ADMIN, 0,    0, rf_clerk_audit_figures },
 };
 /* clang-format on */

@@ -16,8 +16,12 @@
 
 /* The questions there are; clerk-table.c says of each who may ask it and who answers. */
 enum rf_clerk_question {
-	RF_CLERK_KEY = 1, /* what this connection's key is good for */
-	RF_CLERK_PASSAGE, /* a box's way out (fare.h) */
+	RF_CLERK_KEY = 1,  /* what this connection's key is good for */
+	RF_CLERK_PASSAGE,  /* a box's way out (fare.h) */
+	RF_CLERK_AUDIT,    /* events of its tenant (audit-ask.h) */
+	RF_CLERK_BREAKERS, /* of its tenant's agents */
+	RF_CLERK_BREAKER,  /* one to be opened or closed (audit-ask.h) */
+	RF_CLERK_FIGURES,  /* the watcher's */
 	RF_CLERK_QUESTIONS
 };
 

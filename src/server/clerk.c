@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "server/clerk-pool.h"
+#include "server/clerk-watcher.h"
 #include "wire/wire.h"
 
 #define ANSWER_MOST (16u << 20)
@@ -303,7 +304,9 @@ static void on_host(void *data, int what)
 	(void)what;
 	if (got == -EAGAIN)
 		return;
-	if (got <= 0 || message.type != RF_WIRE_CLERK_TERMS)
+	if (got > 0 && message.type == RF_WIRE_CLERK_WATCHER)
+		rf_clerk_watcher_take(&message.fds[0]);
+	else if (got <= 0 || message.type != RF_WIRE_CLERK_TERMS)
 		rf_loop_stop(clerk->loop);
 	else
 		take_terms(clerk, &message, &err);

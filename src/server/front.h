@@ -89,4 +89,7 @@ void rf_front_forget_call(struct rf_front *front, struct rf_api_call *call);
 int rf_front_policy(struct rf_front *front, const char *text,
 		    const struct ringfort_policy **ret_policy, struct rf_api_error *error);
 
+/* The front's figures, as Prometheus reads them (serve-info.c). */
+void rf_serve_put_figures(const struct rf_front *front, struct rf_buf *to);
+
 #endif

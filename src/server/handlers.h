@@ -11,6 +11,8 @@ typedef void rf_serve_fn(struct rf_api_call *call);
 rf_serve_fn rf_serve_health, rf_serve_ready, rf_serve_version, rf_serve_openapi, rf_serve_metrics;
 /* serve-key.c */
 rf_serve_fn rf_serve_key;
+/* serve-audit.c */
+rf_serve_fn rf_serve_audit, rf_serve_breaker_list, rf_serve_breaker_reset, rf_serve_breaker_trip;
 /* serve-run.c */
 rf_serve_fn rf_serve_run, rf_serve_exec;
 /* serve-box.c */

@@ -193,6 +193,16 @@ static void on_clerk(void *data, int what)
 		rf_concierge_renew(l);
 }
 
+void rf_household_lend_watcher(void *data)
+{
+	struct landlord *l = data;
+	struct rf_err ignored = RF_ERR_INIT; /* then the clerk says that no watcher stands */
+	RF_AUTO_FD int line = -1;
+
+	if (l->clerk >= 0 && rf_notary_lend(l->notary, &line, &ignored) == 0)
+		rf_wire_send(l->clerk, RF_WIRE_CLERK_WATCHER, 0, NULL, 0, &line, 1, &ignored);
+}
+
 int rf_household_start_clerk(struct landlord *l, struct rf_err *err)
 {
 	const struct timeval most = { SEND_MS / 1000, 0 };
@@ -204,6 +214,7 @@ int rf_household_start_clerk(struct landlord *l, struct rf_err *err)
 	if (rf_client_start(path, argv, "clerk", &l->clerk, err) < 0)
 		return err->code;
 	setsockopt(l->clerk, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+	rf_household_lend_watcher(l);
 	return rf_loop_watch(l->loop, l->clerk, RF_LOOP_READ, on_clerk, l, &l->clerk_event, err);
 }
 

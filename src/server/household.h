@@ -56,6 +56,9 @@ int rf_household_start_front(struct landlord *l, struct rf_err *err);
 /* A certificate that was replaced: connections from now on see the new one.  If it does not do, the old one stays. */
 void rf_household_renew_papers(struct landlord *l);
 
+/* The clerk asks the watcher, and can't connect to it himself; `data` is the landlord. */
+void rf_household_lend_watcher(void *data);
+
 /* Sees all of them off, and waits until they are gone. */
 void rf_household_end(struct landlord *l);
 

@@ -187,7 +187,7 @@ static int start(struct landlord *l, struct rf_err *err)
 		return err->code;
 	if (rf_loop_new(&l->loop, err) < 0 ||
 	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 ||
-	    rf_notary_new(l->loop, l->options, &l->notary, err) < 0 ||
+	    rf_notary_new(l->loop, l->options, rf_household_lend_watcher, l, &l->notary, err) < 0 ||
 	    rf_tenure_begin(l, err) < 0 || rf_household_start_clerk(l, err) < 0 ||
 	    (!l->options->on_ready && listen_locally(l, err) < 0) ||
 	    rf_household_start_front(l, err) < 0)

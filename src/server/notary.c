@@ -27,6 +27,8 @@ struct rf_notary {
 	int own;                 /* one that we started ends with this; or -1 */
 	struct rf_event *event, *timer;
 	uint64_t since_ns; /* when the last one was found */
+	void (*on_back)(void *data);
+	void *data;
 };
 
 /* ------------------------------------------------------------- finding and starting */
@@ -74,6 +76,7 @@ static void on_time(void *data, int what)
 	(void)what;
 	if (code == 0) {
 		rf_household_say("a watcher stands again", "");
+		notary->on_back(notary->data);
 		return;
 	}
 	if (is_none(code) && rf_loop_now() >= notary->since_ns + LATER_MS * MS) {
@@ -131,14 +134,26 @@ static int begin(struct rf_notary *notary, struct rf_err *err)
 	return rf_fail_hint(err, "`ringfort watch` says what is wrong with it");
 }
 
+int rf_notary_lend(const struct rf_notary *notary, int *ret_fd, struct rf_err *err)
+{
+	pid_t pid;
+
+	if (!rf_teller_is_open(&notary->teller))
+		return rf_fail_say(err, -EHOSTDOWN, "no watcher stands");
+	return rf_client_connect_to(RF_TELLER_SOCKET, "watcher", RF_TELLER_WAIT, ret_fd, &pid, err);
+}
+
 int rf_notary_new(struct rf_loop *loop, const struct rf_landlord_options *options,
-		  struct rf_notary **ret_notary, struct rf_err *err)
+		  void (*on_back)(void *data), void *data, struct rf_notary **ret_notary,
+		  struct rf_err *err)
 {
 	struct rf_notary *notary = calloc(1, sizeof(*notary));
 
 	if (!notary)
 		return rf_fail(err, -ENOMEM, "a notary");
-	*notary = (struct rf_notary){ .options = options, .loop = loop, .own = -1 };
+	*notary = (struct rf_notary){
+		.options = options, .loop = loop, .own = -1, .on_back = on_back, .data = data
+	};
 	rf_teller_init(&notary->teller);
 	*ret_notary = notary;
 	if (begin(notary, err) < 0)

@@ -14,9 +14,13 @@
 struct rf_notary;
 struct rf_landlord_options;
 
-/* Waits until one stands.  Gives. */
+/* Waits until one stands.  `on_back` is called whenever another does.  Gives. */
 int rf_notary_new(struct rf_loop *loop, const struct rf_landlord_options *options,
-		  struct rf_notary **ret_notary, struct rf_err *err);
+		  void (*on_back)(void *data), void *data, struct rf_notary **ret_notary,
+		  struct rf_err *err);
+
+/* A further connection to the watcher, for somebody who can't connect himself.  Gives `*ret_fd`. */
+int rf_notary_lend(const struct rf_notary *notary, int *ret_fd, struct rf_err *err);
 
 /* Lets go of it; one that was started here ends, when all who tell it something have.  Accepts NULL. */
 void rf_notary_free(struct rf_notary *notary);

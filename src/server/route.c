@@ -26,6 +26,10 @@ const struct rf_route rf_route_table[] = {
 	{ "GET",    "/v1/openapi.json",                 0,     0,     NULL,                     rf_serve_openapi },
 	{ "GET",    "/metrics",                         ADMIN, 0,     NULL,                     rf_serve_metrics },
 	{ "GET",    "/v1/key",                          READ,  0,     NULL,                     rf_serve_key },
+	{ "GET",    "/v1/audit",                        READ,  0,     ",since,until,kind,box,verdict,limit,cursor,", rf_serve_audit },
+	{ "GET",    "/v1/breakers",                     READ,  0,     NULL,                     rf_serve_breaker_list },
+	{ "POST",   "/v1/breakers/{name}/reset",        ADMIN, 0,     NULL,                     rf_serve_breaker_reset, RF_ROUTE_NAMES },
+	{ "POST",   "/v1/breakers/{name}/trip",         ADMIN, JSON,  NULL,                     rf_serve_breaker_trip, RF_ROUTE_NAMES },
 	{ "POST",   "/v1/run",                          RUN,   JSON,  NULL,                     rf_serve_run },
 	{ "POST",   "/v1/sandboxes",                    RUN,   JSON,  NULL,                     rf_serve_box_create },
 	{ "GET",    "/v1/sandboxes",                    READ,  0,     ",limit,cursor,label,",   rf_serve_box_list },
@@ -71,22 +75,23 @@ const struct rf_route rf_route_table[] = {
 
 const size_t rf_route_count = RF_LEN(rf_route_table);
 
-static bool is_part(struct rf_span text)
+static bool is_part(struct rf_span text, bool is_name)
 {
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.at[i];
 
 		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		      c == '-' || c == '_'))
+		      c == '-' || c == '_' || (is_name && i > 0 && c && strchr(".:@+", c))))
 			return false;
 	}
 	return text.len > 0 && text.len < RF_ROUTE_PART;
 }
 
 /* Segment by segment, as it stands: nothing is decoded, so a path has one spelling. */
-static bool matches(const char *pattern, struct rf_span path, struct rf_route_parts *ret_parts)
+static bool matches(const struct rf_route *route, struct rf_span path,
+		    struct rf_route_parts *ret_parts)
 {
-	struct rf_span want = rf_span_of(pattern);
+	struct rf_span want = rf_span_of(route->path);
 
 	*ret_parts = (struct rf_route_parts){ 0 };
 	while (want.len > 0 && path.len > 0) {
@@ -101,7 +106,8 @@ static bool matches(const char *pattern, struct rf_span path, struct rf_route_pa
 		if (rf_span_is(a, RF_SPAN("{path}")) && a.len == want.len)
 			return true; /* the rest, whatever it is */
 		if (a.len > 0 && a.at[0] == '{') {
-			if (!is_part(b) || ret_parts->count == RF_ROUTE_PARTS)
+			if (!is_part(b, route->how & RF_ROUTE_NAMES) ||
+			    ret_parts->count == RF_ROUTE_PARTS)
 				return false;
 			memcpy(ret_parts->part[ret_parts->count++], b.at, b.len);
 		} else if (!rf_span_is(a, b)) {
@@ -128,7 +134,7 @@ const struct rf_route *rf_route_find(struct rf_span method, struct rf_span path,
 	for (size_t i = 0; i < rf_route_count; i++) {
 		const struct rf_route *route = &rf_route_table[i];
 
-		if (!matches(route->path, path, ret_parts))
+		if (!matches(route, path, ret_parts))
 			continue;
 		if (is_method(route->method, method))
 			return route;

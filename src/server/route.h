@@ -41,7 +41,8 @@ enum rf_route_how {
 	/* It is served before its body comes, which its handler is then told of as it comes (api-call.h); `body` is no limit then. */
 	RF_ROUTE_STREAMED = 2,
 	/* It is passed on to somebody else, with its head (transit.h): its path goes on behind the last part, and its query is not ours. */
-	RF_ROUTE_RELAYED = 4
+	RF_ROUTE_RELAYED = 4,
+	RF_ROUTE_NAMES = 8 /* its parts are names of agents, which may have . : @ + inside */
 };
 
 extern const struct rf_route rf_route_table[];

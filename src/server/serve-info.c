@@ -4,6 +4,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "server/ask-clerk.h"
 #include "server/front.h"
 #include "server/handlers.h"
 #include "server/openapi.h"
@@ -62,13 +63,11 @@ static void put(struct rf_buf *out, const char *name, const char *type, const ch
 		      name, help, name, type, name, (unsigned long long)value);
 }
 
-void rf_serve_metrics(struct rf_api_call *call)
+void rf_serve_put_figures(const struct rf_front *front, struct rf_buf *to)
 {
-	const struct rf_front *front = call->front;
 	const struct rf_front_figures *f = &front->figures;
-	RF_AUTO_BUF struct rf_buf out;
+	struct rf_buf out = *to;
 
-	rf_buf_init(&out, 64 * 1024);
 	rf_buf_puts(&out, "# HELP ringfort_server_requests_total Requests that were answered.\n"
 			  "# TYPE ringfort_server_requests_total counter\n");
 	for (int i = 2; i < RF_FRONT_STATUSES; i++)
@@ -92,5 +91,27 @@ void rf_serve_metrics(struct rf_api_call *call)
 		      (unsigned long long)(f->run_ns / 1000000000u),
 		      (unsigned long long)(f->run_ns % 1000000000u),
 		      (unsigned long long)f->runs_ended);
+	*to = out;
+}
+
+/* Ours, and the watcher's behind them; without a watcher, that is a figure, too. */
+static void on_figures(void *data, struct rf_wire_message *answer, const struct rf_err *why)
+{
+	struct rf_api_call *call = data;
+	RF_AUTO_BUF struct rf_buf out;
+
+	(void)why;
+	call->petition = NULL;
+	rf_buf_init(&out, 2u << 20);
+	rf_serve_put_figures(call->front, &out);
+	put(&out, "watched", "gauge", "Whether a watcher stands, and tells its figures.",
+	    answer != NULL);
+	if (answer)
+		rf_buf_add(&out, answer->body, answer->len);
 	rf_api_call_answer_bytes(call, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
+}
+
+void rf_serve_metrics(struct rf_api_call *call)
+{
+	rf_ask_clerk(call, RF_CLERK_FIGURES, NULL, on_figures);
 }

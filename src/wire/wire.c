@@ -95,6 +95,7 @@ static const struct shape {
 	[RF_WIRE_FRONT_READY]    = { "READY",    FROM(FRONT), 0, 0, 0 },
 	[RF_WIRE_FRONT_KEY]      = { "KEY",      FROM(FRONT), 0, 1, HELLO_MAX },
 	[RF_WIRE_CLERK_TERMS]    = { "TERMS",    FROM(HOST), 1, 1, RF_TERMS_BYTES },
+	[RF_WIRE_CLERK_WATCHER]  = { "WATCHER",  FROM(HOST), 1, 0, 0 },
 	[RF_WIRE_CLERK_ASK]      = { "ASK",      FROM(FRONT), 0, sizeof(uint32_t), CLERK_MAX, 4 },
 	[RF_WIRE_CLERK_TOLD]     = { "TOLD",     FROM(CLERK), 0, 0, ANSWER_MAX, 4 },
 	[RF_WIRE_FRONT_CLERK]    = { "CLERK",    FROM(HOST), 1, 1, ERROR_MAX },

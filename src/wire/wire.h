@@ -138,7 +138,9 @@ enum rf_wire_type {
 	/* Of the register of a server: from who reads what strangers send, and back (server/pass.h) */
 	RF_WIRE_FRONT_ASK = 73,
 	RF_WIRE_FRONT_TOLD,
-	RF_WIRE_COUNT = 96 /* above all of them; there is room between some */
+	/* And to who does what takes rights, again: */
+	RF_WIRE_CLERK_WATCHER = 76, /* a connection to the watcher, in place of the one it has */
+	RF_WIRE_COUNT = 96          /* above all of them; there is room between some */
 };
 
 struct rf_wire_head {

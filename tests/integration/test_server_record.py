@@ -3,7 +3,9 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -138,3 +140,91 @@ def test_a_tenant_has_its_share_of_agents(server):
     assert refused.json["status"] == "denied" and "64 agents" in refused.json["error"]["message"], refused.body
     assert run(keys[0], "a7").status == 200  # one that is known
     assert run(keys[1], "one-more").status == 200  # another tenant's
+
+
+# --- what a tenant sees of it ---
+
+AUDIT = "/v1/audit"
+
+
+def events(server, query="", key=None):
+    told = server.get(f"{AUDIT}{query}", key=key)
+    assert told.status == 200, told.body
+    return told.json
+
+
+def test_a_tenant_sees_its_own_events_and_no_others(server):
+    keys = [server.make_key("--tenant", name) for name in ("seer", "seen")]
+    boxes = [server.post(RUN, {"argv": ["true"]}, key=key).json["id"] for key in keys]
+    eventually(lambda: len(events(server, key=keys[0])["events"]) == 2)
+    told = events(server, key=keys[0])
+    assert {event["box"] for event in told["events"]} == {boxes[0]}
+    assert {event["tenant"] for event in told["events"]} == {"seer"}
+    assert not [event for event in told["events"] if "pid" in event or "user" in event]
+    assert events(server, f"?box={boxes[1]}", key=keys[0])["events"] == []
+
+
+def test_events_are_picked_and_paged(server):
+    key = server.make_key("--tenant", "pages")
+    for command in ("true", "false", "true"):
+        server.post(RUN, {"argv": [command]}, key=key)
+    eventually(lambda: len(events(server, "?kind=run.ended", key=key)["events"]) == 3)
+    assert len(events(server, "?kind=run&verdict=failed", key=key)["events"]) == 1
+    assert len(events(server, "?since=1h&kind=run.started", key=key)["events"]) == 3
+    assert events(server, "?until=1h", key=key)["events"] == []
+    found, cursor = [], None
+    while True:
+        page = events(server, "?limit=2" + (f"&cursor={cursor}" if cursor else ""), key=key)
+        found += [event["seq"] for event in page["events"]]
+        cursor = page["next_cursor"]
+        if not cursor:
+            break
+    assert len(found) == 6 and found == sorted(set(found))
+    # From where it ended it goes on, when there is more.
+    server.post(RUN, {"argv": ["true"]}, key=key)
+    eventually(lambda: len(events(server, f"?cursor={page['cursor']}", key=key)["events"]) == 2)
+
+
+@pytest.mark.parametrize("query, status", [
+    ("?since=yesterday", 422), ("?kind=nothing", 422), ("?limit=0", 422), ("?limit=1001", 422), ("?cursor=x", 422),
+    ("?cursor=1", 422), ("?cursor=99999-5", 200), ("?since=1h&since=2h", 400), ("?tenant=other", 400),
+    ("?box=" + "x" * 200, 400)])
+def test_what_is_no_question_of_the_log_is_refused(server, query, status):
+    assert server.get(AUDIT + query).status == status
+
+
+def test_breakers_are_seen_opened_and_closed_by_their_own_tenant(server):
+    admin = server.make_key("--tenant", "broken", "--scope", "admin,run,read")
+    plain = server.make_key("--tenant", "broken", "--scope", "run,read")
+    other = server.make_key("--tenant", "whole", "--scope", "admin,run,read")
+
+    def run(key):
+        return server.post(RUN, {"argv": ["true"], "policy": {"version": 1, "agent": "bot.1"}}, key=key).json["status"]
+
+    assert run(plain) == "ok" and run(other) == "ok"
+    assert server.post("/v1/breakers/bot.1/trip", {"reason": "enough"}, key=plain).status == 403
+    opened = server.post("/v1/breakers/bot.1/trip", {"reason": "enough"}, key=admin)
+    assert opened.status == 200 and opened.json == {"name": "bot.1", "state": "open"}
+    assert run(plain) == "denied" and run(other) == "ok"
+    listed = server.get("/v1/breakers", key=plain).json["breakers"]
+    assert [(row["name"], row["state"]) for row in listed] == [("bot.1", "open")] and "enough" in listed[0]["reason"]
+    assert server.post("/v1/breakers/bot.2/reset", key=other).status == 404
+    assert server.post("/v1/breakers/bot.1/reset", key=admin).json["state"] == "closed"
+    assert run(plain) == "ok"
+    changed = events(server, "?kind=breaker.change", key=plain)["events"]
+    assert [event["to"] for event in changed] == ["open", "closed"]
+    for body in ({"seconds": 0}, {"reason": "x" * 101}, {"why": "?"}, []):
+        assert server.post("/v1/breakers/bot.1/trip", body, key=admin).status == 422
+
+
+# --- figures ---
+
+def test_figures_are_those_of_the_front_and_of_the_watcher_and_promtool_takes_them(server):
+    server.post(RUN, {"argv": ["true"]})
+    text = server.get("/metrics").body.decode()
+    assert "ringfort_server_runs_total" in text and "\nringfort_runs_total{" in text, text
+    assert "ringfort_server_watched 1" in text
+    if shutil.which("promtool"):
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True,
+                                 timeout=60, check=False)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
