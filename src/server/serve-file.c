@@ -256,12 +256,11 @@ void rf_serve_file_search(struct rf_api_call *call)
 		rf_api_call_fail(call, &error);
 		return;
 	}
-	if ((!has_name && !has_content) || (has_name && !name[0]) ||
-	    (has_content && (!content[0] || strchr(content, '\n')))) {
-		rf_api_error_say(
-			&error, RF_API_INVALID, has_content ? "content" : "name",
-			"name, content: neither is there, or one is empty or of two lines");
-		rf_api_error_hint(&error, "for example: ?path=/tmp&name=*.txt");
+	if ((has_name && !name[0]) || (has_content && !content[0])) {
+		rf_api_error_say(&error, RF_API_INVALID, has_name && !name[0] ? "name" : "content",
+				 "name, content: one of them is empty");
+		rf_api_error_hint(&error,
+				  "leave it out, or say for example: ?path=/tmp&name=*.txt");
 		rf_api_call_fail(call, &error);
 		return;
 	}
