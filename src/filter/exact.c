@@ -264,3 +264,26 @@ size_t rf_exact_open(const struct rf_exact *set, const char *data, size_t len, s
 				return place;
 	return len;
 }
+
+size_t rf_exact_loose(const struct rf_exact *set, const char *data, size_t len, size_t from,
+		      unsigned known)
+{
+	size_t place = from;
+
+	if (!set->count)
+		return len;
+	if (len - from >= set->longest)
+		place = len - set->longest + 1;
+	for (; place < len; place++)
+		for (uint32_t i = set->by_first[(unsigned char)data[place]]; i != NONE;
+		     i = set->forms[i].next) {
+			const struct form *form = &set->forms[i];
+			size_t spare =
+				form->len / 4 < RF_EXACT_LOOSE ? form->len / 4 : RF_EXACT_LOOSE;
+
+			if (form->id != known && form->len > len - place && spare < len - place &&
+			    !memcmp(data + place, form->bytes, len - place))
+				return place;
+		}
+	return len;
+}

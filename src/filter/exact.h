@@ -59,4 +59,12 @@ void rf_exact_scan(const struct rf_exact *set, const char *data, size_t len, siz
  */
 size_t rf_exact_open(const struct rf_exact *set, const char *data, size_t len, size_t from);
 
+/*
+ * The same, where the first bytes of a form (a quarter of it, and RF_EXACT_LOOSE at most) do not count as one that has begun; nor do those of the
+ * id `known`, which is no secret.
+ */
+#define RF_EXACT_LOOSE 8
+size_t rf_exact_loose(const struct rf_exact *set, const char *data, size_t len, size_t from,
+		      unsigned known);
+
 #endif

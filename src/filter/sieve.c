@@ -34,12 +34,13 @@ struct rf_sieve {
 	size_t gone;          /* bytes at its start that have left already */
 	uint64_t start;       /* of the window, since the stream began */
 	size_t exact, tokens; /* decided up to here, in the window */
-	size_t fed;           /* seen by the policy's own rules up to here */
-	uint64_t secret_end;  /* of the last secret that was counted, since the stream began */
-	uint64_t own_at;      /* of the last match of an own rule that was counted, plus one */
-	bool is_in_key;       /* in the text of a private key */
-	size_t key;           /* which is looked at up to here, in the window */
-	uint64_t key_end;     /* and has no more bytes than to here */
+	size_t firm; /* and no further without more bytes: a find that waits, or a key's first line */
+	size_t fed;          /* seen by the policy's own rules up to here */
+	uint64_t secret_end; /* of the last secret that was counted, since the stream began */
+	uint64_t own_at;     /* of the last match of an own rule that was counted, plus one */
+	bool is_in_key;      /* in the text of a private key */
+	size_t key;          /* which is looked at up to here, in the window */
+	uint64_t key_end;    /* and has no more bytes than to here */
 	struct range *ranges;
 	size_t range_count, range_room;
 	struct hit *hits;
@@ -248,6 +249,7 @@ static void look_for_exact(struct rf_sieve *sieve, bool is_end)
 	size_t len = sieve->window.len;
 	size_t open = is_end ? len : rf_exact_open(sieve->set->exact, data, len, sieve->exact);
 
+	sieve->firm = len;
 	sieve->hit_count = 0;
 	rf_exact_scan(sieve->set->exact, data, len, sieve->exact, on_exact, sieve);
 	if (sieve->hit_count > 1)
@@ -256,12 +258,14 @@ static void look_for_exact(struct rf_sieve *sieve, bool is_end)
 		struct hit hit = sieve->hits[i];
 
 		/* What begins behind an open place is found again when that is decided. */
-		if (hit.at >= open)
+		if (hit.at >= open) {
+			sieve->firm = hit.at;
 			break;
+		}
 		if (hit.id == KEY_ID) {
 			follow_key(sieve, hit.at);
 			if (!begin_key(sieve, hit.at, is_end)) {
-				open = hit.at;
+				sieve->firm = open = hit.at;
 				break;
 			}
 			continue;
@@ -366,6 +370,7 @@ static void forget(struct rf_sieve *sieve, size_t count)
 	sieve->start += count;
 	sieve->gone -= count;
 	sieve->exact -= count;
+	sieve->firm -= count;
 	sieve->tokens -= count;
 	sieve->fed -= count;
 	sieve->key = less(sieve->key, count);
@@ -391,8 +396,11 @@ static int let_go(struct rf_sieve *sieve, size_t to, struct rf_buf *out)
 		rf_buf_grew(out, count);
 		sieve->gone = to;
 	}
-	if (sieve->gone > RF_TOKENS_BEHIND)
-		forget(sieve, sieve->gone - RF_TOKENS_BEHIND);
+	if (sieve->gone > RF_TOKENS_BEHIND) {
+		count = sieve->gone - RF_TOKENS_BEHIND;
+		/* What may be a secret is looked at again from its beginning, though some of it has gone. */
+		forget(sieve, count < sieve->exact ? count : sieve->exact);
+	}
 	return 0;
 }
 
@@ -418,6 +426,20 @@ int rf_sieve_feed(struct rf_sieve *sieve, const char *data, size_t len, struct r
 	return 0;
 }
 
+/*
+ * How far known secrets let bytes go when no more come.  Whoever waits for them may be waited for: a stream whose one side answers the other would stand still
+ * for a letter that might begin a secret.  So a few first bytes of one pass, where there are no more of it; they are remembered, and if it goes on, the rest is masked.
+ */
+static size_t let_loose(const struct rf_sieve *sieve)
+{
+	size_t loose = rf_exact_loose(sieve->set->exact, sieve->window.data, sieve->window.len,
+				      sieve->exact, KEY_ID);
+
+	if (sieve->is_in_key) /* whose text is masked up to there */
+		return sieve->exact;
+	return loose < sieve->firm ? loose : sieve->firm;
+}
+
 int rf_sieve_flush(struct rf_sieve *sieve, struct rf_buf *out)
 {
 	if (!rf_sieve_held(sieve))
@@ -428,7 +450,7 @@ int rf_sieve_flush(struct rf_sieve *sieve, struct rf_buf *out)
 					       true, on_token, sieve);
 	if (sieve->has_failed)
 		return -ENOMEM;
-	return let_go(sieve, sieve->exact, out);
+	return let_go(sieve, let_loose(sieve), out);
 }
 
 int rf_sieve_finish(struct rf_sieve *sieve, struct rf_buf *out)

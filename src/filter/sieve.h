@@ -3,8 +3,8 @@
  *
  * What passes keeps its length: each byte of a secret becomes a `*`, so a length that was announced still holds, and JSON and
  * HTML stay what they were.  Nothing is dropped.  Bytes are held back only while they may be the beginning of a secret, however they
- * are cut: the same bytes in other pieces give the same bytes and the same counts.  Where a rule's (never a known secret's) held bytes
- * wait too long for the rest, rf_sieve_flush() lets them go.
+ * are cut: the same bytes in other pieces give the same bytes and the same counts.  Where held bytes wait too long for the rest,
+ * rf_sieve_flush() lets them go: what a rule holds, and of a known secret's first bytes a few (rf_exact_loose()).
  */
 #ifndef RF_FILTER_SIEVE_H
 #define RF_FILTER_SIEVE_H
@@ -68,7 +68,7 @@ void rf_sieve_free(struct rf_sieve *sieve);
 /* Appends to `out` what may pass.  Returns 0 or a negative errno, after which the stream must end. */
 int rf_sieve_feed(struct rf_sieve *sieve, const char *data, size_t len, struct rf_buf *out);
 
-/* Lets go of what a rule holds back, masked as far as it is a match already. */
+/* Lets go of what a rule holds back, masked as far as it is a match already; and of what may begin a known secret, the first bytes. */
 int rf_sieve_flush(struct rf_sieve *sieve, struct rf_buf *out);
 
 /* The end: everything passes. */

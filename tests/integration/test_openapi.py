@@ -43,6 +43,10 @@ def prepare(document, box):
     schemas = document["components"]["schemas"]
     schemas["Policy"] = schemas["Limits"] = {"type": "object", "additionalProperties": False}
     schemas["ProfileName"]["enum"].remove("strict")  # whose values are final
+    schemas["NewNetwork"]["properties"]["network"] = schemas["Policy"]
+    schemas["Needs"]["properties"]["network"] = {"const": False}  # without a policy there is none, and no use for
+    for kind in ("Run", "NewSandbox"):                            # credentials
+        del schemas[kind]["properties"]["credentials"]
     for kind in ("Run", "Exec"):
         schemas[kind]["properties"]["language"]["enum"] = ["python", "sh"]  # which every machine has
     # What comes after it stands on what it was answered with.

@@ -273,7 +273,7 @@ RF_TEST(nothing_is_held_back_that_is_no_beginning_of_a_secret)
 	rf_sieve_set_free(set);
 }
 
-RF_TEST(what_a_rule_holds_can_be_let_go_and_a_known_secret_can_not)
+RF_TEST(what_a_rule_holds_can_be_let_go_and_most_of_a_known_secret_can_not)
 {
 	static const char *const secrets[] = { "correct-horse-battery" };
 	struct rf_sieve_set *set = make_set(secrets, 1, true, NULL, 0);
@@ -306,6 +306,72 @@ RF_TEST(what_a_rule_holds_can_be_let_go_and_a_known_secret_can_not)
 				       "p_************************************"),
 		 "%s", kit.out.data);
 	end(&kit);
+	rf_sieve_set_free(set);
+}
+
+RF_TEST(a_few_bytes_that_may_begin_a_known_secret_are_let_go_and_the_rest_of_it_is_masked)
+{
+	static const char *const secrets[] = { "correct-horse-battery", "horse-battery-staple" };
+	/* Fed with a flush behind each piece. */
+	static const struct {
+		const char *pieces[4], *passed;
+	} cases[] = {
+		{ { "it is c", "orn", "." }, "it is corn." },
+		{ { "it is corre", "ct-horse-battery." }, "it is corre****************." },
+		{ { "it is correc", "t-horse-battery." }, "it is *********************." },
+		{ { "c", "o", "rrect-horse-battery" }, "co*******************" },
+		{ { "c", "o", "r", "rect-horse-battery" }, "cor******************" },
+		{ { "corre", "ct-horse-battery-staple" }, "corre***********************" },
+		{ { "correct-horse-batte", "ry-staple" }, "****************************" },
+		{ { "-----BEG", "IN RSA PRIVATE KEY-----\nAbcd", "efghAbcdefgh\n" },
+		  "-----BEGIN RSA PRIVATE KEY-----\n****************\n" },
+		{ { "-----BEGIN RSA PRIVATE KEY-----\nAbcdefghAbcdefgc", "o", "rn\n" },
+		  "-----BEGIN RSA PRIVATE KEY-----\n*******************\n" },
+	};
+	struct rf_sieve_set *set = make_set(secrets, 2, true, NULL, 0);
+
+	for (size_t i = 0; i < LEN(cases); i++) {
+		struct kit kit = { 0 };
+
+		begin(&kit, set);
+		for (size_t p = 0; p < 4 && cases[i].pieces[p]; p++) {
+			rf_sieve_feed(kit.sieve, cases[i].pieces[p], strlen(cases[i].pieces[p]),
+				      &kit.out);
+			RF_CHECK(rf_sieve_flush(kit.sieve, &kit.out) == 0, "flushed");
+		}
+		rf_sieve_finish(kit.sieve, &kit.out);
+		RF_CHECK(!strcmp(kit.out.data, cases[i].passed), "%zu: %s", i, kit.out.data);
+		end(&kit);
+	}
+	rf_sieve_set_free(set);
+}
+
+/* Wherever it is cut, and however often: never more than the first bytes of it pass. */
+RF_TEST(no_way_of_cutting_lets_more_of_a_known_secret_go_than_its_first_bytes)
+{
+	static const char *const secrets[] = { "s3cr3t-Value+with/odd=chars-0123456789" };
+	size_t len = strlen(secrets[0]);
+	struct rf_sieve_set *set = make_set(secrets, 1, true, NULL, 0);
+
+	for (size_t cut = 0; cut <= len; cut++)
+		for (size_t second = cut; second <= len; second++) {
+			const size_t ends[] = { cut, second, len };
+			struct kit kit = { 0 };
+			size_t shown = 0, at = 0;
+
+			begin(&kit, set);
+			for (size_t p = 0; p < LEN(ends); at = ends[p++]) {
+				rf_sieve_feed(kit.sieve, secrets[0] + at, ends[p] - at, &kit.out);
+				rf_sieve_flush(kit.sieve, &kit.out);
+			}
+			rf_sieve_finish(kit.sieve, &kit.out);
+			RF_CHECK(kit.out.len == len, "%zu bytes", kit.out.len);
+			while (shown < len && kit.out.data[shown] != '*')
+				shown++;
+			RF_CHECK(shown <= RF_EXACT_LOOSE && !memchr(kit.out.data, '9', len),
+				 "%zu, %zu: %s", cut, second, kit.out.data);
+			end(&kit);
+		}
 	rf_sieve_set_free(set);
 }
 
