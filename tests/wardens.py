@@ -224,7 +224,8 @@ def strings(words):
 
 
 def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), umask=0o22, nice=0, rlimits=None,
-           command=0, extras=(), own=(), note=None, idle_ms=0, request=None, trace=None):
+           command=0, extras=(), own=(), note=None, idle_ms=0, request=None, trace=None, workspace=None,
+           whole=False):
     """A RUN's body.  `extras` are (kind, path, source)."""
     rlimits = rlimits or [(INFINITY, INFINITY)] * 16
     return b"".join([
@@ -235,7 +236,8 @@ def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), uma
         string("/usr/bin:/bin"), struct.pack("=I", 0),
         struct.pack("=I", umask), struct.pack("=i", nice), *(struct.pack("=QQ", *pair) for pair in rlimits),
         struct.pack("=I", 0xffffffff), strings(own), string(note),  # no ceiling
-        struct.pack("=Q", idle_ms), string(request), string(trace)])
+        struct.pack("=Q", idle_ms), string(request), string(trace), string(workspace),
+        struct.pack("=I", whole)])
 
 
 def bind(sock, key="k1", tenant="acme", ceiling="version: 1\n", boxes=4, is_recorded=False):

@@ -230,7 +230,8 @@ struct rf_planted *rf_planted_begin(const struct rf_plan *plan)
 		struct tree *trees;
 
 		if (place->kind != RF_PLACE_HOST || !(place->rights & RF_RIGHT_WRITE) ||
-		    !rf_source_is_named(place) || place->layers)
+		    !rf_source_is_named(place) || place->layers ||
+		    place->is_site) /* nobody works there outside of boxes */
 			continue;
 		if (!planted)
 			planted = calloc(1, sizeof(*planted));

@@ -103,7 +103,7 @@ int rf_source_find(const struct rf_place *place, struct rf_err *err)
 		rf_fail_say(err, -EACCES, "%s: %s is the kernel's own", place->rule, place->source);
 		return rf_fail_hint(err, "/proc, /sys and their like are not shown in a box");
 	}
-	if (rf_source_is_named(place) && rf_record_is_ours(file)) {
+	if (rf_source_is_named(place) && !place->is_site && rf_record_is_ours(file)) {
 		rf_fail_say(err, -EACCES, "%s: %s would show Ringfort's own state", place->rule,
 			    place->source);
 		return rf_fail_hint(err, "name a directory that does not hold it");

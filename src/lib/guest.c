@@ -371,6 +371,8 @@ static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *po
 		.note = box->note,
 		.idle_ms = box->idle_ms,
 		.origin = { .request = box->request, .trace = box->trace },
+		.workspace = box->workspace,
+		.is_whole = box->has_whole,
 		.extras = box->extras,
 		.extra_count = box->extra_count,
 	};

@@ -27,9 +27,10 @@ struct ringfort_box {
 	void *data;
 	uint64_t output_limit;
 	/* Borrowed while it is asked for: see struct rf_errand.  Or NULL. */
-	const char *ceiling, *note;
+	const char *ceiling, *note, *workspace;
 	uint64_t idle_ms;            /* of a kept one: see rf_errand */
 	const char *request, *trace; /* what a client calls what it asked for, or NULL */
+	bool has_whole;              /* workspace */
 	char *const *set;
 	const struct rf_place *extras;
 	size_t extra_count;

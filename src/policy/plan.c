@@ -371,6 +371,21 @@ static int add_layered(struct maker *m)
 	return m->arena->has_failed ? fail_memory(m) : add_place(m, &place);
 }
 
+/* What whoever has the boxes gives to this one: no rule names it, and it lies in their own state. */
+static int add_site(struct maker *m)
+{
+	struct rf_place place;
+
+	if (!m->facts->site)
+		return 0;
+	place = *m->facts->site;
+	place.path = rf_arena_copy(m->arena, place.path);
+	place.source = rf_arena_copy(m->arena, place.source);
+	place.rights = RWX;
+	place.is_site = true;
+	return m->arena->has_failed ? fail_memory(m) : add_place(m, &place);
+}
+
 /* True if a path of the host can be found in the box by the same name. */
 static bool is_shown(const struct rf_plan *plan, const char *path)
 {
@@ -485,7 +500,7 @@ static int add_all_files(struct maker *m)
 {
 	if (find_states(m) < 0 || add_denials(m) < 0 || add_files(m, RF_KEY_READ, RX) < 0 ||
 	    add_files(m, RF_KEY_WRITE, m->facts->only_looks ? RX : RWX) < 0 || add_layered(m) < 0 ||
-	    add_current(m) < 0 || add_extra_files(m) < 0 || sort_files(m) < 0)
+	    add_site(m) < 0 || add_current(m) < 0 || add_extra_files(m) < 0 || sort_files(m) < 0)
 		return m->err->code;
 	return mask_states(m);
 }
@@ -562,6 +577,8 @@ static void choose_workdir(struct maker *m)
 
 	if (asked)
 		m->plan->workdir = rf_arena_copy(m->arena, asked);
+	else if (m->facts->site)
+		m->plan->workdir = rf_arena_copy(m->arena, m->facts->site->path);
 	else if (layered && !(cwd && rf_path_is_beneath(cwd, layered->source)))
 		m->plan->workdir = rf_arena_copy(m->arena, layered->path);
 	else if (cwd && cwd[0] == '/' && is_shown(m->plan, cwd))

@@ -95,6 +95,7 @@ struct rf_place {
 	const char *why;                /* who needs it, for `explain` */
 	const char *rule;               /* what put it here: "files.read", "default" ... */
 	const struct rf_layers *layers; /* over a directory that is HOST, or NULL */
+	bool is_site;                   /* a part of Ringfort's own state that is for this box */
 };
 
 /* What the caller is; the plan's only knowledge of the outside. */
@@ -125,6 +126,8 @@ struct rf_facts {
 	const struct rf_place *layered; /* a directory with layers over it, or NULL; borrowed */
 	struct rf_plan_origin origin;
 	bool is_recorded; /* whatever the policy says */
+	const struct rf_place *
+		site; /* a directory that the box may write, at another path, whatever the policy shows; or NULL; borrowed */
 	bool only_looks; /* what the policy lets it write of the host it can only read, but for that directory */
 };
 

@@ -26,6 +26,7 @@
 #include "server/route.h"
 #include "server/trace.h"
 #include "server/upgrade.h"
+#include "wire/tenancy.h"
 
 struct rf_front;
 struct rf_mcp_visit;
@@ -97,6 +98,7 @@ struct rf_api_call {
 	void (*go)(struct rf_api_call *call); /* what it waits for */
 	void (*on_gone)(
 		struct rf_api_call *call); /* who is to hear that it waits no more, or NULL */
+	char workspace[RF_TENANCY_NAME];   /* a sandbox's own that goes with it, or "" */
 	void *extra;                       /* the handler's own; freed with free() */
 	/* Where the body is told as it comes, or an answer is sent by the handler itself: what comes, its end, and that more can be sent.  Or NULL. */
 	void (*on_bytes)(struct rf_api_call *call, struct rf_span bytes);

@@ -9,5 +9,8 @@ rf_clerk_fn rf_clerk_desk_key;
 /* clerk-audit.c */
 rf_clerk_fn rf_clerk_audit_events, rf_clerk_audit_breakers, rf_clerk_audit_breaker,
 	rf_clerk_audit_figures;
+/* clerk-workspace.c */
+rf_clerk_fn rf_clerk_workspace_make, rf_clerk_workspace_list, rf_clerk_workspace_get,
+	rf_clerk_workspace_remove;
 
 #endif

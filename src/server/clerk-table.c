@@ -9,16 +9,20 @@
 #include "server/fare.h"
 #include "server/ferry.h"
 
-#define RUN  (RF_SCOPE_RUN | RF_SCOPE_ADMIN)
 #define READ (RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN)
+#define RUN  (RF_SCOPE_RUN | RF_SCOPE_ADMIN)
 
 /* clang-format off */
 const struct rf_clerk_row rf_clerk_table[RF_CLERK_QUESTIONS] = {
 	[RF_CLERK_PASSAGE] = { "passage", RUN, RF_FARE_ASK, 0, rf_ferry_cross },
-	[RF_CLERK_KEY] = { "key", READ, 0, 0, rf_clerk_desk_key },
 	[RF_CLERK_AUDIT]    = { "audit",    READ,  4096, 0, rf_clerk_audit_events },
 	[RF_CLERK_BREAKERS] = { "breakers", READ,  0,    0, rf_clerk_audit_breakers },
 	[RF_CLERK_BREAKER]  = { "breaker",  RF_SCOPE_ADMIN, 4096, 0, rf_clerk_audit_breaker },
 	[RF_CLERK_FIGURES]  = { "figures",  RF_SCOPE_ADMIN, 0,    0, rf_clerk_audit_figures },
+	[RF_CLERK_KEY]              = { "key",              READ, 0,   0, rf_clerk_desk_key },
+	[RF_CLERK_WORKSPACE_MAKE]   = { "make workspace",   RUN,  256, 0, rf_clerk_workspace_make },
+	[RF_CLERK_WORKSPACE_LIST]   = { "list workspaces",  READ, 0,   0, rf_clerk_workspace_list },
+	[RF_CLERK_WORKSPACE_GET]    = { "get workspace",    READ, 256, 0, rf_clerk_workspace_get },
+	[RF_CLERK_WORKSPACE_REMOVE] = { "remove workspace", RUN,  256, 0, rf_clerk_workspace_remove },
 };
 /* clang-format on */

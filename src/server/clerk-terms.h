@@ -22,6 +22,11 @@ enum rf_clerk_question {
 	RF_CLERK_BREAKERS, /* of its tenant's agents */
 	RF_CLERK_BREAKER,  /* one to be opened or closed (audit-ask.h) */
 	RF_CLERK_FIGURES,  /* the watcher's */
+	/* Workspaces of its tenant; the body is a packed name, but for the first two: */
+	RF_CLERK_WORKSPACE_MAKE, /* name ("": a sandbox's own), of which, and which checkpoint it begins with */
+	RF_CLERK_WORKSPACE_LIST, /* nothing */
+	RF_CLERK_WORKSPACE_GET,
+	RF_CLERK_WORKSPACE_REMOVE,
 	RF_CLERK_QUESTIONS
 };
 

@@ -13,6 +13,10 @@ rf_serve_fn rf_serve_health, rf_serve_ready, rf_serve_version, rf_serve_openapi,
 rf_serve_fn rf_serve_key;
 /* serve-audit.c */
 rf_serve_fn rf_serve_audit, rf_serve_breaker_list, rf_serve_breaker_reset, rf_serve_breaker_trip;
+/* serve-workspace.c */
+rf_serve_fn rf_serve_workspace_create, rf_serve_workspace_list, rf_serve_workspace_get,
+	rf_serve_workspace_delete, rf_serve_checkpoint_create, rf_serve_checkpoint_list,
+	rf_serve_undo, rf_serve_fork, rf_serve_diff;
 /* serve-run.c */
 rf_serve_fn rf_serve_run, rf_serve_exec;
 /* serve-box.c */

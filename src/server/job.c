@@ -136,6 +136,8 @@ static int begin_box(struct rf_job *job, struct ringfort *fort, const struct rf_
 	job->box->idle_ms = task->note ? task->order->idle_timeout * 1000 : 0;
 	job->box->request = task->request;
 	job->box->trace = task->trace && task->trace[0] ? task->trace : NULL;
+	job->box->workspace = task->workspace;
+	job->box->has_whole = task->has_whole;
 	job->box->set = task->order->env;
 	job->box->extras = task->order->extras;
 	job->box->extra_count = task->order->extra_count;

@@ -38,6 +38,8 @@ struct rf_job_task {
 	bool has_input;              /* or it does not, and reads from: */
 	int input;                   /* a descriptor (borrowed) */
 	const char *request, *trace; /* what the client calls what it asked for, or NULL */
+	const char *workspace;       /* that a box of its own, or one that is kept, has; or NULL */
+	bool has_whole;              /* with its checkpoints */
 	/* Its standard input or output is its owner's to write or read, at rf_job_take_end(); of a program's output nothing is kept or told then. */
 	bool leaves_input, leaves_output;
 };

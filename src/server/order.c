@@ -10,6 +10,7 @@
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "wire/tenancy.h"
 
 #define CODE_FOLDER     "/code"
 #define WORDS           2048
@@ -24,7 +25,7 @@ struct said {
 	char **argv, **env, **profile, **credentials, **outputs;
 	const char *command, *code, *language, *input, *input_base64, *cwd;
 	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs, *network;
-	const struct rf_jsonread_value *terminal;
+	const struct rf_jsonread_value *terminal, *workspace;
 	const char *data, *data_base64, *signal, *path, *to;
 	uint64_t timeout, idle_timeout;
 	bool is_background, is_last;
@@ -47,7 +48,8 @@ struct said {
 	{ "policy",         RF_FORM_OBJECT,    AT(policy),         0, 64, false }, \
 	{ "limits",         RF_FORM_OBJECT,    AT(limits),         0, 32, false }, \
 	{ "needs",          RF_FORM_OBJECT,    AT(needs),          0, 16, false }, \
-	{ "credentials",    RF_FORM_NAMES,     AT(credentials),    1, RF_MAX_CREDENTIALS, false }
+	{ "credentials",    RF_FORM_NAMES,     AT(credentials),    1, RF_MAX_CREDENTIALS, false }, \
+	{ "workspace",      RF_FORM_OBJECT,    AT(workspace),      0, 16, false }
 
 static const struct rf_form_field run_fields[] = {
 	PROGRAM, BOX, RULES,
@@ -101,6 +103,16 @@ static const struct rf_form_field move_fields[] = {
 	{ "to",             RF_FORM_STRING,    AT(to),             1, 3999, true },
 };
 
+static const struct rf_form_field workspace_fields[] = {
+	{ "name",           RF_FORM_STRING,    AT(path),           1, RF_TENANCY_NAME - 1, true },
+};
+static const struct rf_form_field checkpoint_fields[] = {
+	{ "name",           RF_FORM_STRING,    AT(path),           1, RF_TENANCY_NAME - 1, false },
+};
+static const struct rf_form_field undo_fields[] = {
+	{ "to",             RF_FORM_STRING,    AT(to),             1, RF_TENANCY_NAME - 1, true },
+};
+
 static const struct { const struct rf_form_field *fields; size_t count; } forms[] = {
 	[RF_ORDER_RUN]     = { run_fields,     RF_LEN(run_fields) },
 	[RF_ORDER_SANDBOX] = { sandbox_fields, RF_LEN(sandbox_fields) },
@@ -113,6 +125,9 @@ static const struct { const struct rf_form_field *fields; size_t count; } forms[
 	[RF_ORDER_MOVE]    = { move_fields,    RF_LEN(move_fields) },
 	[RF_ORDER_SESSION] = { session_fields, RF_LEN(session_fields) },
 	[RF_ORDER_WORD]    = { word_fields,    RF_LEN(word_fields) },
+	[RF_ORDER_WORKSPACE]  = { workspace_fields,  RF_LEN(workspace_fields) },
+	[RF_ORDER_CHECKPOINT] = { checkpoint_fields, RF_LEN(checkpoint_fields) },
+	[RF_ORDER_UNDO]       = { undo_fields,       RF_LEN(undo_fields) },
 };
 /* clang-format on */
 
@@ -516,6 +531,26 @@ static int put_network(const struct reading *r)
 	return r->order->policy ? 0 : no_memory(r);
 }
 
+/* One that there is, or a sandbox's own: a run's would be gone before anybody could look at it. */
+static int read_workspace(const struct reading *r)
+{
+	const struct rf_form_field fields[] = {
+		{ "name", RF_FORM_STRING, 0, 1, RF_TENANCY_NAME - 1, r->kind == RF_ORDER_RUN },
+	};
+	const char *name = NULL;
+
+	if (!r->said.workspace)
+		return 0;
+	if (rf_form_read(r->said.workspace, fields, RF_LEN(fields), &name, r->order->memory,
+			 "workspace", r->error) < 0)
+		return -1;
+	if (name && !rf_tenancy_is_name(name))
+		return invalid(r, "workspace.name", "it is no name of a workspace",
+			       "letters, digits, `-` and `_`, beginning with one of the first two");
+	r->order->workspace = name ? name : "";
+	return 0;
+}
+
 bool rf_order_is_label(const char *text)
 {
 	size_t len =
@@ -556,6 +591,19 @@ static int read_outputs(const struct reading *r)
 			       "leave `Accept` out, or make a sandbox");
 	r->order->outputs = r->said.outputs;
 	return 0;
+}
+
+/* What something is called, or is to be. */
+static int read_names(const struct reading *r)
+{
+	const char *name = r->said.path ? r->said.path : r->said.to;
+
+	r->order->path = r->said.path;
+	r->order->to = r->said.to;
+	if (!name || rf_tenancy_is_name(name))
+		return 0;
+	return invalid(r, r->said.to ? "to" : "name", "it can't be called so",
+		       "letters, digits, `-` and `_`, beginning with one of the first two");
 }
 
 static int read_paths(const struct reading *r)
@@ -655,6 +703,9 @@ static int read_all(struct reading *r)
 	r->order->credentials = r->said.credentials;
 	if (r->kind == RF_ORDER_FOLDER || r->kind == RF_ORDER_MOVE)
 		return read_paths(r);
+	if (r->kind == RF_ORDER_WORKSPACE || r->kind == RF_ORDER_CHECKPOINT ||
+	    r->kind == RF_ORDER_UNDO)
+		return read_names(r);
 	if (r->kind == RF_ORDER_WORD)
 		return read_word(r);
 	if (read_terminal(r) < 0)
@@ -663,7 +714,8 @@ static int read_all(struct reading *r)
 			    &r->order->input, &r->order->input_len) < 0 ||
 		     read_files(r) < 0 || read_program(r) < 0))
 		return -1;
-	if (makes && (read_outputs(r) < 0 || read_needs(r) < 0 || put_policy(r) < 0))
+	if (makes && (read_outputs(r) < 0 || read_needs(r) < 0 || read_workspace(r) < 0 ||
+		      put_policy(r) < 0))
 		return -1;
 	return check_labels(r);
 }

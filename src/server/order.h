@@ -24,9 +24,12 @@ enum rf_order_kind {
 	RF_ORDER_SIGNAL,
 	RF_ORDER_FOLDER, /* one to make */
 	RF_ORDER_MOVE,
-	RF_ORDER_SESSION, /* the first message of a WebSocket: a program in a sandbox */
-	RF_ORDER_WORD,    /* and a later one: input, a signal, the size of its terminal */
-	RF_ORDER_NETWORK  /* of a sandbox, from now on */
+	RF_ORDER_SESSION,    /* the first message of a WebSocket: a program in a sandbox */
+	RF_ORDER_WORD,       /* and a later one: input, a signal, the size of its terminal */
+	RF_ORDER_NETWORK,    /* of a sandbox, from now on */
+	RF_ORDER_WORKSPACE,  /* `path` is its name */
+	RF_ORDER_CHECKPOINT, /* the same, or NULL */
+	RF_ORDER_UNDO        /* `to` is a checkpoint */
 };
 
 #define RF_ORDER_KEEP                                                                              \
@@ -52,7 +55,8 @@ struct rf_order {
 	struct rf_place *extras;
 	size_t extra_count;
 	const struct rf_jsonread_value *labels; /* of a sandbox, or NULL */
-	char **outputs; /* of a run: patterns of files that are wanted of it; or NULL */
+	char **outputs;        /* of a run: patterns of files that are wanted of it; or NULL */
+	const char *workspace; /* that the box has; "": one of its own; or NULL */
 	bool is_background;
 	bool is_last;                 /* of WRITE: its input ends */
 	int signal;                   /* of SIGNAL, and of WORD, or 0 */

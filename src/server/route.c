@@ -70,6 +70,20 @@ const struct rf_route rf_route_table[] = {
 	{ "PUT",    "/v1/sandboxes/{id}/files/archive", RUN,   ALL,   ",path,",                 rf_serve_file_unpack, BYTES },
 	{ "POST",   "/mcp",                             READ,  JSON,  NULL,                     rf_serve_mcp,     0, rf_serve_mcp_heed },
 	{ "DELETE", "/mcp",                             READ,  0,     NULL,                     rf_serve_mcp_end, 0, rf_serve_mcp_heed },
+	{ "POST",   "/v1/workspaces",                        RUN,   JSON,  NULL,          rf_serve_workspace_create },
+	{ "GET",    "/v1/workspaces",                        READ,  0,     NULL,          rf_serve_workspace_list },
+	{ "GET",    "/v1/workspaces/{name}",                 READ,  0,     NULL,          rf_serve_workspace_get },
+	{ "DELETE", "/v1/workspaces/{name}",                 RUN,   0,     NULL,          rf_serve_workspace_delete },
+	{ "POST",   "/v1/workspaces/{name}/checkpoints",     RUN,   JSON,  NULL,          rf_serve_checkpoint_create },
+	{ "GET",    "/v1/workspaces/{name}/checkpoints",     READ,  0,     NULL,          rf_serve_checkpoint_list },
+	{ "POST",   "/v1/workspaces/{name}/undo",            RUN,   JSON,  NULL,          rf_serve_undo },
+	{ "POST",   "/v1/workspaces/{name}/fork",            RUN,   JSON,  NULL,          rf_serve_fork },
+	{ "GET",    "/v1/workspaces/{name}/diff",            READ,  0,     ",from,to,",   rf_serve_diff },
+	{ "POST",   "/v1/sandboxes/{id}/checkpoints",        RUN,   JSON,  NULL,          rf_serve_checkpoint_create },
+	{ "GET",    "/v1/sandboxes/{id}/checkpoints",        READ,  0,     NULL,          rf_serve_checkpoint_list },
+	{ "POST",   "/v1/sandboxes/{id}/undo",               RUN,   JSON,  NULL,          rf_serve_undo },
+	{ "POST",   "/v1/sandboxes/{id}/fork",               RUN,   JSON,  NULL,          rf_serve_fork },
+	{ "GET",    "/v1/sandboxes/{id}/diff",               READ,  0,     ",from,to,",   rf_serve_diff },
 };
 /* clang-format on */
 

@@ -7,8 +7,11 @@
 
 #include "base/json.h"
 #include "base/jsonread.h"
+#include "base/pack.h"
 #include "lib/fort.h"
 #include "result/result.h"
+#include "server/ask-clerk.h"
+#include "server/box-site.h"
 #include "server/form.h"
 #include "server/front.h"
 #include "server/handlers.h"
@@ -41,17 +44,22 @@ static void put_note(struct rf_json *json, const char *note)
 {
 	struct rf_jsonread *read = NULL;
 	struct rf_err ignored;
-	const struct rf_jsonread_value *created = NULL, *labels = NULL;
+	const struct rf_jsonread_value *created = NULL, *labels = NULL, *workspace = NULL;
 
 	if (rf_jsonread_parse(note, strlen(note), &read, &ignored) == 0 &&
 	    rf_jsonread_root(read)->type == RF_JSONREAD_OBJECT) {
 		created = rf_jsonread_member(rf_jsonread_root(read), "created");
 		labels = rf_jsonread_member(rf_jsonread_root(read), "labels");
+		workspace = rf_jsonread_member(rf_jsonread_root(read), "workspace");
 	}
 	if (created)
 		rf_form_copy(created, "created", json);
 	else
 		rf_json_null(json, "created");
+	if (workspace)
+		rf_form_copy(workspace, "workspace", json);
+	else
+		rf_json_null(json, "workspace");
 	if (labels) {
 		rf_form_copy(labels, "labels", json);
 	} else {
@@ -168,6 +176,8 @@ static int put_labels(const struct rf_order *order, const char *once, struct rf_
 	rf_json_init(&json, out, false);
 	rf_json_open_object(&json, NULL);
 	rf_json_string(&json, "created", now);
+	if (order->workspace)
+		rf_json_string(&json, "workspace", order->workspace);
 	if (order->labels)
 		rf_form_copy(order->labels, "labels", &json);
 	if (once[0])
@@ -241,6 +251,7 @@ static void go_create(struct rf_api_call *call)
 		task.note = note.data;
 		if (call->outing)
 			task.gateway = &call->outing->gateway;
+		task.workspace = call->order.workspace;
 		if (rf_job_start(call->front->loop, call->holder->fort, &task, &making, call,
 				 &call->job, &err) == 0)
 			return;
@@ -249,9 +260,43 @@ static void go_create(struct rf_api_call *call)
 	rf_api_call_leave_place(call);
 }
 
+static void on_workspace(void *data, struct rf_wire_message *answer, const struct rf_err *why)
+{
+	struct rf_api_call *call = data;
+	struct rf_jsonread *read = NULL;
+	const struct rf_jsonread_value *name = NULL;
+	struct rf_err err = answer ? RF_ERR_INIT : *why;
+
+	call->petition = NULL;
+	if (answer && rf_jsonread_parse(answer->body, answer->len, &read, &err) == 0)
+		name = rf_jsonread_member(rf_jsonread_root(read), "name");
+	if (name)
+		call->order.workspace = rf_arena_copy(call->order.memory, name->text);
+	rf_jsonread_free(read);
+	if (err.code || !call->order.workspace)
+		rf_api_call_fail_with(call, &err, "workspace");
+	else
+		rf_api_call_take_place(call, go_create);
+}
+
+/* One that goes with the sandbox; of one that never stands, too. */
+static void make_own_workspace(struct rf_api_call *call)
+{
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, 256);
+	rf_pack_string(&body, "");
+	rf_pack_string(&body, "");
+	rf_pack_u32(&body, 0);
+	rf_ask_clerk(call, RF_CLERK_WORKSPACE_MAKE, &body, on_workspace);
+}
+
 static void queue_create(struct rf_api_call *call)
 {
-	rf_api_call_take_place(call, go_create);
+	if (call->order.workspace && !call->order.workspace[0])
+		make_own_workspace(call);
+	else
+		rf_api_call_take_place(call, go_create);
 }
 
 void rf_serve_box_create(struct rf_api_call *call)
@@ -295,6 +340,18 @@ void rf_serve_box_renew(struct rf_api_call *call)
 		ask(call, RF_WIRE_RENEW, id_of(call), call->order.timeout * 1000, on_one);
 }
 
+/* Where another sandbox has it, or nobody could be asked, the clerk takes it away later. */
+static void on_removed(void *data, struct rf_wire_message *answer, const struct rf_err *why)
+{
+	struct rf_api_call *call = data;
+	struct rf_buf none = { 0 };
+
+	(void)answer;
+	(void)why;
+	call->petition = NULL;
+	rf_api_call_answer(call, 204, &none);
+}
+
 /* The box's own end is the answer: nothing of it runs any more. */
 static void on_closed(void *data, const struct rf_wire_message *answer, const struct rf_err *why)
 {
@@ -302,15 +359,42 @@ static void on_closed(void *data, const struct rf_wire_message *answer, const st
 	struct rf_buf none = { 0 };
 
 	call->asked = NULL;
-	if (answer)
-		rf_api_call_answer(call, 204, &none);
-	else
+	if (!answer) {
 		fail(call, why);
+	} else if (call->workspace[0]) {
+		RF_AUTO_BUF struct rf_buf body;
+
+		rf_buf_init(&body, 256);
+		rf_pack_string(&body, call->workspace);
+		rf_ask_clerk(call, RF_CLERK_WORKSPACE_REMOVE, &body, on_removed);
+	} else {
+		rf_api_call_answer(call, 204, &none);
+	}
+}
+
+/* What is its own goes with it. */
+static void on_found(void *data, const struct rf_wire_message *answer, const struct rf_err *why)
+{
+	struct rf_api_call *call = data;
+	bool is_running;
+
+	call->asked = NULL;
+	if (!answer) {
+		fail(call, why);
+		return;
+	}
+	if (!rf_box_site_find(answer, call->workspace, &is_running)) {
+		fail_not_found(call);
+		return;
+	}
+	if (strncmp(call->workspace, RF_TENANCY_OWN, strlen(RF_TENANCY_OWN)) != 0)
+		call->workspace[0] = '\0';
+	ask(call, RF_WIRE_CLOSE, id_of(call), 0, on_closed);
 }
 
 void rf_serve_box_delete(struct rf_api_call *call)
 {
-	ask(call, RF_WIRE_CLOSE, id_of(call), 0, on_closed);
+	ask(call, RF_WIRE_LIST, id_of(call), 0, on_found);
 }
 
 /* ------------------------------------------------------------- lists */

@@ -114,6 +114,7 @@ static void go_run(struct rf_api_call *call)
 	if (call->outing)
 		task.gateway = &call->outing->gateway;
 	call->front->figures.runs++;
+	task.workspace = call->order.workspace;
 	if (call->order.outputs)
 		rf_harvest_start(call, &task);
 	else

@@ -284,6 +284,7 @@ static void finish(struct client *client)
 	struct warden *warden = warden_of(client);
 	struct rf_work *work = client->work;
 
+	rf_site_done(&work->site); /* who hears of the end may take it away */
 	if (!client->is_gone)
 		rf_keep_send_ended(client, &work->result, work->id);
 	rf_chronicle_end(warden->scribe, work);
@@ -400,6 +401,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 	bool is_kept = message->type == RF_WIRE_KEEP;
 	size_t streams = is_kept ? 0 : 3;
 	struct warden *warden = warden_of(client);
+	struct rf_site site;
 	struct rf_work_order order = {
 		.errand = errand,
 		.client = client->visitor.pid,
@@ -409,12 +411,17 @@ static int run(struct client *client, struct rf_wire_message *message,
 		.on_ready = on_ready,
 		.data = client,
 		.gateway = -1,
+		.site = &site,
 	};
 
 	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0 ||
 	    rf_bound_check(client->bound, order.policy, message->fd_count > streams, err) < 0 ||
-	    rf_bound_enter(client->bound, err) < 0)
+	    rf_site_open(client->bound, errand, &site, err) < 0)
 		return err->code;
+	if (rf_bound_enter(client->bound, err) < 0) {
+		rf_site_done(&site);
+		return err->code;
+	}
 	order.is_bounded = rf_lore_is_bounded(warden->lore, errand);
 	client->is_counted = client->bound != NULL;
 	free(client->label);

@@ -79,6 +79,7 @@ static int make_plan(struct rf_work *work, const struct rf_work_order *order, st
 		.extra_count = errand->extra_count,
 		.origin = errand->origin,
 		.is_recorded = errand->is_recorded,
+		.site = work->site.held >= 0 ? &work->site.place : NULL,
 	};
 
 	return rf_plan_make(order->policy, &facts, &work->plan, err);
@@ -104,7 +105,7 @@ static void choose_box(struct rf_work *work, const struct rf_work_order *order,
 
 	if (!shares_groups(order->client, self))
 		box->group_of = order->client;
-	else if (rf_box_can_wait(work->plan) && has_our_stack(work, self))
+	else if (work->site.held < 0 && rf_box_can_wait(work->plan) && has_our_stack(work, self))
 		work->is_ready_made = rf_yard_take(yard, work->plan, work->is_heard, box);
 	rf_box_give_streams(box, order->streams);
 }
@@ -157,9 +158,13 @@ int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *
 			close(order->streams[i]);
 		if (gateway >= 0)
 			close(gateway);
+		rf_site_done(order->site);
 		return rf_fail(err, -ENOMEM, "a run");
 	}
 	rf_outward_adopt(&work->outward, &gateway);
+	work->site = *order->site;
+	order->site->held = -1;
+	work->site.place.source = work->site.path; /* which has moved along */
 	rf_result_init(&work->result, NULL);
 	if (order->errand->caller_path)
 		work->caller_path = strdup(order->errand->caller_path);
@@ -224,10 +229,12 @@ void rf_work_done(struct rf_work *work, struct rf_yard *yard)
 
 	if (work->life.plan)
 		rf_life_done(&work->life);
-	if (was_good)
+	if (was_good &&
+	    work->site.held < 0) /* one that waited would keep a workspace that is to go */
 		rf_yard_remember(yard, work->plan, work->is_heard);
 	else
 		rf_plan_free(work->plan);
+	rf_site_done(&work->site);
 	rf_outward_done(&work->outward);
 	rf_result_done(&work->result);
 	free(work->caller_path);

@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "jail/life.h"
 #include "jail/outward.h"
+#include "warden/site.h"
 #include "warden/yard.h"
 #include "wire/errand.h"
 
@@ -36,6 +37,7 @@ struct rf_work {
 	struct rlimit most[RLIM_NLIMITS];
 	cpu_set_t cpus;
 	char *caller_path;
+	struct rf_site site; /* the workspace that its box has: `held` is -1 where it has none */
 	struct rf_outward outward; /* its box's way out: `fd` is -1 where it has none */
 	bool is_bounded;           /* its network is never to be more than it began with */
 	bool is_heard;
@@ -55,6 +57,7 @@ struct rf_work_order {
 	pid_t client;                   /* whose groups the box lies beneath */
 	int streams[3];                 /* taken, whatever comes of it */
 	int gateway; /* on which its box's way out was asked for, where it has one; or -1; taken */
+	struct rf_site *site; /* taken, whatever comes of it */
 	const char *init_path;
 	bool is_bounded; /* somebody else says how far the policy goes */
 	bool is_kept;    /* it runs nothing but what it is told to; without streams */

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/pack.h"
+#include "wire/tenancy.h"
 
 #define PATH_ROOM 4096
 #define WORD_ROOM 4096
@@ -127,6 +128,8 @@ void rf_errand_pack(const struct rf_errand *errand, struct rf_buf *out)
 	rf_pack_u64(out, errand->idle_ms);
 	rf_pack_string(out, errand->origin.request);
 	rf_pack_string(out, errand->origin.trace);
+	rf_pack_string(out, errand->workspace);
+	rf_pack_bool(out, errand->is_whole);
 }
 
 /* ------------------------------------------------------------- reading */
@@ -215,6 +218,8 @@ int rf_errand_unpack(const void *data, size_t len, struct rf_errand *ret_errand,
 	errand.idle_ms = rf_pack_read_u64(&in);
 	errand.origin.request = read_word(&in);
 	errand.origin.trace = read_word(&in);
+	errand.workspace = rf_pack_read_maybe(&in, RF_TENANCY_NAME);
+	errand.is_whole = rf_pack_read_bool(&in);
 	if (!rf_pack_is_whole(&in))
 		code = rf_fail_say(err, -EBADMSG, "an errand is malformed");
 	else

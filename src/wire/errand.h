@@ -41,8 +41,10 @@ struct rf_errand {
 	uint64_t
 		idle_ms; /* of a kept one: it ends when nobody used it for so long; 0: never for that */
 	struct rf_plan_origin
-		origin;   /* tenant and key are never sent: who bounds it fills them in */
-	bool is_recorded; /* nor is that: whatever the policy says */
+		origin;        /* tenant and key are never sent: who bounds it fills them in */
+	bool is_recorded;      /* nor is that: whatever the policy says */
+	const char *workspace; /* of a server's tenant, that it has at /work (tenancy.h), or NULL */
+	bool is_whole;         /* with its checkpoints beside its files */
 	bool wants_denials;
 	uint32_t umask;
 	int32_t nice;

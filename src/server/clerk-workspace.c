@@ -1,0 +1,372 @@
+/*
+ * Workspaces of tenants: made, listed and taken away (wire/tenancy.h says where they lie).
+ *
+ * What boxes wrote is never walked here while a box could move it: checkpoints are copied in boxes of their own, a fork is a checkpoint that
+ * is renamed, and what is taken away is nobody's by then, since every box holds its own by a lock.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/pack.h"
+#include "base/path.h"
+#include "server/clerk-desk.h"
+#include "wire/tenancy.h"
+#include "workspace/clear.h"
+
+#define MOST       256   /* workspaces of one tenant */
+#define OWNER      65534 /* of root's: boxes have uids of their own, which this one is shown as */
+#define SPARE_S    60    /* that one of a sandbox has, until the sandbox stands */
+#define FOLDER     (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define NO_REPLACE 1u /* RENAME_NOREPLACE */
+
+/* ------------------------------------------------------------- one of them */
+
+struct about {
+	int64_t created;
+	bool is_named; /* it stays until it is deleted; others go with their sandbox */
+	bool is_used;
+};
+
+/* The note is ours: a letter, and when it was made. */
+static int read_note(int folder, struct about *ret_about)
+{
+	char text[64], *end;
+	ssize_t len = rf_fd_read_text(folder, "note", text, sizeof(text));
+
+	if (len < 2)
+		return len < 0 ? (int)len : -EBADMSG;
+	ret_about->is_named = text[0] == 'n';
+	ret_about->created = strtoll(text + 1, &end, 10);
+	return 0;
+}
+
+static void put_one(struct rf_json *json, const char *name, const struct about *about)
+{
+	time_t at = (time_t)about->created;
+	struct tm tm;
+	char when[32];
+
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &tm));
+	rf_json_open_object(json, NULL);
+	rf_json_string(json, "name", name);
+	rf_json_string(json, "created", when);
+	rf_json_bool(json, "named", about->is_named);
+	rf_json_bool(json, "in_use", about->is_used);
+	rf_json_close_object(json);
+}
+
+/* True if no box has it: then we have it alone, until `folder` is closed. */
+static bool take_alone(int folder)
+{
+	return flock(folder, LOCK_EX | LOCK_NB) == 0;
+}
+
+static int look_at(int folder, struct about *ret_about)
+{
+	int code = read_note(folder, ret_about);
+
+	if (code < 0)
+		return code;
+	ret_about->is_used = !take_alone(folder);
+	if (!ret_about->is_used)
+		flock(folder, LOCK_UN);
+	return 0;
+}
+
+/* Out of the way first, under a name that is nobody's; what is left of it after a crash goes with the next. */
+static int take_away(int all, const char *name)
+{
+	char gone[32];
+	uint64_t chance = 0;
+
+	if (getrandom(&chance, sizeof(chance), 0) < 0)
+		return -errno;
+	snprintf(gone, sizeof(gone), ".gone-%016llx", (unsigned long long)chance);
+	if (renameat(all, name, all, gone) < 0)
+		return -errno;
+	return rf_clear(all, gone);
+}
+
+/* ------------------------------------------------------------- all of them */
+
+struct names {
+	char (*of)[RF_TENANCY_NAME];
+	size_t count;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static int list_names(int all, struct names *ret_names)
+{
+	int listed = openat(all, ".", FOLDER);
+	DIR *dir = listed < 0 ? NULL : fdopendir(listed);
+	const struct dirent *entry;
+
+	*ret_names = (struct names){ calloc(MOST, sizeof(*ret_names->of)), 0 };
+	if (!dir || !ret_names->of) {
+		if (dir)
+			closedir(dir);
+		else
+			rf_fd_done(&listed);
+		return -ENOMEM;
+	}
+	while ((entry = readdir(dir)) && ret_names->count < MOST)
+		if (rf_tenancy_is_name(entry->d_name))
+			snprintf(ret_names->of[ret_names->count++], RF_TENANCY_NAME, "%s",
+				 entry->d_name);
+	closedir(dir);
+	qsort(ret_names->of, ret_names->count, sizeof(*ret_names->of), by_name);
+	return 0;
+}
+
+/* Those of sandboxes that are gone, also of such that never stood. */
+static void sweep(int all, struct names *names)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < names->count; i++) {
+		RF_AUTO_FD int folder = openat(all, names->of[i], FOLDER);
+		struct about about = { 0 };
+		bool goes = folder >= 0 && read_note(folder, &about) == 0 && !about.is_named &&
+			    time(NULL) - about.created > SPARE_S && take_alone(folder) &&
+			    take_away(all, names->of[i]) == 0;
+
+		if (!goes)
+			memmove(names->of[kept++], names->of[i], sizeof(*names->of));
+	}
+	names->count = kept;
+}
+
+int rf_clerk_workspace_list(const struct rf_clerk_asker *who, struct rf_clerk_matter *matter,
+			    struct rf_err *err)
+{
+	RF_AUTO_FD int all = rf_tenancy_open_all(who->tenant, true);
+	struct names names = { 0 };
+	struct rf_json json;
+	int code = all < 0 ? all : list_names(all, &names);
+
+	if (code == 0)
+		sweep(all, &names);
+	rf_json_init(&json, &matter->out, false);
+	rf_json_open_object(&json, NULL);
+	rf_json_open_array(&json, "workspaces");
+	for (size_t i = 0; i < names.count; i++) {
+		RF_AUTO_FD int folder = openat(all, names.of[i], FOLDER);
+		struct about about = { 0 };
+
+		if (folder >= 0 && look_at(folder, &about) == 0)
+			put_one(&json, names.of[i], &about);
+	}
+	rf_json_close_array(&json);
+	rf_json_close_object(&json);
+	rf_buf_puts(&matter->out, "\n");
+	free(names.of);
+	return code < 0 ? rf_fail(err, code, "list the workspaces") : 0;
+}
+
+static int read_name(const struct rf_clerk_matter *matter, char name[RF_TENANCY_NAME],
+		     struct rf_err *err)
+{
+	struct rf_pack_reader in;
+
+	rf_pack_read_init(&in, matter->body, matter->len);
+	rf_pack_read_text(&in, name, RF_TENANCY_NAME);
+	return rf_pack_is_whole(&in) ? 0
+				     : rf_fail_say(err, -EINVAL, "it is no name of a workspace");
+}
+
+static int tell_one(const struct rf_clerk_asker *who, const char *name,
+		    struct rf_clerk_matter *matter, struct rf_err *err)
+{
+	RF_AUTO_FD int folder = rf_tenancy_open(who->tenant, name, err);
+	struct about about = { 0 };
+	struct rf_json json;
+	int code;
+
+	if (folder < 0)
+		return err->code;
+	code = look_at(folder, &about);
+	if (code < 0)
+		return rf_fail(err, code, "look at workspace `%s`", name);
+	rf_json_init(&json, &matter->out, false);
+	put_one(&json, name, &about);
+	rf_buf_puts(&matter->out, "\n");
+	return 0;
+}
+
+int rf_clerk_workspace_get(const struct rf_clerk_asker *who, struct rf_clerk_matter *matter,
+			   struct rf_err *err)
+{
+	char name[RF_TENANCY_NAME];
+
+	return read_name(matter, name, err) < 0 ? err->code : tell_one(who, name, matter, err);
+}
+
+int rf_clerk_workspace_remove(const struct rf_clerk_asker *who, struct rf_clerk_matter *matter,
+			      struct rf_err *err)
+{
+	char name[RF_TENANCY_NAME];
+	RF_AUTO_FD int folder = -1;
+	RF_AUTO_FD int all = -1;
+	int code;
+
+	if (read_name(matter, name, err) < 0)
+		return err->code;
+	folder = rf_tenancy_open(who->tenant, name, err);
+	if (folder < 0)
+		return err->code;
+	if (!take_alone(folder)) {
+		rf_fail_say(err, -EBUSY, "a sandbox has workspace `%s`", name);
+		return rf_fail_hint(err, "end it first");
+	}
+	all = rf_tenancy_open_all(who->tenant, false);
+	code = all < 0 ? all : take_away(all, name);
+	return code < 0 ? rf_fail(err, code, "take workspace `%s` away", name) : 0;
+}
+
+/* ------------------------------------------------------------- a new one */
+
+struct wish {
+	char name[RF_TENANCY_NAME]; /* "": of a sandbox's own */
+	char from[RF_TENANCY_NAME]; /* whose checkpoint it begins with, or "" */
+	uint32_t point;             /* that one, which is used up */
+};
+
+static int read_wish(const struct rf_clerk_matter *matter, struct wish *wish, struct rf_err *err)
+{
+	struct rf_pack_reader in;
+
+	rf_pack_read_init(&in, matter->body, matter->len);
+	rf_pack_read_text(&in, wish->name, sizeof(wish->name));
+	rf_pack_read_text(&in, wish->from, sizeof(wish->from));
+	wish->point = rf_pack_read_u32(&in);
+	if (rf_pack_is_whole(&in) && (!wish->name[0] || rf_tenancy_is_name(wish->name)) &&
+	    strncmp(wish->name, RF_TENANCY_OWN, strlen(RF_TENANCY_OWN)) != 0 &&
+	    (!wish->from[0] || rf_tenancy_is_name(wish->from)))
+		return 0;
+	rf_fail_say(err, -EINVAL, "it is no name of a workspace");
+	return rf_fail_hint(err, "up to 63 letters, digits, `-` and `_`, beginning with one of the "
+				 "first two");
+}
+
+static int make_folder(int dir, const char *name, mode_t mode, int *ret_fd)
+{
+	if (mkdirat(dir, name, mode) < 0)
+		return -errno;
+	*ret_fd = openat(dir, name, FOLDER);
+	if (*ret_fd < 0)
+		return -errno;
+	return geteuid() == 0 && mode != 0700 && fchown(*ret_fd, OWNER, OWNER) < 0 ? -errno : 0;
+}
+
+/* What it begins with: nothing, or what a checkpoint has, of which nobody else has anything. */
+static int fill(const struct rf_clerk_asker *who, const struct wish *wish, int tree,
+		struct rf_err *err)
+{
+	RF_AUTO_FD int files = -1;
+	RF_AUTO_FD int from = -1;
+	RF_AUTO_FD int point = -1;
+	char path[64];
+	struct stat st;
+	int code;
+
+	if (!wish->from[0]) {
+		code = make_folder(tree, "files", 0755, &files);
+		return code < 0 ? rf_fail(err, code, "make a workspace") : 0;
+	}
+	from = rf_tenancy_open(who->tenant, wish->from, err);
+	if (from < 0)
+		return err->code;
+	/* Boxes write there: a link is none of ours, and never followed. */
+	snprintf(path, sizeof(path), "tree/points/%u", wish->point);
+	point = rf_path_open_beneath(from, path, O_RDONLY | O_DIRECTORY);
+	if (point < 0 || fstatat(point, "files", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(st.st_mode))
+		return rf_fail_say(err, -ENOENT, "there is no such checkpoint");
+	if (renameat(point, "files", tree, "files") < 0)
+		return rf_fail(err, -errno, "take the checkpoint");
+	unlinkat(point, "name", 0);
+	unlinkat(point, "created", 0);
+	unlinkat(from, path, AT_REMOVEDIR);
+	return 0;
+}
+
+static int build(const struct rf_clerk_asker *who, const struct wish *wish, int folder,
+		 struct rf_err *err)
+{
+	RF_AUTO_FD int tree = -1;
+	RF_AUTO_FD int points = -1;
+	char note[64];
+	int code = make_folder(folder, "tree", 0755, &tree);
+
+	if (code == 0)
+		code = make_folder(tree, "points", 0755, &points);
+	snprintf(note, sizeof(note), "%c%lld\n", wish->name[0] ? 'n' : 's', (long long)time(NULL));
+	if (code == 0) {
+		RF_AUTO_FD int file =
+			openat(folder, "note", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+		code = file < 0 ? -errno : rf_fd_write(file, note, strlen(note));
+	}
+	if (code < 0)
+		return rf_fail(err, code, "make a workspace");
+	return fill(who, wish, tree, err);
+}
+
+int rf_clerk_workspace_make(const struct rf_clerk_asker *who, struct rf_clerk_matter *matter,
+			    struct rf_err *err)
+{
+	struct wish wish = { 0 };
+	struct names names;
+	char name[RF_TENANCY_NAME], new[32];
+	uint64_t chance = 0;
+	RF_AUTO_FD int all = -1;
+	RF_AUTO_FD int folder = -1;
+	int code;
+
+	if (read_wish(matter, &wish, err) < 0)
+		return err->code;
+	all = rf_tenancy_open_all(who->tenant, true);
+	code = all < 0 ? all : list_names(all, &names);
+	if (code == 0) {
+		sweep(all, &names);
+		code = names.count < MOST ? 0 : -EDQUOT;
+		free(names.of);
+	}
+	if (code == 0 && getrandom(&chance, sizeof(chance), 0) < 0)
+		code = -errno;
+	if (code < 0)
+		return rf_fail(err, code, "make a workspace");
+	snprintf(name, sizeof(name), "%s", wish.name);
+	if (!name[0])
+		snprintf(name, sizeof(name), RF_TENANCY_OWN "%016llx", (unsigned long long)chance);
+	snprintf(new, sizeof(new), ".new-%016llx", (unsigned long long)chance);
+	code = make_folder(all, new, 0700, &folder);
+	if (code < 0)
+		return rf_fail(err, code, "make a workspace");
+	code = build(who, &wish, folder, err);
+	if (code == 0 && syscall(SYS_renameat2, all, new, all, name, NO_REPLACE) < 0)
+		code = errno == EEXIST ? rf_fail_say(err, -EEXIST,
+						     "there is a workspace `%s` already", name)
+				       : rf_fail(err, -errno, "make workspace `%s`", name);
+	if (code < 0) {
+		rf_clear(all, new);
+		return code;
+	}
+	return tell_one(who, name, matter, err);
+}

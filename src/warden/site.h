@@ -1,0 +1,25 @@
+/*
+ * The workspace of a server's tenant that a box has at /work.
+ *
+ * Named by who asks, beneath the tenant of its connection: no path comes from outside.  Held for as long as the box is there.
+ */
+#ifndef RF_WARDEN_SITE_H
+#define RF_WARDEN_SITE_H
+
+#include "base/err.h"
+#include "policy/plan.h"
+#include "warden/bound.h"
+#include "wire/errand.h"
+
+struct rf_site {
+	int held; /* its folder, with a shared lock; or -1: there is no workspace */
+	char path[4096];
+	struct rf_place place; /* for the plan */
+};
+
+/* Finds what the errand names, if it names one. */
+int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand,
+		 struct rf_site *ret_site, struct rf_err *err);
+void rf_site_done(struct rf_site *site);
+
+#endif
