@@ -444,6 +444,8 @@ static int put_policy(struct reading *r)
 	if (said->profile && said->policy && rf_jsonread_member(said->policy, "extends"))
 		return invalid(r, "profile", "the policy has `extends`, too",
 			       "say it in one place");
+	if (said->cwd && said->policy && rf_jsonread_member(said->policy, "workdir"))
+		return invalid(r, "cwd", "the policy has `workdir`, too", "say it in one place");
 	if (time)
 		return invalid(r, "limits.time", "it is said as `timeout`, in seconds",
 			       "leave it out here");
@@ -464,6 +466,8 @@ static int put_policy(struct reading *r)
 	     at = at->next)
 		if (strcmp(at->name, "limits") != 0 || at->type != RF_JSONREAD_OBJECT)
 			rf_form_copy(at, at->name, &json);
+	if (said->cwd && r->kind == RF_ORDER_RUN)
+		rf_json_string(&json, "workdir", said->cwd);
 	put_limits(r, seconds && said->outputs ? seconds + AFTER_SECONDS : seconds, &json);
 	rf_json_close_object(&json);
 	if (out.has_failed)

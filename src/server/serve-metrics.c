@@ -78,7 +78,7 @@ static void on_answer(void *data, const struct rf_wire_message *answer, const st
 		rf_api_call_fail(call, &error);
 	} else {
 		put_metrics(box, &out);
-		if (call->wants_stream)
+		if (call->wants_stream && !call->is_head)
 			tell(call, &out);
 		else
 			rf_api_call_answer(call, 200, &out);

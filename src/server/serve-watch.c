@@ -101,6 +101,8 @@ static void begin(struct rf_api_call *call)
 	rf_buf_printf(&text, "{\"files\": %zu, \"is_cut\": %s}", rf_vigil_count(watch->vigil),
 		      rf_vigil_is_cut(watch->vigil) ? "true" : "false");
 	rf_api_call_event(call, "watching", &text);
+	if (call->is_head) /* which asks for no events */
+		rf_api_call_end(call);
 }
 
 static void on_output(void *data, int stream, const char *bytes, size_t len)

@@ -76,6 +76,7 @@ ASKED = {
     "input": ({"argv": ["cat"], "stdin": "grüße"}, {"stdout": "grüße"}),
     "input of any bytes": ({"argv": ["od", "-An", "-tx1"], "stdin_base64": "AP8="},
                            {"stdout": " 00 ff\n"}),
+    "a working folder": ({"argv": ["pwd"], "cwd": "/tmp"}, {"status": "ok", "stdout": "/tmp\n"}),
     "no input": ({"argv": ["cat"]}, {"status": "ok", "stdout": ""}),
     "variables": ({"command": "echo $A-$LANG", "env": {"A": "b=c", "LANG": "x"}}, {"stdout": "b=c-x\n"}),
     "files": ({"argv": ["sh", "-c", "cd /code; cat a.txt d/b; touch x 2>/dev/null || echo read-only"],

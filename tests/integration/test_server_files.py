@@ -385,6 +385,7 @@ def test_a_watch_ends_with_its_sandbox_and_there_are_so_many(server):
         watch.line.close()
     box = server.post(BOXES, {}).json["id"]
     Watch(server, box, "/tmp").line.close()
+    assert server.ask("HEAD", at(box, "/tmp", "/watch")).status == 200
     assert server.get(at(box, "/tmp/none", "/watch")).status == 404
     for more in ({"interval_ms": 5}, {"depth": 0}, {"depth": "x"}):
         assert server.get(at(box, "/tmp", "/watch", **more)).status == 422
