@@ -91,7 +91,7 @@ static struct rf_span keep(struct rf_arena *memory, struct rf_span text)
 /* Keys that came as names of protocols are left out. */
 static struct rf_span keep_protocols(struct rf_arena *memory, struct rf_span list)
 {
-	char *text = rf_arena_alloc(memory, list.len + 3 * list.len + 1);
+	char *text = rf_arena_alloc(memory, 2 * list.len + 1);
 	struct rf_span name;
 	size_t len = 0;
 
@@ -232,7 +232,9 @@ static bool begins_like(struct rf_span text, struct rf_span word)
 static struct rf_span bind_cookie(struct rf_transit *t, struct rf_span cookie)
 {
 	static const char before[] = "; Path=";
-	char *text = rf_arena_alloc(t->memory, cookie.len + strlen(t->prefix) + sizeof(before) + 2);
+	/* A semicolon may become one and a space. */
+	char *text =
+		rf_arena_alloc(t->memory, 2 * cookie.len + strlen(t->prefix) + sizeof(before) + 2);
 	size_t len = 0, prefix_len = strlen(t->prefix);
 
 	if (!text)

@@ -49,7 +49,7 @@ static void pass_up(const struct rf_http1_head *head)
 	struct rf_transit *transit = NULL;
 	struct rf_span path = head->start.url.path;
 
-	if (path.len <= strlen(PREFIX) || strncmp(path.at, PREFIX "/", sizeof(PREFIX)) != 0)
+	if (path.len <= strlen(PREFIX) || memcmp(path.at, PREFIX "/", sizeof(PREFIX)) != 0)
 		return;
 	if (rf_transit_request(head, PREFIX, 80, true, false, &transit, &error) < 0) {
 		require(error.message[0]);
@@ -85,7 +85,8 @@ static void pass_down(const struct rf_http1_head *head)
 				       sizeof(PREFIX)) == 0);
 		if (rf_span_is_like(fields[i].name, RF_SPAN("location")) && value.len > 1 &&
 		    value.at[0] == '/' && value.at[1] != '/')
-			require(strncmp(value.at, PREFIX "/", sizeof(PREFIX)) == 0);
+			require(value.len >= sizeof(PREFIX) &&
+				memcmp(value.at, PREFIX "/", sizeof(PREFIX)) == 0);
 	}
 	write_again((struct rf_fields){ fields, (size_t)count });
 	rf_arena_free(transit.memory);

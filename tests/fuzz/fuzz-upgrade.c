@@ -35,6 +35,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			require(!upgrade.token[0] && !upgrade.key[0]);
 	}
 	while (rf_upgrade_next(&list, &name) > 0)
-		require(name.len > 0 && strncmp(name.at, RF_UPGRADE_KEY, 4) != 0);
+		require(name.len > 0 && (name.len < 4 || memcmp(name.at, RF_UPGRADE_KEY, 4) != 0));
 	return 0;
 }
