@@ -147,8 +147,12 @@ class Flaky:
 def test_what_was_lost_is_asked_again_unless_it_could_be_done_twice(python, server, workdir):
     code = ("import ringfort, sys\ntry:\n print(%s)\n"
             "except ringfort.Unreachable as error: print('lost', error.was_sent)")
-    listing, running = code % "len(ringfort.Sandbox.list())", code % "ringfort.run(['echo', 'x']).stdout.strip()"
-    for words, cuts, said, seen in ((listing, 2, "0\n", 3), (listing, 9, "lost True\n", 3), (running, 1, "lost True\n", 1)):
+    listing, running = code % "len(ringfort.Sandbox.list()) - 1", code % "ringfort.run(['echo', 'x']).stdout.strip()"
+    box = json.loads(server.post("/v1/sandboxes", {}).body)["id"]
+    inside = ("import os; os.environ['RINGFORT_URL'], flaky = 'http://127.0.0.1:%d', os.environ['RINGFORT_URL']\nimport ringfort\n"
+              "one = ringfort.Sandbox('%s', ringfort._sync._Line(flaky, None, None, 2))\ntry:\n print(one.commands.run('echo x').stdout)\n"
+              "except ringfort.Unreachable as error: print('lost', error.was_sent)") % (server.port, box)
+    for words, cuts, said, seen in ((listing, 2, "0\n", 3), (listing, 9, "lost True\n", 3), (running, 2, "x\n", 3), (inside, 1, "lost True\n", 1)):
         flaky = Flaky(server.port, cuts, True)
         url = f"http://127.0.0.1:{flaky.listener.getsockname()[1]}"
         assert run(python, server, workdir, "-c", words, RINGFORT_URL=url) == said
@@ -157,6 +161,7 @@ def test_what_was_lost_is_asked_again_unless_it_could_be_done_twice(python, serv
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and does not listen
         assert run(python, server, workdir, "-c", running, RINGFORT_URL=f"http://127.0.0.1:{nobody.getsockname()[1]}") == "lost False\n"
+    assert server.ask("DELETE", f"/v1/sandboxes/{box}").status == 204
 
 
 def front_page(language):
@@ -176,6 +181,6 @@ def test_the_front_page_works_as_pasted(python, server, workdir):
 
 
 def test_its_types_hold(python):
-    done = subprocess.run([python, "-m", "mypy", "--strict", "--cache-dir=/dev/null", "ringfort"], cwd=SDK, capture_output=True,
+    done = subprocess.run([python, "-m", "mypy", "--strict", f"--cache-dir={ROOT}/build/sdk-mypy", "ringfort"], cwd=SDK, capture_output=True,
                           text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stdout

@@ -71,10 +71,10 @@ class ServerError(RingfortError):
 class Unreachable(ServerError):
     """It can't be reached, or the connection was lost; `was_sent`: it may have been done all the same."""
 
-    def __init__(self, method: str, error: Exception) -> None:
+    def __init__(self, method: str, error: Exception, has_key: bool = False) -> None:
         super().__init__(f"the server can't be reached: {error or type(error).__name__}", code="unavailable")
         self.was_sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol))
-        self.is_repeatable = method in ("GET", "PUT") or not self.was_sent
+        self.is_repeatable = method in ("GET", "PUT") or not self.was_sent or has_key
         self.__cause__ = error
 
 
@@ -192,6 +192,35 @@ class Metrics:
 
 
 @dataclasses.dataclass(frozen=True)
+class Checkpoint:
+    """What the files of a workspace were at some time."""
+
+    number: int
+    name: str
+    created: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Workspace:
+    """Files that outlive sandboxes."""
+
+    name: str
+    created: str
+    named: bool
+    in_use: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class FileEvent:
+    """`kind` is "created", "modified", "removed" or "renamed"; of the last, `old` is what it was called before."""
+
+    kind: str
+    path: str
+    type: Optional[str]
+    old: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
 class Network:
     """Which rules hold; `beyond_ceiling` are those that were asked for and not given."""
 
@@ -267,9 +296,11 @@ def form_of(files: Mapping[str, Data]) -> List[Tuple[str, Tuple[str, bytes, str]
     return [("file", (path, data.encode() if isinstance(data, str) else data, BYTES)) for path, data in files.items()]
 
 
-def headers_of(method: str, kind: Optional[str]) -> Dict[str, str]:
-    """What is asked for twice under one key is done once, by a server that knows such keys."""
-    headers = {"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}
+ONCE = ("/v1/run", "/v1/sandboxes")  # where what is asked for twice under one key is done once
+
+
+def headers_of(method: str, path: str, kind: Optional[str]) -> Dict[str, str]:
+    headers = {"Idempotency-Key": str(uuid.uuid4())} if method == "POST" and path in ONCE else {}
     return {**headers, "Content-Type": kind} if kind else headers
 
 
@@ -377,6 +408,8 @@ def pause_before(attempt: int, retries: int, failure: RingfortError) -> Optional
         return None
     if isinstance(failure, Unreachable):
         return float(0.1 * 2 ** attempt * (1 + random.random())) if failure.is_repeatable else None
+    if isinstance(failure, Conflict) and failure.where == "Idempotency-Key" and attempt > 0:
+        return float(0.5 * 2 ** attempt)  # what we asked for is under way
     is_full = isinstance(failure, TooManyRequests) and failure.retry_after is not None
     return failure.retry_after if is_full and failure.retry_after is not None and failure.retry_after <= PATIENCE else None
 
@@ -411,6 +444,39 @@ def metrics_of(raw: Mapping[str, Any]) -> Metrics:
 
 def network_of(raw: Mapping[str, Any]) -> Network:
     return Network(raw["network"], raw["credentials"], raw.get("beyond_ceiling", []))
+
+
+def checkpoint_of(raw: Mapping[str, Any]) -> Checkpoint:
+    return Checkpoint(raw["number"], raw["name"], raw["created"])
+
+
+def workspace_of(raw: Mapping[str, Any]) -> Workspace:
+    return Workspace(raw["name"], raw["created"], raw["named"], raw["in_use"])
+
+
+def place_of(workspace: Union[None, bool, str]) -> Dict[str, Any]:
+    """A workspace by its name, or (True) one that goes with the sandbox."""
+    if not workspace:
+        return {}
+    return {"workspace": {} if workspace is True else {"name": workspace}}
+
+
+class Changes:
+    """Reads what changes in a folder from lines of a stream."""
+
+    def __init__(self) -> None:
+        self.name = ""
+
+    def line(self, text: str) -> Optional[FileEvent]:
+        if text.startswith("event: "):
+            self.name = text[len("event: "):]
+        elif text.startswith("data: "):
+            data = json.loads(text[len("data: "):])
+            if self.name == "error":
+                raise error_of(200, {}, json.dumps(data))
+            if self.name in ("created", "modified", "removed", "renamed"):
+                return FileEvent(self.name, data["path"], data.get("type"), data.get("from"))
+        return None
 
 
 class Stream:

@@ -10,8 +10,8 @@ import httpcore
 import httpx
 
 from . import _api
-from ._api import (Data, Event, FileInfo, Found, Metrics, Network, NetworkLog, ProcessInfo, Result, SandboxInfo, Words, Writer,
-                   WrittenFile)
+from ._api import (Checkpoint, Data, Event, FileEvent, FileInfo, Found, Metrics, Network, NetworkLog, ProcessInfo, Result, SandboxInfo,
+                   Words, Workspace, Writer, WrittenFile)
 
 
 def _tell(writer: Optional[Writer], event: Event) -> None:
@@ -32,7 +32,7 @@ class _Line:
             self, method: str, path: str, body: Optional[Mapping[str, Any]] = None, *, content: Optional[bytes] = None,
             params: Optional[Mapping[str, str]] = None, files: Any = None, kind: Optional[str] = None) -> httpx.Response:
         """One answer; what fails for a moment is asked again, as far as nothing can be done twice by it."""
-        headers = _api.headers_of(method, kind)
+        headers = _api.headers_of(method, path, kind)
         for attempt in range(self.retries + 1):
             try:
                 answer = self.client.request(
@@ -40,7 +40,7 @@ class _Line:
                     timeout=_api.wait_for(body or {"timeout": _api.WAIT}))
                 failure = _api.failure_of(answer)
             except httpx.HTTPError as error:
-                failure = _api.Unreachable(method, error)
+                failure = _api.Unreachable(method, error, "Idempotency-Key" in headers)
             if not failure:
                 return answer
             pause = _api.pause_before(attempt, self.retries, failure)
@@ -51,7 +51,7 @@ class _Line:
 
     def events(self, path: str, body: Mapping[str, Any], stream: _api.Stream) -> Iterator[Event]:
         """What a program writes, as it comes; stream.end() is its result then."""
-        headers = {**_api.headers_of("POST", None), "Accept": "text/event-stream"}
+        headers = {"Accept": "text/event-stream"}
         try:
             with self.client.stream("POST", path, json=body, headers=headers, timeout=_api.wait_for(body)) as answer:
                 if answer.is_error:
@@ -81,13 +81,13 @@ def run(
         files: Optional[Mapping[str, Data]] = None, timeout: Optional[int] = None,
         limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
         policy: Optional[Mapping[str, Any]] = None, credentials: Optional[Sequence[str]] = None,
-        outputs: Optional[Sequence[str]] = None,
+        workspace: Optional[str] = None, outputs: Optional[Sequence[str]] = None,
         on_stdout: Optional[Writer] = None, on_stderr: Optional[Writer] = None, url: Optional[str] = None,
         key: Optional[str] = None, ca: Optional[str] = None, retries: int = _api.RETRIES) -> Result:
     """Runs one program in a box of its own; `outputs` are names of files that are wanted of it, in the result's `files`."""
     line = _Line(url, key, ca, retries)
     body = _api.program(argv, command, code, language, stdin, env, None, timeout, files, limits, profile, policy)
-    body.update(_api.lists(credentials=credentials, outputs=outputs))
+    body.update({**_api.lists(credentials=credentials, outputs=outputs), **_api.place_of(workspace)})
     try:
         return line.run("/v1/run", body, on_stdout, on_stderr)
     finally:
@@ -422,6 +422,29 @@ class Files:
         """Makes a folder, and those that lead to it."""
         self._box._line.ask("POST", f"{self._box._path}/files/mkdir", {"path": path})
 
+    def watch(
+            self, path: str, *, interval_ms: int = 500, depth: int = 64) -> Iterator[FileEvent]:
+        """What changes beneath a folder, from now on and for as long as it is gone through."""
+        line, changes = self._box._line, _api.Changes()
+        params = {"path": path, "interval_ms": str(interval_ms), "depth": str(depth)}
+        headers = {"Accept": "text/event-stream"}
+        try:
+            with line.client.stream(
+                    "GET", f"{self._box._path}/files/watch", params=params, headers=headers,
+                    timeout=httpx.Timeout(_api.WAIT, read=None)) as answer:
+                if answer.is_error:
+                    raise _api.error_of(answer.status_code, answer.headers, (answer.read()).decode())
+                for text in answer.iter_lines():
+                    event = changes.line(text)
+                    if event:
+                        yield event
+        except httpx.HTTPError as error:
+            raise _api.Unreachable("GET", error) from error
+
+    def move(self, old: str, new: str) -> None:
+        """The same as rename()."""
+        self.rename(old, new)
+
     def rename(self, old: str, new: str) -> None:
         """Moves a file or a folder; a file that has the new name is replaced, a folder never."""
         self._box._line.ask("POST", f"{self._box._path}/files/move", {"from": old, "to": new})
@@ -433,11 +456,11 @@ class Files:
         answer = (self._box._line.ask("GET", f"{self._box._path}/files/search", params=params)).json()
         return [_api.found_of(row) for row in answer["found"]]
 
-    def pack(self, path: str) -> bytes:
+    def read_archive(self, path: str) -> bytes:
         """A folder, or a file, as a tar archive."""
         return (self._ask("GET", path, "/archive")).content
 
-    def unpack(self, path: str, archive: bytes) -> None:
+    def write_archive(self, path: str, archive: bytes) -> None:
         """Unpacks a tar archive into a folder."""
         self._ask("PUT", path, "/archive", content=archive, kind=_api.TAR)
 
@@ -489,11 +512,15 @@ class Sandbox:
             labels: Optional[Mapping[str, str]] = None, env: Optional[Mapping[str, str]] = None,
             limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
             policy: Optional[Mapping[str, Any]] = None, credentials: Optional[Sequence[str]] = None,
+            workspace: Union[None, bool, str] = None,
             url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
             retries: int = _api.RETRIES) -> Sandbox:
-        """Makes one; programs can be run in it when this returns.  It ends by itself after `timeout` seconds."""
+        """Makes one; programs can be run in it when this returns.  It ends by itself after `timeout` seconds.
+
+        A workspace, by its name or (True) one of its own, is a folder at /work whose files can be kept and brought back.
+        """
         body = _api.program(timeout=timeout, env=env, limits=limits, profile=profile, policy=policy)
-        body.update(_api.lists(credentials=credentials))
+        body.update({**_api.lists(credentials=credentials), **_api.place_of(workspace)})
         if labels:
             body["labels"] = dict(labels)
         if idle_timeout is not None:
@@ -557,13 +584,56 @@ class Sandbox:
     def get_metrics(self) -> Metrics:
         return self.metrics()
 
+    def run_code(
+            self, code: str, *, language: str = "python", cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+            timeout: Optional[int] = None, on_stdout: Optional[Writer] = None, on_stderr: Optional[Writer] = None) -> Result:
+        """Runs code in one of the languages that the machine has."""
+        body = _api.program(code=code, language=language, cwd=cwd, env=env, timeout=timeout)
+        return self._line.run(f"{self._path}/exec", body, on_stdout, on_stderr)
+
     def run(
-            self, command: Words, *, cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
-            stdin: Optional[Data] = None, timeout: Optional[int] = None, on_stdout: Optional[Writer] = None,
-            on_stderr: Optional[Writer] = None) -> Result:
-        """The same as commands.run()."""
-        return self.commands.run(
-            command, cwd=cwd, env=env, stdin=stdin, timeout=timeout, on_stdout=on_stdout, on_stderr=on_stderr)
+            self, code: str, *, language: str = "python", cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+            timeout: Optional[int] = None, on_stdout: Optional[Writer] = None, on_stderr: Optional[Writer] = None) -> Result:
+        """The same; a line for a shell is commands.run()'s."""
+        return self.run_code(
+            code, language=language, cwd=cwd, env=env, timeout=timeout, on_stdout=on_stdout, on_stderr=on_stderr)
+
+    def get_url(self, port: int, path: str = "/") -> str:
+        """Where what listens on a port in the sandbox is reached, by who shows a key."""
+        return f"{str(self._line.client.base_url).rstrip('/')}{self._path}/ports/{port}{path if path.startswith('/') else '/' + path}"
+
+    def get_host(self, port: int) -> str:
+        """The same without its scheme, as it is put behind one."""
+        return self.get_url(port, "/").split("://", 1)[1].rstrip("/")
+
+    def request(self, port: int, method: str = "GET", path: str = "/", **more: Any) -> httpx.Response:
+        """Asks what listens on a port in the sandbox; `more` is httpx's.  Its answer is whatever it is."""
+        try:
+            return self._line.client.request(method, self.get_url(port, path), **more)
+        except httpx.HTTPError as error:
+            raise _api.Unreachable(method, error) from error
+
+    def checkpoint(self, name: Optional[str] = None) -> Checkpoint:
+        """Keeps the files of its workspace as they are; everything in it stands still meanwhile."""
+        answer = self._line.ask("POST", f"{self._path}/checkpoints", _api.without_none({"name": name}))
+        return _api.checkpoint_of(answer.json())
+
+    def checkpoints(self) -> List[Checkpoint]:
+        rows = (self._line.ask("GET", f"{self._path}/checkpoints")).json()["checkpoints"]
+        return [_api.checkpoint_of(row) for row in rows]
+
+    def undo(self, to: Union[int, str]) -> Checkpoint:
+        """Brings the files of a checkpoint back, by its number or name."""
+        return _api.checkpoint_of((self._line.ask("POST", f"{self._path}/undo", {"to": str(to)})).json())
+
+    def diff(self, since: Union[int, str], to: Union[None, int, str] = None) -> str:
+        """What has changed since a checkpoint, or between two, as a unified diff."""
+        params = _api.without_none({"from": str(since), "to": None if to is None else str(to)})
+        return str((self._line.ask("GET", f"{self._path}/diff", params=params)).json()["unified"])
+
+    def fork(self, name: str) -> Workspace:
+        """Another workspace that begins with these files: create(workspace=name) has it."""
+        return _api.workspace_of((self._line.ask("POST", f"{self._path}/fork", {"name": name})).json())
 
     def pause(self) -> None:
         """Stops everything in it where it is; its time passes."""

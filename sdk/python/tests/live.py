@@ -97,9 +97,9 @@ async def test_files(one):
     assert [row.path for row in await settle(one.files.search("/tmp/b", name="*.py"))] == ["/tmp/b/x.py"]
     hit, = await settle(one.files.search("/tmp/b", content="def f"))
     assert (hit.path, hit.line) == ("/tmp/b/x.py", 1)
-    packed = await settle(one.files.pack("/tmp/b"))
+    packed = await settle(one.files.read_archive("/tmp/b"))
     assert any(name.endswith("x.py") for name in tarfile.open(fileobj=io.BytesIO(packed)).getnames())
-    await settle(one.files.unpack("/tmp/d", packed))
+    await settle(one.files.write_archive("/tmp/d", packed))
     assert [row.path for row in await settle(one.files.search("/tmp/d", name="x.py"))]
     await fails(ringfort.Refused, one.files.write, "/etc/x", "")
 
@@ -134,7 +134,8 @@ async def test_life(one, kind):
     events = await collect(one.commands.stream("echo a; sleep 0.2; echo b >&2; exit 4"))
     assert [(event.stream, event.text) for event in events[:-1]] == [("stdout", "a\n"), ("stderr", "b\n")]
     assert events[-1].exit_code == 4 and events[-1].stderr == "b\n"
-    assert (await settle(one.run("echo short"))).stdout == "short\n"
+    assert (await settle(one.run("print(6 * 7)"))).stdout == "42\n"
+    assert (await settle(one.run_code("echo $A", language="bash", env={"A": "b"}))).stdout == "b\n"
     await fails(ringfort.Conflict, program.kill)
     info = await settle(one.get_info())
     assert one.sandbox_id == info.id and await settle(one.is_running())
@@ -185,13 +186,13 @@ async def test_network(kind):
     key = os.environ["NET_KEY"]
     one = await settle(kind.create(key=key, policy={"network": {"allow": ["GET plain.test:*/**"]}}))
     ask = "curl -s -o /dev/null -w '%{http_code}' http://plain.test:" + os.environ["NET_PORT"]
-    assert (await settle(one.run(ask))).stdout == "200"
+    assert (await settle(one.commands.run(ask))).stdout == "200"
     assert (await settle(one.network.get())).rules["allow"] == ["GET plain.test:*"]
     now = await settle(one.network.set({"allow": ["POST plain.test:*/**", "other.test"]}))
     assert now.beyond_ceiling and "other.test" in str(now.beyond_ceiling)
-    assert (await settle(one.run(ask))).stdout == "403"
+    assert (await settle(one.commands.run(ask))).stdout == "403"
     await settle(one.network.allow(["GET plain.test:*/**"]))
-    assert (await settle(one.run(ask))).stdout == "200"
+    assert (await settle(one.commands.run(ask))).stdout == "200"
     log = await settle(one.network.log())
     assert log.cursor > 0 and "plain.test" in str(log.events)
     assert "plain.test" in str(await settle(one.network.summary()))
@@ -199,18 +200,61 @@ async def test_network(kind):
     await settle(one.close())
 
 
+async def test_ports(one):
+    served = await settle(one.commands.start(["python3", "-m", "http.server", "8000", "--bind", "127.0.0.1", "--directory", "/tmp"]))
+    await settle(one.files.write("/tmp/page.txt", "served"))
+    for _ in range(200):
+        answer = await settle(one.request(8000, path="/page.txt"))
+        if answer.status_code == 200:
+            break
+        await asyncio.sleep(0.05)
+    assert answer.text == "served" and one.get_url(8000, "x").endswith(f"/v1/sandboxes/{one.id}/ports/8000/x")
+    assert one.get_host(8000) == one.get_url(8000).split("//")[1].rstrip("/")
+    await settle(served.kill())
+
+
+async def test_watch(one):
+    await settle(one.files.make_dir("/tmp/w"))
+    await settle(one.commands.start("sleep 1; while :; do date >> /tmp/w/new; sleep 0.3; done"))
+    changes = one.files.watch("/tmp/w", interval_ms=200)
+    if hasattr(changes, "__aiter__"):
+        event = await changes.__anext__()
+        await changes.aclose()
+    else:
+        event = next(changes)
+        changes.close()
+    assert event.path.endswith("new") and event.kind in ("created", "modified"), event
+
+
+async def test_workspace(kind):
+    one = await settle(kind.create(workspace=True))
+    await settle(one.commands.run("echo a > f"))
+    first = await settle(one.checkpoint("first"))
+    await settle(one.commands.run("echo b > f"))
+    assert "+b" in await settle(one.diff(first.number)) and [row.name for row in await settle(one.checkpoints())] == ["first"]
+    assert (await settle(one.undo("first"))).number == first.number
+    assert (await settle(one.commands.run("cat f"))).stdout == "a\n"
+    name = f"fork-{kind.__name__}"
+    assert (await settle(one.fork(name))).name == name
+    other = await settle(kind.create(workspace=name))
+    assert (await settle(other.commands.run("cat f"))).stdout == "a\n"
+    for box in (one, other):
+        await settle(box.kill())
+        await settle(box.close())
+
+
 async def test_later(one, go, there):
     """What came to servers later than the rest."""
-    if "/v1/sandboxes/{id}/metrics" in there["paths"]:
-        assert (await settle(one.get_metrics())).memory > 0
-    else:
-        print("no metrics", file=sys.stderr)
-    if "outputs" in there["components"]["schemas"]["Run"]["properties"]:
-        done = await settle(go("echo x > a.txt; printf '\\377' > b.bin", outputs=["*.txt", "b.bin"]))
-        assert done.files == {"a.txt": b"x\n", "b.bin": b"\xff"}
-    else:
-        print("no outputs", file=sys.stderr)
+    assert (await settle(one.get_metrics())).memory > 0
+    done = await settle(go("echo x > a.txt; printf '\\377' > b.bin", outputs=["*.txt", "b.bin"]))
+    assert done.files == {"a.txt": b"x\n", "b.bin": b"\xff"}
     await fails(ringfort.Conflict, one.network.get)
+    await test_ports(one)
+    await test_watch(one)
+    if "/v1/sandboxes/{id}/checkpoints" in there["paths"]:
+        await test_workspace(type(one))
+    else:
+        print("no workspaces", file=sys.stderr)
 
 
 async def main(name):
