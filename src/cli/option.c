@@ -187,6 +187,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("tls-client-ca", 0, "FILE",      RF_OPTION_SERVICE, ONLY(SERVE), "clients need a certificate of this authority, besides a key"),
 	OWN("keep-sandboxes", 0, NULL,       RF_OPTION_SERVICE, ONLY(SERVE), "let sandboxes live on when it ends, for the next server, as long as --grace says"),
 	OWN("grace",      0,   "SECONDS",    RF_OPTION_SERVICE, ONLY(SERVE), "how long sandboxes outlive a server that was killed (default: 30)"),
+	OWN("config",     0,   "FILE",       RF_OPTION_SERVICE, ONLY(SERVE), "a file that says all of this and more: ringfort.yaml (docs/server.md)"),
 	OWN("check",      0,   NULL,         RF_OPTION_SERVICE, ONLY(SERVE), "look whether it could be served like this, and nothing else"),
 	OWN("scope",      0,   "run,read",   RF_OPTION_SCOPE, ONLY(KEY_CREATE), "what it is good for: run, read, admin (default: run,read)"),
 	OWN("ceiling",    0,   "NAME|FILE",  RF_OPTION_CEILING, ONLY(KEY_CREATE), "a profile or policy that no box of it goes beyond (default: an hour, no network, no file of this machine)"),

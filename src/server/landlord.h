@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "server/charter.h"
 #include "server/papers.h"
 
 #define RF_LANDLORD_SOCKET "api.sock" /* in $RUN, for processes of the same user */
@@ -27,6 +28,7 @@ struct rf_landlord_options {
 	char *hosts[65], *origins[65];            /* NULL-ended */
 	struct rf_papers_paths papers;            /* of TLS, for all ports */
 	const char *folder;                       /* where our programs are */
+	const struct rf_charter *charter;         /* all of it, borrowed */
 	bool only_checks;
 	bool keeps_sandboxes;   /* they outlive it for the grace, so that the next one finds them */
 	uint32_t grace_s;       /* that they outlive a server that was killed */

@@ -33,10 +33,28 @@ struct rf_notary {
 
 /* ------------------------------------------------------------- finding and starting */
 
+static void add_word(const char **argv, size_t *n, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	argv[(*n)++] = name;
+	argv[(*n)++] = value;
+}
+
 static int start(struct rf_notary *notary, struct rf_err *err)
 {
+	const struct rf_charter *charter = notary->options->charter;
+	const char *argv[3 + 2 * (RF_CHARTER_ANCHORS + 3)] = { NULL };
 	char path[4096];
-	const char *const argv[] = { path, "--owned", NULL };
+	size_t n = 0;
+
+	argv[n++] = path;
+	argv[n++] = "--owned";
+	for (char *const *anchor = charter->anchors; *anchor; anchor++)
+		add_word(argv, &n, "--anchor", *anchor);
+	add_word(argv, &n, "--keep", charter->keep);
+	add_word(argv, &n, "--keep-days", charter->keep_days);
+	add_word(argv, &n, "--hook", charter->hook);
 
 	rf_fd_done(&notary->own);
 	snprintf(path, sizeof(path), "%s/ringfort-watch", notary->options->folder);

@@ -9,16 +9,19 @@
  *   --tls-client-ca FILE    and clients need a certificate of this authority
  *   --keep-sandboxes        they outlive it for the grace, however it ends
  *   --grace SECONDS         that they outlive a server that was killed (default 30)
+ *   --config FILE           all of that, and more, from a file (charter.h)
  *   --check                 look whether it could be served like this
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "http/url.h"
+#include "server/charter.h"
 #include "server/landlord.h"
 
 #define EXIT_FAILED 125
@@ -31,106 +34,105 @@ static int complain(const struct rf_err *err)
 	return EXIT_FAILED;
 }
 
-static int too_many(const char *what, struct rf_err *err)
+/* A path on the command line counts from where its caller stands. */
+static int set_path(struct rf_charter *charter, const char *name, const char *value,
+		    struct rf_err *err)
 {
-	return rf_fail_say(err, -E2BIG, "%s: too many of them", what);
+	char whole[8192], *here = value[0] == '/' ? NULL : getcwd(NULL, 0);
+
+	snprintf(whole, sizeof(whole), "%s%s%s", here ? here : "", here ? "/" : "", value);
+	free(here);
+	return rf_charter_set(charter, name, whole, err);
 }
 
-static int add_listen(struct rf_landlord_options *options, const char *value, struct rf_err *err)
-{
-	size_t i = 0;
+/* Options, and the keys of the file that are the same. */
+static const struct {
+	const char *option, *key;
+	bool is_path;
+} words[] = {
+	{ "--listen", "listen", false },  { "--host", "hosts", false },
+	{ "--origin", "origins", false }, { "--tls-cert", "tls.cert", true },
+	{ "--tls-key", "tls.key", true }, { "--tls-client-ca", "tls.client_ca", true },
+	{ "--grace", "grace", false },
+};
 
-	while (options->listen[i])
-		i++;
-	if (i == RF_LANDLORD_MOST)
-		return too_many("--listen", err);
-	options->listen[i] = value;
-	return 0;
+static int read_option(struct rf_charter *charter, const char *option, const char *value,
+		       struct rf_err *err)
+{
+	for (size_t i = 0; i < RF_LEN(words); i++)
+		if (strcmp(option, words[i].option) == 0 && value)
+			return words[i].is_path ? set_path(charter, words[i].key, value, err)
+						: rf_charter_set(charter, words[i].key, value, err);
+	rf_fail_say(err, -EINVAL, "what is %.64s?", option);
+	return rf_fail_hint(err, "start it with `ringfort serve`");
 }
 
-/* In the one form that names and origins of requests are compared in. */
-static int add_host(struct rf_landlord_options *options, const char *value, struct rf_err *err)
+/* One that others could change would be theirs to say: it is the caller's own, or root's. */
+static int read_file(struct rf_charter *charter, const char *path, struct rf_err *err)
 {
-	struct rf_host host;
-	size_t i = 0;
+	RF_AUTO_BUF struct rf_buf text;
+	RF_AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
 
-	while (options->hosts[i])
-		i++;
-	if (i == RF_LEN(options->hosts) - 1)
-		return too_many("--host", err);
-	if (rf_host_parse(rf_span_of(value), &host)) {
-		rf_fail_say(err, -EINVAL, "--host: `%.60s` is no name of a host", value);
-		return rf_fail_hint(err, "for example: --host boxes.example, without a port");
+	rf_buf_init(&text, RF_CHARTER_BYTES + 1);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return rf_fail(err, -errno, "%.200s", path);
+	if ((st.st_uid != 0 && st.st_uid != geteuid()) || st.st_mode & (S_IWGRP | S_IWOTH)) {
+		rf_fail_say(err, -EPERM, "%.200s could be changed by others", path);
+		return rf_fail_hint(err, "it must be yours or root's, and writable by nobody else");
 	}
-	options->hosts[i] = strdup(host.text);
-	return options->hosts[i] ? 0 : rf_fail(err, -ENOMEM, "--host");
-}
+	for (;;) {
+		char bytes[4096];
+		ssize_t got = read(fd, bytes, sizeof(bytes));
 
-static int add_origin(struct rf_landlord_options *options, const char *value, struct rf_err *err)
-{
-	struct rf_url url;
-	size_t i = 0;
-
-	while (options->origins[i])
-		i++;
-	if (i == RF_LEN(options->origins) - 1)
-		return too_many("--origin", err);
-	if (rf_url_parse(rf_span_of(value), &url) || url.path.len || url.has_query) {
-		rf_fail_say(err, -EINVAL, "--origin: `%.60s` is no origin", value);
-		return rf_fail_hint(err, "for example: --origin https://ui.example");
+		if (got < 0)
+			return rf_fail(err, -errno, "%.200s", path);
+		if (got == 0)
+			break;
+		rf_buf_add(&text, bytes, (size_t)got);
 	}
-	options->origins[i] = strdup(value);
-	return options->origins[i] ? 0 : rf_fail(err, -ENOMEM, "--origin");
+	if (text.has_failed)
+		return rf_fail_say(err, -E2BIG, "%.200s is longer than %d bytes", path,
+				   RF_CHARTER_BYTES);
+	if (rf_charter_read(charter, text.data ? text.data : "", text.len, err) == 0)
+		return 0;
+	return err->line
+		       ? rf_fail_in(err, "%.200s: line %d, column %d", path, err->line, err->column)
+		       : rf_fail_in(err, "%.200s", path);
 }
 
-static int set_grace(struct rf_landlord_options *options, const char *value, struct rf_err *err)
+/* The file first: what the command line says is said later. */
+static int read_line(int argc, char **argv, struct rf_charter *charter, bool *only_checks,
+		     struct rf_err *err)
 {
-	unsigned long long seconds;
-
-	if (rf_span_number(rf_span_of(value), 86400, &seconds) < 0 || seconds < 1) {
-		rf_fail_say(err, -EINVAL, "--grace: `%.20s` is no number of seconds", value);
-		return rf_fail_hint(err, "from 1 to 86400");
-	}
-	options->grace_s = (uint32_t)seconds;
-	return 0;
-}
-
-static int read_line(int argc, char **argv, struct rf_landlord_options *options, struct rf_err *err)
-{
-	int code = 0;
-
-	for (int i = 1; i < argc && code == 0; i++) {
-		const char *value = argv[i + 1];
-
-		if (strcmp(argv[i], "--check") == 0) {
-			options->only_checks = true;
+	for (int i = 1; i + 1 < argc; i++)
+		if (strcmp(argv[i], "--config") == 0 && read_file(charter, argv[i + 1], err) < 0)
+			return err->code;
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--check") == 0 || strcmp(argv[i], "--keep-sandboxes") == 0) {
+			*only_checks |= argv[i][2] == 'c';
+			charter->keeps_sandboxes |= argv[i][2] == 'k';
 			continue;
 		}
-		if (strcmp(argv[i], "--keep-sandboxes") == 0) {
-			options->keeps_sandboxes = true;
-			continue;
-		}
-		if (value && strcmp(argv[i], "--listen") == 0)
-			code = add_listen(options, value, err);
-		else if (value && strcmp(argv[i], "--host") == 0)
-			code = add_host(options, value, err);
-		else if (value && strcmp(argv[i], "--origin") == 0)
-			code = add_origin(options, value, err);
-		else if (value && strcmp(argv[i], "--tls-cert") == 0)
-			options->papers.certificate = value;
-		else if (value && strcmp(argv[i], "--tls-key") == 0)
-			options->papers.key = value;
-		else if (value && strcmp(argv[i], "--tls-client-ca") == 0)
-			options->papers.clients = value;
-		else if (value && strcmp(argv[i], "--grace") == 0)
-			code = set_grace(options, value, err);
-		else {
-			code = rf_fail_say(err, -EINVAL, "what is %.64s?", argv[i]);
-			rf_fail_hint(err, "start it with `ringfort serve`");
-		}
+		if (strcmp(argv[i], "--config") != 0 &&
+		    read_option(charter, argv[i], argv[i + 1], err) < 0)
+			return err->code;
 		i++;
 	}
-	return code;
+	return rf_charter_check(charter, err);
+}
+
+static void fill(const struct rf_charter *charter, struct rf_landlord_options *options)
+{
+	for (size_t i = 0; charter->listen[i]; i++)
+		options->listen[i] = charter->listen[i];
+	memcpy(options->hosts, charter->hosts, sizeof(charter->hosts));
+	memcpy(options->origins, charter->origins, sizeof(charter->origins));
+	options->papers =
+		(struct rf_papers_paths){ charter->certificate, charter->key, charter->clients };
+	options->charter = charter;
+	options->grace_s = charter->grace_s;
+	options->keeps_sandboxes = charter->keeps_sandboxes;
 }
 
 static void find_folder(char *path, size_t size)
@@ -144,20 +146,32 @@ static void find_folder(char *path, size_t size)
 		*slash = '\0';
 }
 
+/* It could be served like this: so it is said what that is. */
+static void describe(const struct rf_charter *charter)
+{
+	RF_AUTO_BUF struct rf_buf out;
+
+	rf_buf_init(&out, 2 * RF_CHARTER_BYTES);
+	rf_charter_describe(charter, &out);
+	fputs(out.has_failed || !out.data ? "" : out.data, stdout);
+}
+
 int main(int argc, char **argv)
 {
 	char folder[4096];
-	struct rf_landlord_options options = { .folder = folder, .grace_s = RF_LANDLORD_GRACE };
+	struct rf_charter charter;
+	struct rf_landlord_options options = { .folder = folder };
 	struct rf_err err = RF_ERR_INIT;
 	int code;
 
 	find_folder(folder, sizeof(folder));
-	code = read_line(argc, argv, &options, &err);
+	rf_charter_init(&charter);
+	code = read_line(argc, argv, &charter, &options.only_checks, &err);
+	fill(&charter, &options);
 	if (code == 0)
 		code = rf_landlord_serve(&options, &err);
-	for (size_t i = 0; i < RF_LEN(options.hosts); i++) {
-		free(options.hosts[i]);
-		free(options.origins[i]);
-	}
+	if (code == 0 && options.only_checks)
+		describe(&charter);
+	rf_charter_done(&charter);
 	return code < 0 ? complain(&err) : 0;
 }
