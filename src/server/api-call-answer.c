@@ -49,6 +49,7 @@ static void begin(struct rf_api_call *call, unsigned status, const char *type, e
 	size_t n = 0;
 
 	call->state = RF_API_DONE;
+	call->status = status;
 	call->front->figures.requests[status / 100 < RF_FRONT_STATUSES ? status / 100 : 0]++;
 	if (type)
 		fields[n++] = (struct rf_field){ RF_SPAN("Content-Type"), rf_span_of(type) };

@@ -2,12 +2,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "base/fd.h"
 #include "base/json.h"
 #include "server/api-call-inside.h"
 #include "server/front.h"
+#include "server/herald-word.h"
+#include "server/holder.h"
 #include "server/transit.h"
+#include "wire/wire.h"
 
 struct rf_span rf_api_call_value(const struct rf_http1_head *head, struct rf_span name)
 {
@@ -251,4 +255,29 @@ int rf_api_call_check_query(const struct rf_api_call *call, struct rf_api_error 
 		strncat(seen, word + 1, sizeof(seen) - strlen(seen) - 1);
 	}
 	return 0;
+}
+
+void rf_api_call_tell_span(const struct rf_api_call *call)
+{
+	const struct rf_pass_holder *pass = call->holder ? &call->holder->pass : NULL;
+	struct rf_herald_span span = { .status = call->status,
+				       .took_ns = rf_loop_now() - call->since_ns };
+	struct timespec now = { 0 };
+	struct rf_err ignored = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, 4096);
+	if (!call->front->rules.tells_spans || !call->route || !call->route->path[0])
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	span.start_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec - span.took_ns;
+	memcpy(span.trace, call->trace.id, sizeof(span.trace));
+	memcpy(span.span, call->trace.span, sizeof(span.span));
+	memcpy(span.parent, call->trace.parent, sizeof(span.parent));
+	snprintf(span.name, sizeof(span.name), "%s %s", call->route->method, call->route->path);
+	snprintf(span.tenant, sizeof(span.tenant), "%s", pass ? pass->tenant : "");
+	snprintf(span.request, sizeof(span.request), "%s", call->request_id);
+	rf_herald_word_put_span(&span, &body);
+	rf_wire_send(call->front->host, RF_WIRE_HERALD_SPAN, 0, body.data, body.len, NULL, 0,
+		     &ignored);
 }

@@ -28,6 +28,8 @@ void rf_api_call_note(struct rf_api_call *call, const struct rf_http1_head *head
 /* Of a request that is passed on to a port of a sandbox: keeps what passes of its head. */
 int rf_api_call_keep_head(struct rf_api_call *call, const struct rf_http1_head *head,
 			  struct rf_api_error *error);
+/* Tells who has others told of it that it was answered, where anybody is. */
+void rf_api_call_tell_span(const struct rf_api_call *call);
 
 /* Sends of the answer what the client has room for. */
 void rf_api_call_pump(struct rf_api_call *call);

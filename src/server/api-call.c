@@ -326,6 +326,8 @@ static void on_end(void *own, struct rf_exchange *x, bool is_whole)
 
 	(void)x;
 	(void)is_whole;
+	if (call)
+		rf_api_call_tell_span(call);
 	if (call && rf_once_outlives(call))
 		call->x = NULL;
 	else if (call)

@@ -63,6 +63,7 @@ struct rf_api_call {
 	uint64_t id; /* what an answer about its key carries */
 	char request_id[65];
 	char traceparent[64];     /* as it came, or "" */
+	unsigned status;          /* of its answer, once that has begun */
 	struct rf_trace trace;    /* where it stands in that, or in one of its own */
 	char part[RF_TRACE_TEXT]; /* what a run of it is told of that */
 	const char *origin;       /* of the page that asks, if it may; or NULL */

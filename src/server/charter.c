@@ -207,6 +207,25 @@ static int set_webhook_topic(struct rf_charter *charter, const char *value, stru
 	return rf_fail_hint(err, "alarms, breakers, approvals");
 }
 
+static int set_webhook_ca(struct rf_charter *charter, const char *value, struct rf_err *err)
+{
+	return set_path(value, &last(charter)->ca, err);
+}
+
+static int set_webhook_tries(struct rf_charter *charter, const char *value, struct rf_err *err)
+{
+	if (strspn(value, "0123456789") != strlen(value) || strlen(value) > 2 || atoi(value) < 1 ||
+	    atoi(value) > 20)
+		return rf_fail_say(err, -EINVAL, "`%.40s` is no number from 1 to 20", value);
+	last(charter)->tries = (uint32_t)atoi(value);
+	return 0;
+}
+
+static int set_collector_ca(struct rf_charter *charter, const char *value, struct rf_err *err)
+{
+	return set_path(value, &charter->collector_ca, err);
+}
+
 static int set_collector(struct rf_charter *charter, const char *value, struct rf_err *err)
 {
 	return set_url(value, &charter->collector, err);
@@ -247,6 +266,9 @@ static const struct row {
 	{ "webhooks.url",      TEXT, set_webhook_url },
 	{ "webhooks.secret",   TEXT, set_webhook_secret },
 	{ "webhooks.events",   LIST, set_webhook_topic },
+	{ "webhooks.ca",       TEXT, set_webhook_ca },
+	{ "webhooks.tries",    TEXT, set_webhook_tries },
+	{ "otlp.ca",           TEXT, set_collector_ca },
 	{ "otlp.endpoint",     TEXT, set_collector },
 	{ "otlp.every",        TEXT, set_every },
 };
@@ -336,6 +358,7 @@ static int begin_item(struct reader *r, const struct row *row)
 		return rf_markup_fail(&r->yaml, "%s: more than %d of them", row->name,
 				      RF_CHARTER_WEBHOOKS);
 	charter->webhook_count++;
+	last(charter)->tries = RF_CHARTER_TRIES;
 	for (size_t i = 0; i < RF_LEN(rows); i++) /* each has its own */
 		if (strncmp(rows[i].name, "webhooks.", 9) == 0)
 			r->seen &= ~(1u << i);
@@ -452,9 +475,9 @@ static void free_all(char **list)
 
 void rf_charter_done(struct rf_charter *charter)
 {
-	char **const texts[] = { &charter->certificate, &charter->key,  &charter->clients,
-				 &charter->keep,        &charter->hook, &charter->keep_days,
-				 &charter->collector };
+	char **const texts[] = { &charter->certificate, &charter->key,         &charter->clients,
+				 &charter->keep,        &charter->hook,        &charter->keep_days,
+				 &charter->collector,   &charter->collector_ca };
 
 	free_all(charter->listen);
 	free_all(charter->hosts);
@@ -467,6 +490,7 @@ void rf_charter_done(struct rf_charter *charter)
 	for (size_t i = 0; i < RF_CHARTER_WEBHOOKS; i++) {
 		free(charter->webhooks[i].url);
 		free(charter->webhooks[i].secret);
+		free(charter->webhooks[i].ca);
 		charter->webhooks[i] = (struct rf_charter_webhook){ 0 };
 	}
 }

@@ -20,6 +20,7 @@
 #define RF_CHARTER_ANCHORS  3
 #define RF_CHARTER_WEBHOOKS 8
 #define RF_CHARTER_GRACE_S  30
+#define RF_CHARTER_TRIES    8
 
 /* What a webhook may be told of. */
 enum rf_charter_topic {
@@ -32,6 +33,8 @@ enum rf_charter_topic {
 struct rf_charter_webhook {
 	char *url;       /* http or https */
 	char *secret;    /* that messages are signed with */
+	char *ca;        /* a file of roots besides the system's, or NULL */
+	uint32_t tries;  /* before it is given up */
 	unsigned topics; /* enum rf_charter_topic bits */
 };
 
@@ -46,8 +49,9 @@ struct rf_charter {
 	char *keep, *keep_days, *hook;
 	struct rf_charter_webhook webhooks[RF_CHARTER_WEBHOOKS];
 	size_t webhook_count;
-	char *collector;  /* of OTLP/HTTP, its base URL; or NULL */
-	uint32_t every_s; /* how often figures go there */
+	char *collector;    /* of OTLP/HTTP, its base URL; or NULL */
+	char *collector_ca; /* as above */
+	uint32_t every_s;   /* how often figures go there */
 };
 
 /* What holds where nothing is said.  To be ended with rf_charter_done(), in any case. */

@@ -41,7 +41,7 @@ _Static_assert((SOCK_SEQPACKET & SOCK_STREAM) == SOCK_STREAM && !(SOCK_DGRAM & S
 
 /* ------------------------------------------------------------- root's rights */
 
-static int become_nobody(struct rf_err *err)
+int rf_confine_become_nobody(struct rf_err *err)
 {
 	static const uid_t ids[] = { OWN_ID, LAST_ID };
 
@@ -169,7 +169,7 @@ int rf_confine_raise(struct rf_err *err)
 {
 	const struct rlimit none = { 0, 0 };
 
-	if (become_nobody(err) < 0)
+	if (rf_confine_become_nobody(err) < 0)
 		return err->code;
 	if (setrlimit(RLIMIT_CORE, &none) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

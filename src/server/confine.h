@@ -13,4 +13,7 @@
 /* Each part that this kernel has; one that it has and that fails is an error. */
 int rf_confine_raise(struct rf_err *err);
 
+/* A part of it: root is root no more. */
+int rf_confine_become_nobody(struct rf_err *err);
+
 #endif

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/rundir.h"
 #include "server/concierge.h"
+#include "server/crier.h"
 #include "server/notary.h"
 #include "server/pass.h"
 #include "server/port.h"
@@ -106,6 +107,8 @@ static void on_front(void *data, int what)
 		rf_concierge_answer(l, &message);
 	else if (message.type == RF_WIRE_FRONT_ASK)
 		rf_registrar_answer(l, &message);
+	else if (message.type == RF_WIRE_HERALD_SPAN)
+		rf_crier_pass_span(l->crier, &message);
 	else
 		announce(l);
 }
@@ -113,7 +116,9 @@ static void on_front(void *data, int what)
 static int begin_front(struct landlord *l, struct rf_err *err)
 {
 	const struct rf_pass_rules rules = { (char **)(uintptr_t)l->options->hosts,
-					     (char **)(uintptr_t)l->options->origins };
+					     (char **)(uintptr_t)l->options->origins,
+					     l->options->charter &&
+						     l->options->charter->collector };
 	const struct timeval most = { SEND_MS / 1000, 0 };
 	RF_AUTO_BUF struct rf_buf body;
 
@@ -249,5 +254,6 @@ void rf_household_end(struct landlord *l)
 	see_off(&l->clerk, l->clerk);
 	see_off(&l->warden, l->warden_process >= 0 ? l->warden_process : l->warden);
 	rf_fd_done(&l->warden_process);
+	rf_crier_free(l->crier);
 	rf_notary_free(l->notary); /* last: it hears of all ends */
 }

@@ -18,6 +18,7 @@
 struct rf_concierge_known;
 struct rf_register;
 struct rf_notary;
+struct rf_crier;
 
 /* The whole of it. */
 struct landlord {
@@ -32,6 +33,7 @@ struct landlord {
 	struct rf_event *local_event, *front_event, *warden_event, *clerk_event, *timer;
 	struct rf_buf in;
 	struct rf_buf papers;             /* what a front is told of TLS; empty: ports have none */
+	struct rf_crier *crier;           /* that has others told what happened, or NULL */
 	struct rf_notary *notary;         /* that sees to it that a watcher stands */
 	struct rf_concierge_known *known; /* keys that the front was given connections for */
 	struct timespec keys_changed;

@@ -16,6 +16,7 @@
 #include "base/rundir.h"
 #include "server/api-key.h"
 #include "server/concierge.h"
+#include "server/crier.h"
 #include "server/household.h"
 #include "server/notary.h"
 #include "server/port.h"
@@ -180,7 +181,8 @@ static int start(struct landlord *l, struct rf_err *err)
 	    rf_papers_read(&l->options->papers, &l->papers, err) < 0)
 		return err->code;
 	if (l->options->only_checks)
-		return open_ports(l, err);
+		return rf_crier_check(l->options->charter, err) < 0 ? err->code
+								    : open_ports(l, err);
 	if (!l->options->on_ready &&
 	    (take_lock(l, err) < 0 || open_ports(l, err) < 0 || rf_concierge_provide(l, err) < 0 ||
 	     rf_register_open(&l->reg, err) < 0))
@@ -190,6 +192,8 @@ static int start(struct landlord *l, struct rf_err *err)
 	    rf_notary_new(l->loop, l->options, rf_household_lend_watcher, l, &l->notary, err) < 0 ||
 	    rf_tenure_begin(l, err) < 0 || rf_household_start_clerk(l, err) < 0 ||
 	    (!l->options->on_ready && listen_locally(l, err) < 0) ||
+	    rf_crier_new(l->loop, l->options->charter, l->options->folder, l->notary, &l->crier,
+			 err) < 0 ||
 	    rf_household_start_front(l, err) < 0)
 		return err->code;
 	if (l->options->on_ready) /* it has no keys to look after */

@@ -50,11 +50,11 @@ static int start(struct rf_notary *notary, struct rf_err *err)
 
 	argv[n++] = path;
 	argv[n++] = "--owned";
-	for (char *const *anchor = charter->anchors; *anchor; anchor++)
+	for (char *const *anchor = charter ? charter->anchors : NULL; anchor && *anchor; anchor++)
 		add_word(argv, &n, "--anchor", *anchor);
-	add_word(argv, &n, "--keep", charter->keep);
-	add_word(argv, &n, "--keep-days", charter->keep_days);
-	add_word(argv, &n, "--hook", charter->hook);
+	add_word(argv, &n, "--keep", charter ? charter->keep : NULL);
+	add_word(argv, &n, "--keep-days", charter ? charter->keep_days : NULL);
+	add_word(argv, &n, "--hook", charter ? charter->hook : NULL);
 
 	rf_fd_done(&notary->own);
 	snprintf(path, sizeof(path), "%s/ringfort-watch", notary->options->folder);
@@ -150,6 +150,25 @@ static int begin(struct rf_notary *notary, struct rf_err *err)
 		return 0;
 	rf_fail_in(err, "no watcher stands, and nothing is served that is not recorded");
 	return rf_fail_hint(err, "`ringfort watch` says what is wrong with it");
+}
+
+/* What it answers comes behind answers that nobody waits for, and all of them here. */
+int rf_notary_ask_figures(struct rf_notary *notary, struct rf_buf *out, struct rf_err *err)
+{
+	int code;
+
+	if (!rf_teller_is_open(&notary->teller))
+		return rf_fail_say(err, -EHOSTDOWN, "no watcher stands");
+	rf_event_cancel(notary->event); /* a connection that fails is closed */
+	notary->event = NULL;
+	code = rf_teller_ask(&notary->teller, "metrics", sizeof("metrics"), out, err);
+	if (!rf_teller_is_open(&notary->teller) ||
+	    rf_loop_watch(notary->loop, notary->teller.fd, RF_LOOP_READ, on_line, notary,
+			  &notary->event, err) < 0) {
+		lose(notary);
+		return -EHOSTDOWN;
+	}
+	return code;
 }
 
 int rf_notary_lend(const struct rf_notary *notary, int *ret_fd, struct rf_err *err)

@@ -22,6 +22,9 @@ int rf_notary_new(struct rf_loop *loop, const struct rf_landlord_options *option
 /* A further connection to the watcher, for somebody who can't connect himself.  Gives `*ret_fd`. */
 int rf_notary_lend(const struct rf_notary *notary, int *ret_fd, struct rf_err *err);
 
+/* The watcher's figures, as Prometheus reads them. */
+int rf_notary_ask_figures(struct rf_notary *notary, struct rf_buf *out, struct rf_err *err);
+
 /* Lets go of it; one that was started here ends, when all who tell it something have.  Accepts NULL. */
 void rf_notary_free(struct rf_notary *notary);
 

@@ -10,6 +10,7 @@ void rf_pass_put_rules(const struct rf_pass_rules *rules, struct rf_buf *out)
 {
 	rf_pack_strings(out, (const char *const *)rules->hosts);
 	rf_pack_strings(out, (const char *const *)rules->origins);
+	rf_pack_bool(out, rules->tells_spans);
 }
 
 int rf_pass_take_rules(const void *data, size_t len, struct rf_pass_rules *ret_rules,
@@ -21,6 +22,7 @@ int rf_pass_take_rules(const void *data, size_t len, struct rf_pass_rules *ret_r
 	rf_pack_read_init(&in, data, len);
 	rules.hosts = rf_pack_read_strings(&in, RF_PASS_NAMES, RF_PASS_NAME);
 	rules.origins = rf_pack_read_strings(&in, RF_PASS_NAMES, RF_PASS_NAME);
+	rules.tells_spans = rf_pack_read_bool(&in);
 	if (!rf_pack_is_whole(&in)) {
 		rf_pass_rules_done(&rules);
 		return rf_fail_say(err, -EBADMSG, "the rules of serving are malformed");

@@ -6,6 +6,7 @@
 #ifndef RF_SERVER_PASS_H
 #define RF_SERVER_PASS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -19,8 +20,9 @@
 
 /* How to serve. */
 struct rf_pass_rules {
-	char **hosts;   /* NULL-ended: names that requests may be for */
-	char **origins; /* NULL-ended: whose pages may ask */
+	char **hosts;     /* NULL-ended: names that requests may be for */
+	char **origins;   /* NULL-ended: whose pages may ask */
+	bool tells_spans; /* of each request that is answered */
 };
 
 /* Whose key it is; the connection to the warden comes with it. */

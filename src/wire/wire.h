@@ -140,7 +140,12 @@ enum rf_wire_type {
 	RF_WIRE_FRONT_TOLD,
 	/* And to who does what takes rights, again: */
 	RF_WIRE_CLERK_WATCHER = 76, /* a connection to the watcher, in place of the one it has */
-	RF_WIRE_COUNT = 96          /* above all of them; there is room between some */
+	/* To who tells others what happened (server/herald-word.h), and back from it, what was given up: */
+	RF_WIRE_HERALD_BEGIN = 77,
+	RF_WIRE_HERALD_TELL = 78, /* two u64, number and time, and an event; back: an event alone */
+	RF_WIRE_HERALD_FIGURES = 79, /* as Prometheus reads them */
+	RF_WIRE_HERALD_SPAN = 80,    /* a request that was answered; the front's words, passed on */
+	RF_WIRE_COUNT = 96           /* above all of them; there is room between some */
 };
 
 struct rf_wire_head {
