@@ -91,6 +91,15 @@ def test_what_is_brought_along_are_texts_beneath_one_folder(speak, workdir):
     assert said == ["brought\n"] + ["refused"] * 5
 
 
+def test_a_workspace_is_a_name_beneath_the_tenant_and_no_path(speak):
+    """Those that there are, and another tenant's: test_server_workspace.py.  Who has no tenant has none."""
+    assert speak("""
+        names = ["nothing", "../t-other/x", "..", ".", "/etc", "a/b", "", "x" * 63]
+        print(json.dumps([run(bind(sock), errand("true", workspace=name, whole=whole)) for name in names for whole in (0, 1)] +
+                         [run(connect(), errand("true", workspace=name)) for name in names]))
+    """) == ["refused"] * 24
+
+
 def test_variables_of_the_program_alone_are_words(speak):
     """The ceiling says nothing of them, as it says nothing of arguments."""
     assert speak("""
