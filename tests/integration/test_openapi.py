@@ -47,6 +47,7 @@ def prepare(document, box):
     schemas["Needs"]["properties"]["network"] = {"const": False}  # without a policy there is none, and no use for
     for kind in ("Run", "NewSandbox"):                            # credentials
         del schemas[kind]["properties"]["credentials"]
+    del schemas["Run"]["properties"]["cwd"]  # a policy's `workdir`, with its rules
     for kind in ("Run", "Exec"):
         schemas[kind]["properties"]["language"]["enum"] = ["python", "sh"]  # which every machine has
     # What comes after it stands on what it was answered with.
