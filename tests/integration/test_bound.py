@@ -190,3 +190,22 @@ def test_who_never_reads_and_makes_its_sockets_block_keeps_nobody_waiting(speak)
                 break
         print(json.dumps([before, run(joined(other), errand("echo", "two"))]))
     """) == ["one\n", "two\n"]
+
+
+def test_a_box_whose_gateway_is_gone_as_it_begins_says_so(speak):
+    """It is killed, since it can't have what it was promised: that is a reason, and is told."""
+    kinds, last = speak("""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.close()
+        line = connect()
+        line.settimeout(20)
+        pipes = [os.pipe() for _ in range(3)]
+        fds = [pipes[0][0], pipes[1][1], pipes[2][1], theirs.fileno()]
+        send(line, message(RUN, errand("sleep", "60", policy="network: { allow: [a.example] }")), fds)
+        kinds = []
+        while not kinds or kinds[-1] not in (ENDED, REFUSED):
+            answer = receive(line)
+            kinds.append(answer[0])
+        print(json.dumps([kinds, repr(answer)]))
+    """)
+    assert kinds[-1] == 8 and "the network" in last and "Broken pipe" in last, last
