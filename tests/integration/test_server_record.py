@@ -5,9 +5,11 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.request
 
 import pytest
 
@@ -228,3 +230,30 @@ def test_figures_are_those_of_the_front_and_of_the_watcher_and_promtool_takes_th
         checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True,
                                  timeout=60, check=False)
         assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus here")
+def test_prometheus_scrapes_them(server, tmp_path):
+    server.post(RUN, {"argv": ["true"]})
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (tmp_path / "key").write_text(server.key)
+    (tmp_path / "prometheus.yml").write_text(
+        "global: {scrape_interval: 1s, scrape_timeout: 1s}\nscrape_configs:\n- job_name: ringfort\n"
+        f"  authorization: {{credentials_file: {tmp_path}/key}}\n"
+        f"  static_configs: [{{targets: ['127.0.0.1:{server.port}']}}]\n")
+    with subprocess.Popen(["prometheus", f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data",
+                           f"--web.listen-address=127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          start_new_session=True) as process:
+        try:
+            def value(name):
+                with contextlib.suppress(OSError, ValueError, KeyError), urllib.request.urlopen(
+                        f"http://127.0.0.1:{port}/api/v1/query?query={name}", timeout=5) as answer:
+                    return json.load(answer)["data"]["result"]
+                return None
+
+            assert eventually(lambda: value("ringfort_server_runs_total"), 30)
+            assert eventually(lambda: value("ringfort_runs_total"), 30)
+            assert value("ringfort_server_watched")[0]["value"][1] == "1"
+        finally:
+            process.kill()
