@@ -10,12 +10,13 @@
 /* What a script may send besides what any page may. */
 #define MAY_SEND                                                                                   \
 	"Authorization, X-API-Key, Content-Type, Accept, Range, Idempotency-Key, X-Request-Id, "   \
-	"traceparent, tracestate, Last-Event-ID"
+	"traceparent, tracestate, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id, "           \
+	"Mcp-Method, Mcp-Name"
 
 /* What it may read of an answer besides that. */
 #define MAY_READ                                                                                   \
 	"X-Request-Id, Retry-After, traceparent, Location, Content-Range, Accept-Ranges, "         \
-	"Content-Disposition, Allow"
+	"Content-Disposition, Allow, Mcp-Session-Id"
 
 void rf_cors_note(struct rf_api_call *call, const struct rf_http1_head *head)
 {

@@ -33,6 +33,11 @@ SCHEMAS = {
         },
         "required": ["id", "state"],
     },
+    "POINT": {
+        "type": "object",
+        "properties": {"number": {"type": "integer"}, "name": {"type": "string"}, "created": {"type": "string"}},
+        "required": ["number"],
+    },
     "DONE": {"type": "object", "properties": {"done": {"type": "boolean"}}, "required": ["done"]},
 }
 

@@ -28,6 +28,10 @@ const struct rf_mcp_tool rf_mcp_tools[] = {
 	{ "write_file",     "PUT",    BOX "/files",      NULL,            RF_MCP_TO_FILE,   RF_MCP_AS_DONE },
 	{ "list_files",     "GET",    BOX "/files/list", NULL,            RF_MCP_TO_QUERY,  RF_MCP_AS_IS },
 	{ "search_files",   "GET",    BOX "/files/search", NULL,          RF_MCP_TO_QUERY,  RF_MCP_AS_IS },
+	{ "checkpoint",     "POST",   BOX "/checkpoints", NULL,           RF_MCP_TO_BODY,   RF_MCP_AS_IS },
+	{ "list_checkpoints", "GET",  BOX "/checkpoints", NULL,           RF_MCP_TO_QUERY,  RF_MCP_AS_IS },
+	{ "undo",           "POST",   BOX "/undo",       NULL,            RF_MCP_TO_BODY,   RF_MCP_AS_IS },
+	{ "diff",           "GET",    BOX "/diff",       NULL,            RF_MCP_TO_QUERY,  RF_MCP_AS_IS },
 };
 /* clang-format on */
 

@@ -117,6 +117,22 @@ def test_files_of_a_sandbox_stay_between_calls(server):
     assert use(server, "read_file", sandbox=box, path="/tmp/p.png")["isError"]
 
 
+def test_what_was_changed_in_a_workspace_is_shown_and_undone(server):
+    box = use(server, "create_sandbox", timeout=200, workspace={})["structuredContent"]["id"]
+    use(server, "write_file", sandbox=box, path="/work/a", content="one\n")
+    assert use(server, "checkpoint", sandbox=box, name="first")["structuredContent"]["name"] == "first"
+    use(server, "run_command", sandbox=box, command="echo two >/work/a; echo more >/work/b")
+    assert "+two" in use(server, "diff", sandbox=box, **{"from": "first"})["structuredContent"]["unified"]
+    assert not use(server, "undo", sandbox=box, to="first")["isError"]
+    assert use(server, "read_file", sandbox=box, path="/work/a")["structuredContent"]["content"] == "one\n"
+    assert use(server, "read_file", sandbox=box, path="/work/b")["isError"]
+    assert [one["name"] for one in use(server, "list_checkpoints", sandbox=box)["structuredContent"]["checkpoints"]] == ["first"]
+    use(server, "delete_sandbox", sandbox=box)
+    plain = use(server, "create_sandbox", timeout=200)["structuredContent"]["id"]
+    assert use(server, "checkpoint", sandbox=plain)["isError"]
+    use(server, "delete_sandbox", sandbox=plain)
+
+
 def test_what_a_tool_gives_is_what_its_schema_promises(server):
     jsonschema = pytest.importorskip("jsonschema")
     tools = {tool["name"]: tool for tool in modern(server, "tools/list").json["result"]["tools"]}
@@ -132,11 +148,13 @@ def test_what_a_tool_gives_is_what_its_schema_promises(server):
         jsonschema.validate(result["structuredContent"], tools[name]["outputSchema"])
         return result["structuredContent"]
 
-    box = check("create_sandbox", timeout=100, profile="python")["id"]
+    box = check("create_sandbox", timeout=100, idle_timeout=90, workspace={})["id"]
     calls = [("run_code", {"language": "sh", "code": "kill -9 $$"}), ("run_command", {"command": "true", "sandbox": box, "cwd": "/tmp"}),
              ("list_sandboxes", {"limit": 5}), ("write_file", {"sandbox": box, "path": "/tmp/x", "content": "y"}),
              ("read_file", {"sandbox": box, "path": "/tmp/x"}), ("list_files", {"sandbox": box, "path": "/tmp"}),
-             ("search_files", {"sandbox": box, "path": "/tmp", "content": "y"}), ("delete_sandbox", {"sandbox": box})]
+             ("search_files", {"sandbox": box, "path": "/tmp", "content": "y"}), ("checkpoint", {"sandbox": box, "name": "first"}),
+             ("list_checkpoints", {"sandbox": box}), ("diff", {"sandbox": box, "from": "first"}), ("undo", {"sandbox": box, "to": "first"}),
+             ("delete_sandbox", {"sandbox": box})]
     for name, arguments in calls:
         check(name, **arguments)
     assert {name for name, _ in calls} | {"create_sandbox"} == set(tools)
@@ -172,7 +190,8 @@ def test_a_tool_can_do_what_its_key_could_do_and_nothing_else(server):
     box = use(server, "create_sandbox", timeout=100)["structuredContent"]["id"]
     for name, arguments in (("run_command", {"command": "true"}), ("run_code", {"language": "sh", "code": "true"}),
                             ("read_file", {"path": "/etc/passwd"}), ("write_file", {"path": "/tmp/x", "content": "y"}),
-                            ("list_files", {"path": "/"}), ("search_files", {"path": "/etc", "content": "root"}), ("delete_sandbox", {})):
+                            ("list_files", {"path": "/"}), ("search_files", {"path": "/etc", "content": "root"}), ("checkpoint", {}), ("list_checkpoints", {}),
+                            ("undo", {"to": "1"}), ("diff", {"from": "1"}), ("delete_sandbox", {})):
         assert use(server, name, key=other, sandbox=box, **arguments)["isError"], name
     assert box not in json.dumps(use(server, "list_sandboxes", key=other))
     assert box not in modern(server, "resources/list", key=other).body.decode()

@@ -70,6 +70,18 @@ export async function check(ringfort, options, others) {
   await sleeper.kill();
   is((await sleeper.wait()).signal, 9, "kill");
 
+  // A workspace.
+  const site = await Sandbox.create({ ...options, timeout: 200, workspace: true });
+  await site.files.write("/work/a", "one\n");
+  is((await site.checkpoint("first")).name, "first", "a checkpoint");
+  await site.files.write("/work/a", "two\n");
+  is((await site.diff("first")).includes("+two"), true, "a diff");
+  await site.undo("first");
+  is(await site.files.read("/work/a"), "one\n", "undo");
+  is((await site.checkpoints()).map((one) => one.name), ["first"], "checkpoints");
+  await site.kill();
+  await fails(box.checkpoint(), RingfortError);
+
   // Its life.
   is((await Sandbox.list({ ...options, labels: { from: "sdk" } })).map((row) => row.id), [box.sandboxId], "list");
   await box.pause();
