@@ -102,6 +102,17 @@ def test_it_goes_by_the_user_on_a_unix_socket(server, built):
     assert node(server, built, built / "live.mjs", built / "dist/index.js", who="user", RINGFORT_URL=url, RINGFORT_KEY="") == "all is well\n"
 
 
+def test_the_front_page_works_as_pasted(compiler, server, built, public):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (public / "front.mts").write_text(text.split("```ts\n", 1)[1].split("```", 1)[0])
+    done = subprocess.run(["node", compiler, "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", "--lib",
+                           "es2022,esnext.disposable,dom", "--types", "", "front.mts"], cwd=public, capture_output=True, text=True, timeout=100,
+                          check=False)
+    assert done.returncode == 0, done.stdout
+    assert node(server, public, public / "front.mjs") == "42\n\n"
+    assert json.loads(server.get("/v1/sandboxes").body)["sandboxes"] == []
+
+
 def test_its_page_works_as_pasted(server, built, public):
     code = (SDK / "README.md").read_text().split("```js\n", 1)[1].split("```", 1)[0]
     page = public / "page.mjs"
