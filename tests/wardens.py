@@ -240,11 +240,12 @@ def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), uma
         struct.pack("=I", whole)])
 
 
-def bind(sock, key="k1", tenant="acme", ceiling="version: 1\n", boxes=4, is_recorded=False):
+def bind(sock, key="k1", tenant="acme", ceiling="version: 1\n", boxes=4, is_recorded=False, sums=(0, 0, 0)):
     """A further connection, on terms."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        send(sock, message(BOUND, string(key) + string(tenant) + string(ceiling) + struct.pack("=II", boxes, is_recorded)),
+        send(sock, message(BOUND, string(key) + string(tenant) + string(ceiling) +
+                            struct.pack("=IIQQQ", boxes, is_recorded, *sums)),
              [theirs.fileno()])
     ours.settimeout(20)
     return ours

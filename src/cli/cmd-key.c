@@ -18,7 +18,7 @@
 #define EXIT_NONE 1 /* there is no such key */
 
 struct wish {
-	const char *name, *scopes, *tenant, *ceiling, *boxes, *rate;
+	const char *name, *scopes, *tenant, *ceiling, *boxes, *rate, *memory, *cpu, *disk;
 	bool wants_help, is_json;
 	char *file; /* that an error is about, or NULL */
 	char **words;
@@ -108,6 +108,19 @@ static int print_token(const struct rf_api_key *key, const char *token, bool is_
 	return rf_cmd_print(&out);
 }
 
+/* What boxes have together is said as `limits` says it of one. */
+static int read_sum(enum rf_limit limit, const char *text, uint64_t *ret_sum, struct rf_err *err)
+{
+	const char *name = rf_limit_table[limit].key;
+
+	if (!text)
+		return 0;
+	if (rf_limit_parse(limit, text, ret_sum, err) < 0)
+		return rf_fail_in(err, "--%s", name);
+	return *ret_sum == RF_LIMIT_NONE ? rf_fail_say(err, -EINVAL, "--%s: `none` is no sum", name)
+					 : 0;
+}
+
 static int create(struct wish *wish, struct rf_err *err)
 {
 	struct rf_api_key key = { .boxes = RF_API_KEY_BOXES };
@@ -119,6 +132,9 @@ static int create(struct wish *wish, struct rf_err *err)
 	    (wish->boxes &&
 	     read_count(wish->boxes, "boxes", RF_TERMS_BOXES, &key.boxes, err) < 0) ||
 	    (wish->rate && read_count(wish->rate, "rate", 1000000, &key.rate, err) < 0) ||
+	    read_sum(RF_LIMIT_MEMORY, wish->memory, &key.sums.memory, err) < 0 ||
+	    read_sum(RF_LIMIT_CPU, wish->cpu, &key.sums.cpu, err) < 0 ||
+	    read_sum(RF_LIMIT_DISK, wish->disk, &key.sums.disk, err) < 0 ||
 	    read_names(wish, &key, err) < 0 || read_ceiling(wish, &key.ceiling, err) < 0)
 		return err->code;
 	code = rf_keyring_make(&key, token, err);
@@ -214,6 +230,15 @@ static void take_option(struct wish *wish, const struct rf_option *option, const
 		break;
 	case RF_OPTION_RATE:
 		wish->rate = value;
+		break;
+	case RF_OPTION_SUM_MEMORY:
+		wish->memory = value;
+		break;
+	case RF_OPTION_SUM_CPU:
+		wish->cpu = value;
+		break;
+	case RF_OPTION_SUM_DISK:
+		wish->disk = value;
 		break;
 	case RF_OPTION_JSON:
 		wish->is_json = true;

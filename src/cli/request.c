@@ -269,6 +269,9 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_TENANT:
 	case RF_OPTION_BOXES:
 	case RF_OPTION_RATE:
+	case RF_OPTION_SUM_MEMORY:
+	case RF_OPTION_SUM_CPU:
+	case RF_OPTION_SUM_DISK:
 	case RF_OPTION_STATUS:
 	case RF_OPTION_FOR:
 	case RF_OPTION_REASON:

@@ -2,7 +2,9 @@
 #include "server/api-call-inside.h"
 #include "server/front.h"
 
-#define LINE_MOST 1024 /* calls of one key that wait for a place */
+#define LINE_MOST 1024          /* calls of one key that wait for a place */
+#define AGAIN_NS  100000000ull  /* after which the warden is asked again */
+#define ROOM_NS   5000000000ull /* that a call waits for it to have room */
 
 void rf_api_call_leave_line(struct rf_api_call *call)
 {
@@ -84,4 +86,29 @@ void rf_api_call_leave_place(struct rf_api_call *call)
 	next->state = RF_API_WORK;
 	next->front->figures.under_way++;
 	next->go(next);
+}
+
+static void on_again(void *data, int what)
+{
+	struct rf_api_call *call = data;
+
+	(void)what;
+	rf_event_cancel(call->timer);
+	call->timer = NULL;
+	call->go(call);
+}
+
+/* It keeps its place meanwhile, so who came after it waits behind it, and the line is as long as it may be. */
+bool rf_api_call_wait_for_room(struct rf_api_call *call, void (*go)(struct rf_api_call *call))
+{
+	uint64_t now = rf_loop_now();
+	struct rf_err err = RF_ERR_INIT;
+
+	if (!call->room_until_ns)
+		call->room_until_ns = now + ROOM_NS;
+	if (now >= call->room_until_ns || call->timer || call->front->is_draining)
+		return false;
+	call->go = go;
+	return rf_loop_timer(call->front->loop, now + AGAIN_NS, on_again, call, &call->timer,
+			     &err) == 0;
 }

@@ -121,6 +121,8 @@ struct rf_api_call {
 	char once[256];
 	enum rf_once_state once_state;
 	void (*go_once)(struct rf_api_call *call);
+	uint64_t
+		room_until_ns; /* it waits for room in the warden no longer than that; 0: it does not */
 	struct rf_buf kept;
 	unsigned kept_status;
 	struct rf_event *free_timer;
@@ -185,6 +187,8 @@ bool rf_api_call_is_paced(struct rf_api_call *call);
 
 /* Takes a place among those that its key may have at once, or waits for one: `go` is called then, now or later; or refuses. */
 void rf_api_call_take_place(struct rf_api_call *call, void (*go)(struct rf_api_call *call));
+/* The warden has no room for it now: true if `go` is called again in a moment; false when it has waited long enough. */
+bool rf_api_call_wait_for_room(struct rf_api_call *call, void (*go)(struct rf_api_call *call));
 /* It is free again, though the call goes on. */
 void rf_api_call_leave_place(struct rf_api_call *call);
 

@@ -152,6 +152,21 @@ bool rf_api_key_is_name(const char *text)
 
 /* ------------------------------------------------------------- as JSON */
 
+/* Those that are bounded: older keys have none. */
+static void put_sum(struct rf_json *json, const char *name, uint64_t sum)
+{
+	if (sum)
+		rf_json_int(json, name, (int64_t)sum);
+}
+
+static uint64_t *sum_of(const char *name, struct rf_terms_sums *sums)
+{
+	return strcmp(name, "memory") == 0 ? &sums->memory
+	       : strcmp(name, "cpu") == 0  ? &sums->cpu
+	       : strcmp(name, "disk") == 0 ? &sums->disk
+					   : NULL;
+}
+
 void rf_api_key_format(const struct rf_api_key *key, bool is_whole, struct rf_buf *out)
 {
 	char text[2 * RF_SHA256_BYTES + 1];
@@ -165,6 +180,9 @@ void rf_api_key_format(const struct rf_api_key *key, bool is_whole, struct rf_bu
 	rf_json_string(&json, "scopes", rf_api_key_format_scopes(key->scopes, text));
 	rf_json_int(&json, "boxes", key->boxes);
 	rf_json_int(&json, "rate", key->rate);
+	put_sum(&json, "memory", key->sums.memory);
+	put_sum(&json, "cpu", key->sums.cpu);
+	put_sum(&json, "disk", key->sums.disk);
 	rf_json_int(&json, "created", key->created);
 	if (is_whole) {
 		put_hex(key->hash, sizeof(key->hash), text);
@@ -213,6 +231,9 @@ static bool read_member(const struct rf_jsonread_value *value, struct rf_api_key
 	} else if (strcmp(value->name, "rate") == 0) {
 		is_good = read_number(value, UINT32_MAX, &number);
 		key->rate = (uint32_t)number;
+	} else if (sum_of(value->name, &key->sums)) {
+		is_good = read_number(value, INT64_MAX, &number) && number > 0;
+		*sum_of(value->name, &key->sums) = number;
 	} else if (strcmp(value->name, "created") == 0) {
 		is_good = read_number(value, INT64_MAX, &number);
 		key->created = (int64_t)number;
@@ -234,14 +255,18 @@ int rf_api_key_read(const char *text, size_t len, struct rf_api_key *ret_key, st
 	struct rf_api_key key = { 0 };
 	struct rf_jsonread *json;
 	const struct rf_jsonread_value *root, *at = NULL;
+	size_t count = 0;
 	bool is_good;
 
 	if (rf_jsonread_parse(text, len, &json, err) < 0)
 		return err->code;
 	root = rf_jsonread_root(json);
-	is_good = root->type == RF_JSONREAD_OBJECT && root->count == 9; /* no name is there twice */
-	for (at = is_good ? root->first : NULL; at && is_good; at = at->next)
+	is_good = root->type == RF_JSONREAD_OBJECT;
+	for (at = is_good ? root->first : NULL; at && is_good; at = at->next) {
 		is_good = read_member(at, &key);
+		count += !sum_of(at->name, &key.sums);
+	}
+	is_good = is_good && count == 9; /* no name is there twice */
 	rf_jsonread_free(json);
 	if (!is_good) {
 		rf_api_key_done(&key);

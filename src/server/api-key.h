@@ -36,6 +36,7 @@ struct rf_api_key {
 	char name[RF_TERMS_NAME];      /* for people, or "" */
 	char *ceiling;                 /* a policy's text; owned */
 	uint32_t boxes;                /* at once */
+	struct rf_terms_sums sums;     /* that they have together; 0: any */
 	uint32_t rate;   /* requests that start something, a minute; 0: as many as they like */
 	int64_t created; /* seconds since 1970 */
 };

@@ -120,6 +120,23 @@ static int set_grace(struct rf_charter *charter, const char *value, struct rf_er
 	return read_seconds(text, 1, 86400, &charter->grace_s, err);
 }
 
+static int read_memory(const char *value, uint64_t *ret_bytes, struct rf_err *err)
+{
+	if (rf_limit_parse(RF_LIMIT_MEMORY, value, ret_bytes, err) < 0)
+		return err->code;
+	return *ret_bytes == RF_LIMIT_NONE ? rf_fail_say(err, -EINVAL, "`none` is no memory") : 0;
+}
+
+static int set_reserve(struct rf_charter *charter, const char *value, struct rf_err *err)
+{
+	return read_memory(value, &charter->reserve_bytes, err);
+}
+
+static int set_margin(struct rf_charter *charter, const char *value, struct rf_err *err)
+{
+	return read_memory(value, &charter->margin_bytes, err);
+}
+
 static int set_keeps(struct rf_charter *charter, const char *value, struct rf_err *err)
 {
 	charter->keeps_sandboxes = strcmp(value, "true") == 0;
@@ -257,6 +274,8 @@ static const struct row {
 	{ "tls.key",           TEXT, set_key },
 	{ "tls.client_ca",     TEXT, set_clients },
 	{ "grace",             TEXT, set_grace },
+	{ "memory.reserve",    TEXT, set_reserve },
+	{ "memory.margin",     TEXT, set_margin },
 	{ "keep_sandboxes",    TEXT, set_keeps },
 	{ "audit.anchors",     LIST, set_anchor },
 	{ "audit.keep",        TEXT, set_keep },
@@ -462,7 +481,10 @@ int rf_charter_check(const struct rf_charter *charter, struct rf_err *err)
 
 void rf_charter_init(struct rf_charter *charter)
 {
-	*charter = (struct rf_charter){ .grace_s = RF_CHARTER_GRACE_S, .every_s = 15 };
+	*charter = (struct rf_charter){ .grace_s = RF_CHARTER_GRACE_S,
+					.every_s = 15,
+					.reserve_bytes = 16u << 20,
+					.margin_bytes = 128u << 20 };
 }
 
 static void free_all(char **list)

@@ -41,9 +41,10 @@ struct rf_charter_webhook {
 struct rf_charter {
 	char *listen[RF_CHARTER_PORTS + 1]; /* NULL-ended, as are the lists that follow */
 	char *hosts[RF_CHARTER_NAMES + 1], *origins[RF_CHARTER_NAMES + 1];
-	char *certificate, *key, *clients; /* of TLS; or NULL */
-	uint32_t grace_s;                  /* that sandboxes outlive a server that was killed */
-	bool keeps_sandboxes;              /* or one that ends */
+	char *certificate, *key, *clients;    /* of TLS; or NULL */
+	uint64_t reserve_bytes, margin_bytes; /* of memory: see struct rf_wire_own */
+	uint32_t grace_s;                     /* that sandboxes outlive a server that was killed */
+	bool keeps_sandboxes;                 /* or one that ends */
 	/* Of a watcher that it starts: as `ringfort watch` takes them, or NULL. */
 	char *anchors[RF_CHARTER_ANCHORS + 1];
 	char *keep, *keep_days, *hook;

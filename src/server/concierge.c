@@ -78,6 +78,7 @@ int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass
 		.ceiling = ceiling,
 		.boxes = holder->boxes,
 		.is_recorded = true,
+		.sums = holder->sums,
 	};
 	struct rf_err why = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf body;
@@ -160,6 +161,7 @@ static int look_up(struct landlord *l, uint64_t id, const char *text, size_t len
 	memcpy(holder.tenant, key.tenant, sizeof(key.tenant));
 	holder.scopes = key.scopes;
 	holder.boxes = key.boxes;
+	holder.sums = key.sums;
 	holder.rate = key.rate;
 	code = rf_concierge_hand_over(l, id, &holder, key.ceiling, err);
 	rf_api_key_done(&key);

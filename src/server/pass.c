@@ -50,7 +50,7 @@ void rf_pass_put_holder(const struct rf_pass_holder *holder, struct rf_buf *out)
 int rf_pass_take_holder(const void *data, size_t len, struct rf_pass_holder *ret_holder,
 			struct rf_err *err)
 {
-	struct rf_pass_holder holder;
+	struct rf_pass_holder holder = { 0 };
 	struct rf_pack_reader in;
 
 	rf_pack_read_init(&in, data, len);

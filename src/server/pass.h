@@ -31,6 +31,7 @@ struct rf_pass_holder {
 	char tenant[RF_TERMS_NAME];
 	uint32_t scopes; /* enum rf_scope bits */
 	uint32_t boxes, rate;
+	struct rf_terms_sums sums; /* for the warden: the front is not told */
 };
 
 #define RF_PASS_PEM (1024 * 1024) /* bytes of each text of a struct rf_pass_tls */

@@ -8,6 +8,8 @@
  *   --tls-key FILE          and its key
  *   --tls-client-ca FILE    and clients need a certificate of this authority
  *   --keep-sandboxes        they outlive it for the grace, however it ends
+ *   --memory-reserve 16M    memory that each box counts for at least, before another is begun
+ *   --memory-margin 128M    memory that is left to this machine
  *   --grace SECONDS         that they outlive a server that was killed (default 30)
  *   --config FILE           all of that, and more, from a file (charter.h)
  *   --check                 look whether it could be served like this
@@ -50,10 +52,15 @@ static const struct {
 	const char *option, *key;
 	bool is_path;
 } words[] = {
-	{ "--listen", "listen", false },  { "--host", "hosts", false },
-	{ "--origin", "origins", false }, { "--tls-cert", "tls.cert", true },
-	{ "--tls-key", "tls.key", true }, { "--tls-client-ca", "tls.client_ca", true },
+	{ "--listen", "listen", false },
+	{ "--host", "hosts", false },
+	{ "--origin", "origins", false },
+	{ "--tls-cert", "tls.cert", true },
+	{ "--tls-key", "tls.key", true },
+	{ "--tls-client-ca", "tls.client_ca", true },
 	{ "--grace", "grace", false },
+	{ "--memory-reserve", "memory.reserve", false },
+	{ "--memory-margin", "memory.margin", false },
 };
 
 static int read_option(struct rf_charter *charter, const char *option, const char *value,
@@ -132,6 +139,8 @@ static void fill(const struct rf_charter *charter, struct rf_landlord_options *o
 		(struct rf_papers_paths){ charter->certificate, charter->key, charter->clients };
 	options->charter = charter;
 	options->grace_s = charter->grace_s;
+	options->reserve_bytes = charter->reserve_bytes;
+	options->margin_bytes = charter->margin_bytes;
 	options->keeps_sandboxes = charter->keeps_sandboxes;
 }
 

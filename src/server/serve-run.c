@@ -35,6 +35,16 @@ static bool is_cut(const struct rf_result *result)
 	       (result->error.code == -ECONNRESET || result->error.code == -EPIPE);
 }
 
+static void go_run(struct rf_api_call *call);
+
+/* A run over what its key or this machine has room for waits; what has a way out by a gateway has given it away. */
+static bool waits_for_room(struct rf_api_call *call, const struct rf_job *job)
+{
+	return rf_job_is_refused(job) && rf_job_result(job)->error.code == -EDQUOT &&
+	       call->route->serve == rf_serve_run && !call->outing &&
+	       rf_api_call_wait_for_room(call, go_run);
+}
+
 static void on_end(void *data)
 {
 	struct rf_api_call *call = data;
@@ -44,6 +54,10 @@ static void on_end(void *data)
 
 	rf_buf_init(&text, RF_MAX_CAPTURE);
 	call->job = NULL; /* what is sent from now on is no more its to slow down */
+	if (waits_for_room(call, job)) {
+		rf_job_free(job);
+		return;
+	}
 	call->front->figures.run_ns += rf_loop_now() - call->since_ns;
 	call->front->figures.runs_ended++;
 	if (rf_job_is_refused(job) || is_cut(result)) {

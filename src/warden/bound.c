@@ -8,13 +8,60 @@
 #include "base/fd.h"
 #include "policy/key.h"
 
+/* What the boxes of a key have together, whichever connections they came by: also of a server before this one. */
+struct account {
+	struct account *next;
+	unsigned users;
+	char *key;
+	uint32_t boxes;
+	struct rf_terms_sums sums;
+};
+
 struct rf_bound {
 	unsigned users;
 	char *key, *tenant, *ceiling;
 	size_t filters; /* system call profiles that the ceiling names */
-	uint32_t most, boxes;
 	bool is_recorded;
+	uint32_t most;
+	struct rf_terms_sums sums; /* at most; 0: any */
+	struct account *account;
 };
+
+static struct account *accounts;
+
+static struct account *open_account(const char *key)
+{
+	struct account *account = accounts;
+
+	while (account && strcmp(account->key, key) != 0)
+		account = account->next;
+	if (!account) {
+		account = calloc(1, sizeof(*account));
+		if (account)
+			account->key = strdup(key);
+		if (!account || !account->key) {
+			free(account);
+			return NULL;
+		}
+		account->next = accounts;
+		accounts = account;
+	}
+	account->users++;
+	return account;
+}
+
+static void close_account(struct account *account)
+{
+	struct account **at = &accounts;
+
+	if (!account || --account->users > 0)
+		return;
+	while (*at != account)
+		at = &(*at)->next;
+	*at = account->next;
+	free(account->key);
+	free(account);
+}
 
 static int read_ceiling(struct rf_bound *bound, struct rf_err *err)
 {
@@ -40,8 +87,10 @@ int rf_bound_new(const struct rf_terms *terms, struct rf_bound **ret_bound, stru
 		.ceiling = strdup(terms->ceiling),
 		.most = terms->boxes,
 		.is_recorded = terms->is_recorded,
+		.sums = terms->sums,
+		.account = open_account(terms->key),
 	};
-	if (!bound->key || !bound->tenant || !bound->ceiling)
+	if (!bound->key || !bound->tenant || !bound->ceiling || !bound->account)
 		rf_fail(err, -ENOMEM, "the terms of a connection");
 	else if (read_ceiling(bound, err) == 0) {
 		*ret_bound = bound;
@@ -62,6 +111,7 @@ void rf_bound_unref(struct rf_bound *bound)
 {
 	if (!bound || --bound->users > 0)
 		return;
+	close_account(bound->account);
 	free(bound->key);
 	free(bound->tenant);
 	free(bound->ceiling);
@@ -163,21 +213,67 @@ int rf_bound_check(const struct rf_bound *bound, const struct rf_policy *policy,
 	return rf_fail_hint(err, "the key's ceiling can name one; a request can't");
 }
 
-int rf_bound_enter(struct rf_bound *bound, struct rf_err *err)
+/* One that fits in no case is refused for good; one that does not fit now may wait. */
+static int check_sum(const char *key, const char *what, uint64_t share, uint64_t used,
+		     uint64_t most, struct rf_err *err)
 {
+	if (!most)
+		return 0;
+	if (share > most) {
+		rf_fail_say(err, -EPERM, "limits.%s: all boxes of key %s together have less", what,
+			    key);
+		return rf_fail_hint(err, "ask for a smaller `limits.%s`", what);
+	}
+	if (used <= most && share <= most - used)
+		return 0;
+	rf_fail_say(err, -EDQUOT, "limits.%s: the boxes of key %s have what they may together",
+		    what, key);
+	return rf_fail_hint(err, "end one of them, ask for less, or try again later");
+}
+
+int rf_bound_enter(struct rf_bound *bound, const struct rf_policy *policy,
+		   struct rf_terms_sums *ret_share, struct rf_err *err)
+{
+	struct rf_terms_sums share;
+	struct account *account;
+
+	*ret_share = (struct rf_terms_sums){ 0 };
 	if (!bound)
 		return 0;
-	if (bound->boxes >= bound->most) {
+	account = bound->account;
+	share = (struct rf_terms_sums){
+		.memory = policy->values[RF_KEY_LIMIT + RF_LIMIT_MEMORY].number,
+		.cpu = policy->values[RF_KEY_LIMIT + RF_LIMIT_CPU].number,
+		.disk = policy->values[RF_KEY_LIMIT + RF_LIMIT_DISK].number,
+	};
+	if (account->boxes >= bound->most) {
 		rf_fail_say(err, -EDQUOT, "key %s has %u boxes, and may have no more", bound->key,
-			    bound->boxes);
+			    account->boxes);
 		return rf_fail_hint(err, "end one of them, or try again later");
 	}
-	bound->boxes++;
+	if (check_sum(bound->key, "memory", share.memory, account->sums.memory, bound->sums.memory,
+		      err) < 0 ||
+	    check_sum(bound->key, "cpu", share.cpu, account->sums.cpu, bound->sums.cpu, err) < 0 ||
+	    check_sum(bound->key, "disk", share.disk, account->sums.disk, bound->sums.disk, err) <
+		    0)
+		return err->code;
+	/* What is not bounded is not counted: it may be `none`. */
+	*ret_share = (struct rf_terms_sums){ bound->sums.memory ? share.memory : 0,
+					     bound->sums.cpu ? share.cpu : 0,
+					     bound->sums.disk ? share.disk : 0 };
+	account->boxes++;
+	account->sums.memory += ret_share->memory;
+	account->sums.cpu += ret_share->cpu;
+	account->sums.disk += ret_share->disk;
 	return 0;
 }
 
-void rf_bound_leave(struct rf_bound *bound)
+void rf_bound_leave(struct rf_bound *bound, const struct rf_terms_sums *share)
 {
-	if (bound)
-		bound->boxes--;
+	if (!bound)
+		return;
+	bound->account->boxes--;
+	bound->account->sums.memory -= share->memory;
+	bound->account->sums.cpu -= share->cpu;
+	bound->account->sums.disk -= share->disk;
 }

@@ -43,8 +43,12 @@ int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, stru
 int rf_bound_check(const struct rf_bound *bound, const struct rf_policy *policy, bool has_gateway,
 		   struct rf_err *err);
 
-/* One more box, or -EDQUOT; and one less. */
-int rf_bound_enter(struct rf_bound *bound, struct rf_err *err);
-void rf_bound_leave(struct rf_bound *bound);
+/*
+ * One more box with these limits, which count toward what boxes of the key have together: gives its share.  -EDQUOT: it may later; -EPERM: it never
+ * may.  And one less.
+ */
+int rf_bound_enter(struct rf_bound *bound, const struct rf_policy *policy,
+		   struct rf_terms_sums *ret_share, struct rf_err *err);
+void rf_bound_leave(struct rf_bound *bound, const struct rf_terms_sums *share);
 
 #endif

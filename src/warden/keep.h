@@ -58,6 +58,7 @@ struct client {
 	const char *ended_why;       /* of its kept box, if that was ours to say; static; or NULL */
 	struct rf_event *idle_timer; /* of its kept box, or NULL */
 	uint64_t idle_ms, used_ns;   /* it ends when nobody used it for so long; last used */
+	struct rf_terms_sums share;  /* of what its key\'s boxes may have together */
 	bool is_counted;             /* its box is one of those that it may have */
 	bool is_standing;            /* it was told that its box is there to stay */
 	bool is_owner;               /* a private warden's: see owner.h */

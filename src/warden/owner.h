@@ -9,6 +9,7 @@
 #define RF_WARDEN_OWNER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/loop.h"
@@ -19,10 +20,11 @@ struct client;
 
 /* Zeros at first. */
 struct rf_owner {
-	struct client *client;     /* its connection, or NULL */
-	struct rf_wire_own rules;  /* what it said of its boxes */
-	struct rf_event *timer;    /* of the grace; or NULL */
-	struct rf_event *catch_up; /* it did not read what it was told; or NULL */
+	struct client *client;       /* its connection, or NULL */
+	struct rf_wire_own rules;    /* what it said of its boxes */
+	struct rf_event *timer;      /* of the grace; or NULL */
+	uint64_t lacking, looked_ns; /* what boxes lacked up to the reserve, and when: headroom.h */
+	struct rf_event *catch_up;   /* it did not read what it was told; or NULL */
 };
 
 /* Admits who started a private warden, by the connection that it left us. */

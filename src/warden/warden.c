@@ -18,6 +18,7 @@
 #include "policy/net-change.h"
 #include "warden/chronicle.h"
 #include "warden/gossip.h"
+#include "warden/headroom.h"
 #include "warden/keep.h"
 #include "warden/lore.h"
 #include "warden/owner.h"
@@ -48,7 +49,7 @@ static void let_go(struct client *client)
 		rf_reach_drop(client->reach);
 	rf_gossip_done(&client->gossip);
 	if (client->is_counted)
-		rf_bound_leave(client->bound);
+		rf_bound_leave(client->bound, &client->share);
 	client->is_counted = false;
 	rf_bound_unref(client->bound);
 	client->bound = NULL;
@@ -297,7 +298,7 @@ static void finish(struct client *client)
 	client->work = NULL;
 	client->is_standing = false;
 	if (client->is_counted)
-		rf_bound_leave(client->bound);
+		rf_bound_leave(client->bound, &client->share);
 	client->is_counted = false;
 	sched_yield();
 	rf_work_done(work, warden->yard);
@@ -418,7 +419,8 @@ static int run(struct client *client, struct rf_wire_message *message,
 	    rf_bound_check(client->bound, order.policy, message->fd_count > streams, err) < 0 ||
 	    rf_site_open(client->bound, errand, &site, err) < 0)
 		return err->code;
-	if (rf_bound_enter(client->bound, err) < 0) {
+	if ((client->bound && rf_headroom_check(warden, err) < 0) ||
+	    rf_bound_enter(client->bound, order.policy, &client->share, err) < 0) {
 		rf_site_done(&site);
 		return err->code;
 	}
@@ -431,7 +433,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 	order.gateway = message->fd_count > streams ? rf_fd_take(&message->fds[streams]) : -1;
 	if (rf_work_start(&order, &warden->self, warden->yard, warden->loop, on_over, client,
 			  &client->work, err) < 0) {
-		rf_bound_leave(client->bound);
+		rf_bound_leave(client->bound, &client->share);
 		client->is_counted = false;
 		return err->code;
 	}

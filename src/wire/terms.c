@@ -16,6 +16,9 @@ void rf_terms_pack(const struct rf_terms *terms, struct rf_buf *out)
 	rf_pack_string(out, terms->ceiling);
 	rf_pack_u32(out, terms->boxes);
 	rf_pack_bool(out, terms->is_recorded);
+	rf_pack_u64(out, terms->sums.memory);
+	rf_pack_u64(out, terms->sums.cpu);
+	rf_pack_u64(out, terms->sums.disk);
 }
 
 int rf_terms_unpack(const void *data, size_t len, struct rf_terms *ret_terms, struct rf_err *err)
@@ -29,6 +32,9 @@ int rf_terms_unpack(const void *data, size_t len, struct rf_terms *ret_terms, st
 	terms.ceiling = rf_pack_read_string(&in, RF_MAX_POLICY_BYTES + 1);
 	terms.boxes = rf_pack_read_below(&in, RF_TERMS_BOXES + 1);
 	terms.is_recorded = rf_pack_read_bool(&in);
+	terms.sums.memory = rf_pack_read_u64(&in);
+	terms.sums.cpu = rf_pack_read_u64(&in);
+	terms.sums.disk = rf_pack_read_u64(&in);
 	if (!rf_pack_is_whole(&in) || !terms.key[0] || !terms.tenant[0] || terms.boxes == 0)
 		return rf_fail_say(err, -EBADMSG, "the terms of a connection are malformed");
 	*ret_terms = terms;

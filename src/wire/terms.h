@@ -23,6 +23,9 @@ struct rf_terms {
 	const char *ceiling; /* a policy's text, nothing extended and every path absolute */
 	uint32_t boxes;      /* at once, of all connections of this key */
 	bool is_recorded;    /* none of them without a watcher, whatever its policy says */
+	struct rf_terms_sums {
+		uint64_t memory, cpu, disk; /* of the limits of these boxes together; 0: any */
+	} sums;
 };
 
 /* Writes them (borrows). */
