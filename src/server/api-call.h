@@ -120,6 +120,7 @@ struct rf_api_call {
 	/* What is done once (once.h): its Idempotency-Key or "", and the answer until it is kept. */
 	char once[256];
 	enum rf_once_state once_state;
+	bool is_unbegun; /* what failed was refused before anything ran */
 	void (*go_once)(struct rf_api_call *call);
 	uint64_t
 		room_until_ns; /* it waits for room in the warden no longer than that; 0: it does not */

@@ -185,7 +185,7 @@ bool rf_once_keep(struct rf_api_call *call, unsigned status, struct rf_buf *byte
 	if (call->once_state != RF_ONCE_UNDER_WAY)
 		return false;
 	if (error) /* of what failed after it was begun nobody knows how far it went */
-		return end(call, error->code >= RF_API_INTERNAL);
+		return end(call, error->code >= RF_API_INTERNAL && !call->is_unbegun);
 	question.text = bytes->data && bytes->len <= RF_PASS_TEXT ? bytes->data : "";
 	call->once_state = RF_ONCE_STORING;
 	if (!rf_wicket_ask(call, &question, on_stored))

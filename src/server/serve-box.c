@@ -219,6 +219,7 @@ static void on_not_made(void *data)
 
 	if (err.code >= 0)
 		rf_fail_say(&err, -EIO, "the box ended before it stood");
+	call->is_unbegun = rf_job_is_refused(call->job);
 	rf_job_free(call->job);
 	call->job = NULL;
 	rf_api_call_fail_with(call, &err, NULL);

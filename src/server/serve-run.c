@@ -60,7 +60,8 @@ static void on_end(void *data)
 	}
 	call->front->figures.run_ns += rf_loop_now() - call->since_ns;
 	call->front->figures.runs_ended++;
-	if (rf_job_is_refused(job) || is_cut(result)) {
+	call->is_unbegun = rf_job_is_refused(job);
+	if (call->is_unbegun || is_cut(result)) {
 		refuse(call, result);
 	} else if (call->on_result) {
 		call->on_result(call, result);

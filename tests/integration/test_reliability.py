@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "reliability"))
 from campaign import IS_ROOT, PARTS, run_part  # noqa: E402
 
-TIMES = {"watchers": 6, "launchers": 20, "wardens": 5, "both": 4, "damaged": 2, "many_at_once": 2, "workspaces": 12}
+TIMES = {"watchers": 6, "launchers": 20, "wardens": 5, "both": 4, "damaged": 2, "many_at_once": 2, "workspaces": 12, "hosts": 6, "soak": 80}
 
 
 @pytest.mark.parametrize("part", PARTS)

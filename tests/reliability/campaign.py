@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "integration")]
 from helpers import eventually  # noqa: E402
 from watchers import IS_ROOT, USER_ID, Post  # noqa: E402
+from hosts import kill_hosts, soak  # noqa: E402
 from worksites import Worksite  # noqa: E402
 
 BATCH = 7  # events of one message: the most that can be unacknowledged when a watcher is killed
@@ -73,7 +74,7 @@ int clock_gettime(clockid_t id, struct timespec *now)
 
 class Campaign:
     def __init__(self, ringfort, who, seed):
-        self.who, self.random = who, random.Random(seed)
+        self.ringfort, self.who, self.random = ringfort, who, random.Random(seed)
         self.folder = tempfile.TemporaryDirectory(prefix="reliability-", dir="/var/tmp")
         pathlib.Path(self.folder.name).chmod(0o755)
         self.post = Post(ringfort, who, pathlib.Path(self.folder.name) / "post")
@@ -368,6 +369,8 @@ PARTS = {
     "launchers": (Campaign.kill_launchers, 500, "the launcher, from its first instruction on"),
     "wardens": (Campaign.kill_wardens, 200, "the warden, while two clients run boxes"),
     "both": (Campaign.kill_both, 100, "warden and watcher at once, the same"),
+    "hosts": (kill_hosts, 120, "front, warden, clerk, server, gateway and watcher in turn, while three clients run programs"),
+    "soak": (soak, 2000, "a server that runs very many programs (memory in KiB)"),
     "workspaces": (Campaign.kill_workspaces, 400, "a run, checkpoint, undo, apply, gc or fork of a workspace"),
     "full_disk": (Campaign.full_disk, 2, "a full disk"),
     "read_only": (Campaign.read_only, 2, "a disk that can't be written"),
