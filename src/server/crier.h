@@ -2,7 +2,7 @@
  * Has others told what happened: starts the herald, and reads for it what the log gets.
  *
  * The log is followed from its end on; where the herald dies, another one goes on with what comes.  Nothing of a server's waits for it: what it does not
- * take in time is not told, and that is recorded.
+ * take in time is not told: the log has it all the same.
  */
 #ifndef RF_SERVER_CRIER_H
 #define RF_SERVER_CRIER_H
