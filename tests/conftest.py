@@ -38,13 +38,28 @@ PATH = "/usr/local/bin:/usr/bin:/bin"  # what a box has, too
 Done = collections.namedtuple("Done", "code out err")
 
 
+def remove(path, seconds=10):
+    """Takes a folder away, also one in which somebody who is ending still writes."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            shutil.rmtree(path)
+            return
+        except OSError:
+            if not path.exists():
+                return
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+
+
 @pytest.fixture(scope="session")
 def public():
     """A directory that every user can reach, unlike a checkout below /root or pytest's own."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="rf-tests-", dir="/tmp"))
     path.chmod(0o755)
     yield path
-    shutil.rmtree(path)
+    remove(path)
 
 
 @pytest.fixture(scope="session")
@@ -107,7 +122,7 @@ def workdir(public, who):
     path = make_folder(public, "work-", who)
     path.chmod(0o755)  # for a call with another user=
     yield path
-    shutil.rmtree(path)
+    remove(path)
 
 
 def prefix_for(user):
@@ -145,7 +160,7 @@ def call(ringfort, public, who, workdir):
 
     yield call_it
     for home in homes.values():
-        shutil.rmtree(home)
+        remove(home)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@
 #include "wire/door.h"
 #include "wire/gate.h"
 #include "wire/peer.h"
+#include "wire/wire.h"
 
 #define EXIT_FAILED 125
 
@@ -167,6 +168,7 @@ static int serve(const struct settings *settings, struct rf_err *err)
 	struct rf_tenant *tenant;
 	int fd = settings->fd, code = rf_gateway_init(&gateway, err);
 
+	rf_wire_never_wait(); /* what comes from a server's clients may be made to block */
 	if (code == 0)
 		code = rf_ends_prepare(err);
 	if (code == 0 && settings->has_masks) /* afterwards no file can be opened */

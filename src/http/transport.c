@@ -12,7 +12,7 @@ static ssize_t plain_read(struct rf_transport *transport, void *data, size_t siz
 	ssize_t n;
 
 	do
-		n = recv(transport->fd, data, size, 0);
+		n = recv(transport->fd, data, size, MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
@@ -22,7 +22,7 @@ static ssize_t plain_write(struct rf_transport *transport, const void *data, siz
 	ssize_t n;
 
 	do
-		n = send(transport->fd, data, len, MSG_NOSIGNAL);
+		n = send(transport->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }

@@ -4,7 +4,8 @@
  *
  * A profile that refuses one of them refuses every box, so that is said before anything is started.
  * CALL(name) is needed with whatever arguments, CALL_WITH(name, first) with this first one.  A test
- * compares the list with the calls in src/init, and runs a box that may do nothing else.
+ * compares the list with the calls in src/init, and runs a box that may do nothing else.  What pid 1 can do without is not in it: socket() and
+ * connect(), by which it reaches a port inside for who asks.
  */
 #ifndef RF_INIT_NEEDS_H
 #define RF_INIT_NEEDS_H

@@ -12,6 +12,12 @@
 #define BACKLOG (256 * 1024) /* of an answer that waits, before its source does */
 #define MORE    4            /* fields of a handler's own */
 
+/* Bytes of whole answers that wait: those that are short do not count. */
+#define OWED_LEAST        (64u << 10)
+#define OWED_TO_STRANGERS (64u << 20)
+#define OWED_TO_KEY       (128u << 20)
+#define OWED              (512u << 20)
+
 void rf_api_call_pump(struct rf_api_call *call)
 {
 	while (call->out_at < call->out.len && !call->is_held) {
@@ -82,11 +88,50 @@ void rf_api_call_begin_bytes(struct rf_api_call *call, unsigned status, const ch
 	      length == UINT64_MAX ? 0 : length, NULL, more);
 }
 
+/*
+ * An answer as a whole waits in memory until its client has read it, and who reads slowly may take all day: there is a most for one key, for all of
+ * them, and for who has none.  One answer alone is never too much.
+ */
+static bool owe(struct rf_api_call *call, size_t len)
+{
+	struct rf_front *front = call->front;
+	struct rf_holder *holder = call->holder;
+	size_t *own = holder ? &holder->owed : &front->owed_to_strangers;
+	size_t most = holder ? OWED_TO_KEY : OWED_TO_STRANGERS;
+
+	if ((*own > 0 && *own + len > most) || (front->owed > 0 && front->owed + len > OWED))
+		return false;
+	*own += len;
+	front->owed += len;
+	call->owed += len;
+	return true;
+}
+
+void rf_api_call_settle(struct rf_api_call *call)
+{
+	*(call->holder ? &call->holder->owed : &call->front->owed_to_strangers) -= call->owed;
+	call->front->owed -= call->owed;
+	call->owed = 0;
+}
+
+/* What is said in the place of an answer that there is no room for. */
+static unsigned excuse(struct rf_buf *bytes, struct rf_api_error *error)
+{
+	rf_buf_done(bytes);
+	rf_buf_init(bytes, 16 * 1024);
+	rf_api_error_say(error, RF_API_UNAVAILABLE, NULL,
+			 "too many answers wait for who asked to read them");
+	rf_api_error_hint(error, "read them, or ask again later");
+	rf_api_error_format(error, bytes);
+	return rf_api_error_status(error->code);
+}
+
 static void send_all(struct rf_api_call *call, unsigned status, const char *type,
 		     struct rf_buf *bytes, const struct rf_api_error *error)
 {
 	void (*on_answer)(struct rf_api_call * call, unsigned status, const struct rf_buf *bytes,
 			  const struct rf_api_error *error) = call->on_answer;
+	struct rf_api_error none;
 
 	if (on_answer) { /* it is not the client who hears it */
 		call->on_answer = NULL;
@@ -98,6 +143,11 @@ static void send_all(struct rf_api_call *call, unsigned status, const char *type
 	if (bytes->has_failed) {
 		rf_buf_clear(bytes);
 		status = 503;
+	}
+	if (bytes->len > OWED_LEAST && !owe(call, bytes->len)) {
+		status = excuse(bytes, &none);
+		type = "application/json";
+		error = &none;
 	}
 	begin(call, status, bytes->len ? type : NULL, bytes->len ? RF_BODY_LENGTH : RF_BODY_NONE,
 	      bytes->len, error, (struct rf_fields){ 0 });

@@ -34,6 +34,9 @@ void rf_api_call_tell_span(const struct rf_api_call *call);
 /* Sends of the answer what the client has room for. */
 void rf_api_call_pump(struct rf_api_call *call);
 
+/* Nobody waits for its answer any more. */
+void rf_api_call_settle(struct rf_api_call *call);
+
 /* It waits for a place no more. */
 void rf_api_call_leave_line(struct rf_api_call *call);
 

@@ -69,6 +69,20 @@ void rf_api_call_take_place(struct rf_api_call *call, void (*go)(struct rf_api_c
 	call->front->figures.waiting++;
 }
 
+/* Its key was removed while they waited. */
+static void refuse_line(struct rf_holder *holder)
+{
+	struct rf_api_error error;
+	struct rf_api_call *call;
+
+	rf_api_error_say(&error, RF_API_NO_KEY, "Authorization", "the key was removed");
+	while ((call = holder->first)) {
+		rf_api_call_leave_line(call);
+		call->state = RF_API_WORK;
+		rf_api_call_fail(call, &error);
+	}
+}
+
 void rf_api_call_leave_place(struct rf_api_call *call)
 {
 	struct rf_holder *holder = call->holder;
@@ -79,6 +93,10 @@ void rf_api_call_leave_place(struct rf_api_call *call)
 	call->is_counted = false;
 	call->front->figures.under_way--;
 	rf_admit_leave(&holder->admit);
+	if (holder->is_withdrawn) {
+		refuse_line(holder);
+		return;
+	}
 	if (!next || !rf_admit_enter(&holder->admit))
 		return;
 	rf_api_call_leave_line(next);

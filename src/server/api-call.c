@@ -309,6 +309,7 @@ void rf_api_call_free(struct rf_api_call *call)
 	rf_mcp_visit_free(call->visit);
 	rf_transit_free(call->transit);
 	let_go(call);
+	rf_api_call_settle(call);
 	rf_holder_unref(call->holder);
 	rf_order_done(&call->order);
 	rf_buf_done(&call->body);

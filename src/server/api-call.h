@@ -90,6 +90,7 @@ struct rf_api_call {
 	struct rf_event *timer;
 	struct rf_buf out; /* of the answer, what is not sent */
 	size_t out_at;
+	size_t owed;             /* of it, what counts against who reads slowly */
 	bool is_held;            /* the exchange asked to wait */
 	bool is_stream, is_last; /* an answer in pieces; no more of them come */
 	char carry[2][4];        /* of each stream: the beginning of a character */

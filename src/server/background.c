@@ -15,8 +15,12 @@
 
 #define KEPT_BYTES (1u << 20) /* of what one wrote */
 #define MOST       1024       /* of all sandboxes, those that have ended among them */
+#define MOST_OWN   256        /* of one tenant */
 #define PIPE_BYTES (256 * 1024)
 #define READ_BYTES (256 * 1024) /* in one answer */
+
+/* What a piece of output costs besides its bytes, here and in an answer: who writes byte by byte has less of it kept. */
+#define CHUNK_COST 64
 
 struct chunk {
 	struct chunk *next;
@@ -35,6 +39,7 @@ struct rf_background {
 	struct rf_job *job; /* NULL: it has ended */
 	int input;          /* or -1 */
 	struct chunk *first, **last;
+	size_t chunks;
 	uint64_t begins, ends;       /* cursors of what is kept */
 	struct rf_api_call *starter; /* that has not been answered, or NULL */
 	struct rf_api_call *waiting; /* for more; or NULL */
@@ -107,14 +112,17 @@ static void on_output(void *data, int stream, const char *bytes, size_t len)
 		memcpy(chunk->bytes, bytes, len);
 		*program->last = chunk;
 		program->last = &chunk->next;
+		program->chunks++;
 	}
 	program->ends += len; /* what there is no memory for is left out, as what is too old */
-	while (program->first && program->ends - program->first->at > KEPT_BYTES) {
+	while (program->first &&
+	       program->ends - program->first->at + program->chunks * CHUNK_COST > KEPT_BYTES) {
 		struct chunk *oldest = program->first;
 
 		program->first = oldest->next;
 		if (!program->first)
 			program->last = &program->first;
+		program->chunks--;
 		free(oldest);
 	}
 	program->begins = program->first ? program->first->at : program->ends;
@@ -255,17 +263,27 @@ static void leave_starter(struct rf_api_call *call)
 }
 
 /* The oldest that has ended makes room; where all run, there is none. */
-static int make_room(struct rf_front *front, struct rf_err *err)
+static int make_room(struct rf_front *front, const struct rf_holder *holder, struct rf_err *err)
 {
-	struct rf_background *oldest = NULL;
+	struct rf_background *oldest = NULL, *own = NULL;
+	size_t owned = 0;
 
-	if (front->program_count < MOST)
+	for (struct rf_background *at = front->programs; at; at = at->next) {
+		bool is_own = strcmp(at->holder->pass.tenant, holder->pass.tenant) == 0;
+
+		owned += is_own;
+		if (!at->job && !at->waiting) { /* new ones come first */
+			oldest = at;
+			own = is_own ? at : own;
+		}
+	}
+	if (owned < MOST_OWN && front->program_count < MOST)
 		return 0;
-	for (struct rf_background *at = front->programs; at; at = at->next)
-		if (!at->job && !at->waiting)
-			oldest = at; /* new ones come first */
+	if (owned >= MOST_OWN || own) /* a tenant's are in the way of its own first */
+		oldest = own;
 	if (!oldest)
-		return rf_fail_say(err, -EDQUOT, "%d programs run in the background", MOST);
+		return rf_fail_say(err, -EDQUOT, "%zu programs run in the background",
+				   owned >= MOST_OWN ? owned : front->program_count);
 	unlink_one(oldest);
 	free_one(oldest);
 	return 0;
@@ -312,7 +330,7 @@ void rf_background_start(struct rf_api_call *call)
 	struct rf_background *program = calloc(1, sizeof(*program));
 	struct rf_err err = RF_ERR_INIT;
 
-	if (!program || make_room(front, &err) < 0) {
+	if (!program || make_room(front, call->holder, &err) < 0) {
 		free(program);
 		if (!err.code)
 			rf_fail(&err, -ENOMEM, "a program");

@@ -280,6 +280,7 @@ static int fill(const struct rf_clerk_asker *who, const struct wish *wish, int t
 {
 	RF_AUTO_FD int files = -1;
 	RF_AUTO_FD int from = -1;
+	RF_AUTO_FD int points = -1;
 	RF_AUTO_FD int point = -1;
 	char path[64];
 	struct stat st;
@@ -293,8 +294,9 @@ static int fill(const struct rf_clerk_asker *who, const struct wish *wish, int t
 	if (from < 0)
 		return err->code;
 	/* Boxes write there: a link is none of ours, and never followed. */
-	snprintf(path, sizeof(path), "tree/points/%u", wish->point);
-	point = rf_path_open_beneath(from, path, O_RDONLY | O_DIRECTORY);
+	snprintf(path, sizeof(path), "%u", wish->point);
+	points = rf_path_open_beneath(from, "tree/points", O_RDONLY | O_DIRECTORY);
+	point = points < 0 ? -1 : rf_path_open_beneath(points, path, O_RDONLY | O_DIRECTORY);
 	if (point < 0 || fstatat(point, "files", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISDIR(st.st_mode))
 		return rf_fail_say(err, -ENOENT, "there is no such checkpoint");
@@ -302,7 +304,7 @@ static int fill(const struct rf_clerk_asker *who, const struct wish *wish, int t
 		return rf_fail(err, -errno, "take the checkpoint");
 	unlinkat(point, "name", 0);
 	unlinkat(point, "created", 0);
-	unlinkat(from, path, AT_REMOVEDIR);
+	unlinkat(points, path, AT_REMOVEDIR);
 	return 0;
 }
 

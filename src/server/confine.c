@@ -7,6 +7,7 @@
 #include "server/confine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -100,7 +101,7 @@ static const int left[] = {
 	SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_ppoll, SYS_accept4, SYS_getsockopt,
 	SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_shutdown, SYS_recvmsg, SYS_recvfrom,
 	/* what descriptors can do */
-	SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_close, SYS_dup, SYS_fcntl, SYS_pipe2,
+	SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_close, SYS_dup, SYS_pipe2,
 	SYS_fstat, SYS_lseek, SYS_memfd_create, SYS_ftruncate, SYS_splice, SYS_tee,
 	/* memory, time, the process itself */
 	SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_futex, SYS_clock_gettime, SYS_clock_nanosleep,
@@ -118,6 +119,10 @@ static const struct { int call, argument; uint32_t mask, value; } looked_at[] = 
 	{ SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK | (SOCK_SEQPACKET & ~SOCK_STREAM), SOCK_STREAM },
 	{ SYS_ioctl,      1, 0, FIONREAD },                                  /* what lies in a pipe */
 	{ SYS_ioctl,      1, 0, TIOCSWINSZ },                                /* the size of a terminal */
+	/* Copies, flags and locks; F_SETOWN, by which a socket sends signals, is 8. */
+	{ SYS_fcntl,      1, 7, 0 },
+	{ SYS_fcntl,      1, 1, F_DUPFD_CLOEXEC },                           /* and F_SETPIPE_SZ, the next one */
+	{ SYS_fcntl,      1, 0, F_GET_SEALS },
 	{ SYS_sendto,     3, ~(uint32_t)MSG_FASTOPEN, 0 },                   /* that dials */
 	{ SYS_sendmsg,    2, ~(uint32_t)MSG_FASTOPEN, 0 },
 	{ SYS_prlimit64,  0, 0, 0 },                                         /* of itself */

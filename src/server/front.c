@@ -217,6 +217,7 @@ static void withdraw(struct rf_front *front, const struct rf_wire_message *messa
 			continue;
 		}
 		*at = holder->next;
+		holder->is_withdrawn = true;
 		rf_duplex_end(&front->duplexes, holder);
 		rf_holder_unref(holder);
 	}

@@ -69,6 +69,7 @@ struct rf_front {
 	struct rf_api_call *awaiting;        /* whose keys are being looked up */
 	struct rf_order_tools tools;
 	struct rf_front_figures figures;
+	size_t owed, owed_to_strangers; /* bytes of answers that clients have not read */
 	uint64_t last_id, calls;
 	size_t held;      /* bytes of requests' bodies that are kept */
 	unsigned watches; /* folders that are watched */

@@ -9,6 +9,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -66,8 +67,8 @@ static const int left[] = {
 	SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_ppoll, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_getpeername,
 	SYS_shutdown, SYS_connect, SYS_bind, SYS_recvmsg, SYS_sendmsg, SYS_sendmmsg, SYS_recvmmsg, SYS_recvfrom, SYS_sendto,
 	/* what descriptors can do; files are Landlock's to judge, and only read */
-	SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_close, SYS_dup, SYS_fcntl, SYS_openat, SYS_newfstatat, SYS_statx,
-	SYS_fstat, SYS_lseek, SYS_getdents64, SYS_readlinkat, SYS_ioctl, SYS_memfd_create, SYS_ftruncate,
+	SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_close, SYS_dup, SYS_openat, SYS_newfstatat, SYS_statx,
+	SYS_fstat, SYS_lseek, SYS_getdents64, SYS_readlinkat, SYS_memfd_create, SYS_ftruncate,
 	/* memory, time, the process itself */
 	SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_futex, SYS_clock_gettime, SYS_clock_nanosleep,
 	SYS_gettimeofday, SYS_getrandom, SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname, SYS_sysinfo,
@@ -75,6 +76,11 @@ static const int left[] = {
 #ifdef __x86_64__
 	SYS_epoll_wait, SYS_poll, SYS_time, SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink,
 #endif
+};
+/* What is asked of a descriptor: nothing by which a socket sends signals. */
+static const struct { int call; uint32_t value; } commands[] = {
+	{ SYS_fcntl, F_GETFD }, { SYS_fcntl, F_SETFD }, { SYS_fcntl, F_GETFL }, { SYS_fcntl, F_SETFL },
+	{ SYS_fcntl, F_DUPFD_CLOEXEC }, { SYS_fcntl, F_GET_SEALS }, { SYS_ioctl, FIONREAD }, { SYS_ioctl, FIONBIO },
 };
 static const int families[] = { AF_INET, AF_INET6, AF_NETLINK }; /* the last: which addresses this machine has */
 /* clang-format on */
@@ -89,7 +95,7 @@ static const int families[] = { AF_INET, AF_INET6, AF_NETLINK }; /* the last: wh
 static int give_up_calls(struct rf_err *err)
 {
 	static const int mapping[] = { SYS_mmap, SYS_mprotect };
-	struct sock_filter code[64 + 2 * RF_LEN(left)];
+	struct sock_filter code[64 + 2 * RF_LEN(left) + 5 * RF_LEN(commands)];
 	struct sock_fprog program = { 0, code };
 	size_t n = 0;
 
@@ -108,6 +114,13 @@ static int give_up_calls(struct rf_err *err)
 		code[n++] = IF(0, 0, 1);
 		code[n++] = RETURN(SECCOMP_RET_ALLOW);
 		code[n++] = RETURN(SECCOMP_RET_ERRNO | EPERM);
+	}
+	for (size_t i = 0; i < RF_LEN(commands); i++) {
+		code[n++] = IF(commands[i].call, 0, 4);
+		code[n++] = LOAD(args[1]);
+		code[n++] = IF(commands[i].value, 0, 1);
+		code[n++] = RETURN(SECCOMP_RET_ALLOW);
+		code[n++] = LOAD(nr);
 	}
 	code[n++] = IF(SYS_socket, 1, 0);
 	code[n++] = RETURN(SECCOMP_RET_ERRNO | EPERM);

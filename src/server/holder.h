@@ -26,6 +26,8 @@ struct rf_holder {
 	struct rf_admit admit;
 	struct rf_api_call *first, **last; /* who waits for room */
 	uint32_t waiting;
+	size_t owed;       /* bytes of answers that clients have not read */
+	bool is_withdrawn; /* its key was removed: nothing more is begun */
 	size_t port_count; /* connections of its to ports of sandboxes */
 	size_t held;       /* bytes of its requests' bodies that are kept */
 	unsigned watches;  /* folders that are watched for it */

@@ -131,8 +131,9 @@ static int begin_front(struct landlord *l, struct rf_err *err)
 					  l->papers.len, NULL, 0, err) < 0)
 		return err->code;
 	for (size_t i = 0; i < l->port_count; i++)
-		if (rf_wire_send(l->front, RF_WIRE_FRONT_LISTEN, 0, NULL, 0, &l->ports[i], 1, err) <
-		    0)
+		if (listen(l->ports[i], SOMAXCONN) < 0 || /* a front before it may have shut it */
+		    rf_wire_send(l->front, RF_WIRE_FRONT_LISTEN, 0, NULL, 0, &l->ports[i], 1, err) <
+			    0)
 			return err->code;
 	return 0;
 }

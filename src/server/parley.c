@@ -131,9 +131,12 @@ static void on_output(void *data, int stream, const char *bytes, size_t len)
 		keep_output(s, bytes, len);
 	if (!s->number) { /* pipes are faster than the warden, who says that it has started */
 		uint32_t head[2] = { (uint32_t)stream, (uint32_t)len };
+		size_t before = s->early.len;
 
 		rf_buf_add(&s->early, head, sizeof(head));
 		rf_buf_add(&s->early, bytes, len);
+		if (s->early.has_failed) /* all of a piece, or none */
+			s->early.len = before;
 	} else if (s->line) {
 		rf_wsline_send(s->line, (char)stream, (struct rf_span){ bytes, len });
 		if (rf_wsline_is_full(s->line))
@@ -149,6 +152,8 @@ static void send_early(struct rf_parley *s)
 	for (size_t at = 0; s->line && at + sizeof(head) <= s->early.len; at += head[1]) {
 		memcpy(head, s->early.data + at, sizeof(head));
 		at += sizeof(head);
+		if (head[1] > s->early.len - at)
+			break;
 		rf_wsline_send(s->line, (char)head[0],
 			       (struct rf_span){ s->early.data + at, head[1] });
 	}

@@ -2,6 +2,7 @@
 #include "server/quay.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,7 @@ static int join_or_start(int *gateway, const char *program, int *ret_fd, struct 
 	*err = RF_ERR_INIT;
 	if (rf_client_start(program, words, "gateway", gateway, err) < 0)
 		return err->code;
+	fcntl(*gateway, F_SETFL, O_NONBLOCK); /* one that does not listen is as good as dead */
 	return join(*gateway, ret_fd, err);
 }
 

@@ -40,7 +40,7 @@ enum statement {
 static const char *const texts[STATEMENTS] = {
 	[BEGAN] = "INSERT INTO sandbox VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, NULL, ?7)"
 		  " ON CONFLICT (id) DO UPDATE SET deadline = ?6, round = ?7, ended = NULL, why = NULL",
-	[CAME_TO_END] = "UPDATE sandbox SET ended = ?2, why = ?3 WHERE id = ?1",
+	[CAME_TO_END] = "UPDATE sandbox SET ended = ?2, why = ?3, note = NULL WHERE id = ?1",
 	[OTHERS] = "UPDATE sandbox SET ended = ?1, why = ?2 WHERE ended IS NULL AND round < ?3",
 	[FATE] = "SELECT why FROM sandbox WHERE id = ?1 AND tenant = ?2 AND ended IS NOT NULL",
 	[LOOK] = "SELECT hash, state, status, answer FROM once WHERE tenant = ?1 AND name = ?2 AND made > ?3",
@@ -141,6 +141,12 @@ static sqlite3_stmt *use(struct rf_register *reg, enum statement which)
 	sqlite3_reset(stmt);
 	sqlite3_clear_bindings(stmt);
 	return stmt;
+}
+
+/* As bytes: of those the length is known without reading them. */
+static void put_bytes(sqlite3_stmt *stmt, int at, const char *text)
+{
+	sqlite3_bind_blob(stmt, at, text, (int)strlen(text), SQLITE_TRANSIENT);
 }
 
 static void put_text(sqlite3_stmt *stmt, int at, const char *text)
@@ -335,7 +341,7 @@ enum rf_pass_verdict rf_register_store(struct rf_register *reg, const char *key,
 	if (status != 0) {
 		sqlite3_bind_int(stmt, 3, status == 1 ? UNSURE : is_long ? TOO_LONG : ANSWERED);
 		sqlite3_bind_int(stmt, 4, (int)status);
-		put_text(stmt, 5, text);
+		put_bytes(stmt, 5, text);
 	}
 	return run(stmt) && sqlite3_changes(reg->db) > 0 ? RF_PASS_STORED : RF_PASS_FAILED;
 }

@@ -105,6 +105,7 @@ static bool put_file(struct rf_json *json, const char *called, const char **at, 
 	const char *type = take_word(at, end), *size = take_word(at, end),
 		   *mode = take_word(at, end);
 	const char *time = take_word(at, end), *name = take_word(at, end);
+	double when_ms = time ? strtod(time, NULL) * 1000 : 0;
 
 	if (!type || !size || !mode || !time || !name)
 		return false;
@@ -113,7 +114,7 @@ static bool put_file(struct rf_json *json, const char *called, const char **at, 
 	rf_json_string(json, "type", type_of(type));
 	rf_json_int(json, "size", strtoll(size, NULL, 10));
 	rf_json_string(json, "mode", mode);
-	rf_json_int(json, "modified_ms", (int64_t)(strtod(time, NULL) * 1000));
+	rf_json_int(json, "modified_ms", when_ms > -9e15 && when_ms < 9e15 ? (int64_t)when_ms : 0);
 	rf_json_close_object(json);
 	return true;
 }

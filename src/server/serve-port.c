@@ -153,6 +153,8 @@ static void go_on_as_socket(struct rf_ported *p, const struct rf_http1_head *hea
 
 	if (count < 0)
 		rf_fail(&err, count, "its answer");
+	if (p->holder->is_withdrawn)
+		rf_fail_say(&err, -EACCES, "the key was removed");
 	if (err.code ||
 	    rf_duplex_new(&front->duplexes, front->lines.deadlines, p->holder, &duplex, &err) < 0 ||
 	    rf_call_take(p->line, rf_duplex_stream(duplex, 1), rf_duplex_on_event, duplex, &err) <

@@ -78,13 +78,22 @@ static void on_written(void *data)
 	const struct rf_buf *said = &rf_job_result(call->job)->output[0];
 	bool is_good = rf_file_task_went_well(call, NULL);
 
-	if (is_good && said->len < sizeof(u->last)) {
-		if (u->count > 0 && strcmp(said->data ? said->data : "", u->last) == 0) {
+	/* A program of the sandbox says it, and may be any. */
+	if (is_good &&
+	    (said->len == 0 || said->len >= sizeof(u->last) ||
+	     memchr(said->data, '\0', said->len) || !memchr(said->data, '/', said->len))) {
+		refuse(call, RF_API_CONFLICT, "path",
+		       "the sandbox does not say where it was written",
+		       "its own programs do it: look whether they work");
+		is_good = false;
+	}
+	if (is_good) {
+		if (u->count > 0 && strcmp(said->data, u->last) == 0) {
 			refuse(call, RF_API_INVALID, "path", "two files would be one",
 			       "let it end in a slash, and files go beneath it");
 			is_good = false;
 		} else {
-			memcpy(u->last, said->data ? said->data : "", said->len + 1);
+			memcpy(u->last, said->data, said->len + 1);
 			rf_json_open_object(&u->json, NULL);
 			rf_json_string(&u->json, "path", u->last);
 			rf_json_string(&u->json, "name", strrchr(u->last, '/') + 1);

@@ -20,8 +20,9 @@
 #define INTERVAL_LEAST 100
 #define INTERVAL_MOST  60000
 #define DEPTH_MOST     64
-#define WATCHES        64 /* at once, of all */
-#define WATCHES_OF_ONE 8  /* and of one key */
+#define WAITING_MOST   (4u << 20) /* bytes of changes that nobody has read */
+#define WATCHES        64         /* at once, of all */
+#define WATCHES_OF_ONE 8          /* and of one key */
 
 /* One word too many says that there are more files than are told. */
 static const char script[] =
@@ -76,6 +77,11 @@ static void on_change(void *data, enum rf_vigil_change change, const char *path,
 	RF_AUTO_BUF struct rf_buf text;
 
 	rf_buf_init(&text, 256 * 1024);
+	if (call->out.len - call->out_at >
+	    WAITING_MOST) { /* one look at a folder can be very many */
+		rf_exchange_abort(call->x);
+		return;
+	}
 	rf_json_init(&json, &text, false);
 	rf_json_open_object(&json, NULL);
 	put_path(&json, "path", watch->path, path);

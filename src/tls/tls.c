@@ -56,7 +56,7 @@ static int bio_read(BIO *bio, char *data, size_t size, size_t *ret_len)
 		return 1;
 	}
 	do
-		n = recv(tls->fd, data, size, 0);
+		n = recv(tls->fd, data, size, MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
 	*ret_len = n > 0 ? (size_t)n : 0;
 	if (n > 0)
@@ -77,7 +77,7 @@ static int bio_write(BIO *bio, const char *data, size_t len, size_t *ret_len)
 
 	BIO_clear_retry_flags(bio);
 	do
-		n = send(tls->fd, data, len, MSG_NOSIGNAL);
+		n = send(tls->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
 	*ret_len = n > 0 ? (size_t)n : 0;
 	if (n > 0)

@@ -88,7 +88,9 @@ void rf_reach_hear(struct rf_reach_list *list, const struct rf_report *report, i
 {
 	struct rf_reach *reach = list->first;
 	struct rf_err err = RF_ERR_INIT;
-	int code = report->code ? -report->code : check(*fd);
+	int code = report->code == 0  ? check(*fd)
+		   : report->code > 0 ? -report->code
+				      : -EPROTO; /* pid 1 is in the box: it is not believed */
 
 	while (reach && reach->number != report->number)
 		reach = reach->next;

@@ -5,10 +5,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "wire/tenancy.h"
+
+/* What boxes with workspaces leave of a disk. */
+#define LEFT_BYTES (64ull << 20)
+#define LEFT_FILES 4096u
 
 /* Where it is, by the folder that was opened: no link is on that way. */
 static int find_path(struct rf_site *site, bool is_whole, struct rf_err *err)
@@ -25,6 +30,15 @@ static int find_path(struct rf_site *site, bool is_whole, struct rf_err *err)
 	folder[len] = '\0';
 	snprintf(site->path, sizeof(site->path), "%s/tree%s", folder, is_whole ? "" : "/files");
 	return 0;
+}
+
+/* The log, the keys and the register lie on the same disk: without room for them nothing could be recorded, and so nothing begun. */
+static bool is_nearly_full(int folder)
+{
+	struct statvfs fs;
+
+	return fstatvfs(folder, &fs) == 0 && ((uint64_t)fs.f_bavail * fs.f_frsize < LEFT_BYTES ||
+					      (fs.f_files > 0 && fs.f_favail < LEFT_FILES));
 }
 
 int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand,
@@ -44,7 +58,9 @@ int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand,
 		site->held = -1;
 		return err->code;
 	}
-	if (flock(site->held, LOCK_SH | LOCK_NB) < 0)
+	if (is_nearly_full(site->held))
+		rf_fail_say(err, -EDQUOT, "the disk that workspaces lie on is nearly full");
+	else if (flock(site->held, LOCK_SH | LOCK_NB) < 0)
 		rf_fail_say(err, -EBUSY, "workspace `%.63s` is being removed", errand->workspace);
 	else if (find_path(site, errand->is_whole, err) == 0) {
 		site->place = (struct rf_place){ .kind = RF_PLACE_HOST,

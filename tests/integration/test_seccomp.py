@@ -218,11 +218,15 @@ def parts():
     return needed() - alone - ({"dup3"} if platform.machine() == "x86_64" else {"dup2"})
 
 
+# By which pid 1 of a kept box reaches a port inside for who asks; refused, ports can't be reached, and the box lives.
+DISPENSABLE = {"socket", "connect"}
+
+
 def test_the_list_of_pid_1s_calls_is_the_one_of_its_source():
     used = set()
     for path in (ROOT / "src/init").glob("*.[ch]"):
         used |= set(re.findall(r"__NR_(\w+)", path.read_text()))
-    assert used <= needed(), used - needed()
+    assert used - DISPENSABLE <= needed(), used - needed()
 
 
 def test_the_documentation_lists_what_pid_1_needs():

@@ -220,7 +220,7 @@ def test_a_certificate_is_replaced_while_it_serves(own, papers, public, as_who):
 
 
 WRONG = {
-    "a certificate without a key": (("--tls-cert", "server.pem"), "TLS takes a certificate and its key"),
+    "a certificate without a key": (("--tls-cert", "server.pem"), "a certificate and its key go together"),
     "another's key": (("--tls-cert", "server.pem", "--tls-key", "next.key"), "the key: it is not the certificate's"),
     "a key for a certificate": (("--tls-cert", "server.key", "--tls-key", "server.key"), "the certificate: there is none"),
     "no such file": (("--tls-cert", "nowhere.pem", "--tls-key", "server.key"), "nowhere.pem"),

@@ -69,6 +69,11 @@ RF_TEST(a_confined_process_has_its_descriptors_and_nothing_else)
 	RF_CHECK(fork() < 0 && errno == EPERM, "a process");
 	RF_CHECK(execve("/bin/true", words, NULL) < 0 && errno == EPERM, "a program");
 	RF_CHECK(kill(pid, 0) < 0 && errno == EPERM, "a signal");
+	RF_CHECK(is_denied(SYS_fcntl, tcp, F_SETOWN, pid) &&
+			 is_denied(SYS_fcntl, tcp, F_SETSIG, SIGKILL),
+		 "a signal by a socket");
+	RF_CHECK(fcntl(tcp, F_DUPFD_CLOEXEC, 3) >= 0 && fcntl(tcp, F_GETFL) >= 0,
+		 "flags and copies all the same");
 	RF_CHECK(prlimit(pid, RLIMIT_NOFILE, &limit, NULL) < 0, "another's limits");
 	RF_CHECK(syscall(SYS_ptrace, 16, pid, 0, 0) < 0 && errno == EPERM, "another's memory");
 	code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
