@@ -5,6 +5,7 @@ import os
 import socket
 import ssl
 import struct
+import time
 
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
@@ -89,8 +90,13 @@ class WebSocket:
         return first & 15, self.exactly(size)
 
     def receive(self):
-        """The next message: text read as JSON, bytes as they are; None when it is closed."""
+        """The next message: text read as JSON, bytes as they are; None when it is closed.
+
+        A server's pings are answered, and make nobody wait for ever.
+        """
+        end = time.monotonic() + 60
         while True:
+            assert time.monotonic() < end, "nothing comes but pings"
             kind, data = self.raw()
             if kind == TEXT:
                 return json.loads(data)

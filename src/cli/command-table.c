@@ -433,7 +433,8 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 	[RF_CMD_SERVE] = {
 		"serve", rf_cmd_serve, "boxes for others, over HTTP",
 		"[--listen ADDRESS:PORT] [--host NAME] [--origin URL]\n"
-		"--listen ADDRESS:PORT --tls-cert FILE --tls-key FILE [--tls-client-ca FILE]\n"
+		"--listen ADDRESS:PORT --tls-cert FILE --tls-key FILE\n"
+		"--tls-cert FILE --tls-key FILE --tls-client-ca FILE\n"
 		"--check [--listen ADDRESS:PORT]",
 		"Serves the API (docs/server.md): runs, and sandboxes that stay.  On api.sock in\n"
 		"$XDG_RUNTIME_DIR/ringfort (root: /run/ringfort) for processes of the same user; on each\n"

@@ -270,7 +270,7 @@ const struct rf_cmd_example rf_example_serve[] = {
 };
 
 const struct rf_cmd_example rf_example_mcp[] = {
-	{ "ringfort mcp </dev/null",                  "ends at once: a client starts it, with {\"command\": \"ringfort\", \"args\": [\"mcp\"]}" },
+	{ "ringfort mcp </dev/null",                  "ends at once; a client's configuration starts it" },
 	{ NULL },
 };
 

@@ -77,7 +77,7 @@ int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass
 		.tenant = holder->tenant,
 		.ceiling = ceiling,
 		.boxes = holder->boxes,
-		.is_recorded = true,
+		.is_recorded = l->notary != NULL,
 		.sums = holder->sums,
 	};
 	struct rf_err why = RF_ERR_INIT;

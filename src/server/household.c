@@ -205,7 +205,7 @@ void rf_household_lend_watcher(void *data)
 	struct rf_err ignored = RF_ERR_INIT; /* then the clerk says that no watcher stands */
 	RF_AUTO_FD int line = -1;
 
-	if (l->clerk >= 0 && rf_notary_lend(l->notary, &line, &ignored) == 0)
+	if (l->clerk >= 0 && l->notary && rf_notary_lend(l->notary, &line, &ignored) == 0)
 		rf_wire_send(l->clerk, RF_WIRE_CLERK_WATCHER, 0, NULL, 0, &line, 1, &ignored);
 }
 

@@ -166,6 +166,19 @@ static int open_ports(struct landlord *l, struct rf_err *err)
 	return 0;
 }
 
+/*
+ * A server always records.  One that is a command's own is as that command: where its user has no folder for a watcher's socket (a cron job, a
+ * container), nobody could stand there, and `ringfort run` goes on, too.
+ */
+static int begin_record(struct landlord *l, struct rf_err *err)
+{
+	RF_AUTO_FD int run = l->options->on_ready ? rf_rundir_open(true) : -1;
+
+	if (l->options->on_ready && run < 0)
+		return 0;
+	return rf_notary_new(l->loop, l->options, rf_household_lend_watcher, l, &l->notary, err);
+}
+
 static int start(struct landlord *l, struct rf_err *err)
 {
 	sigset_t ends;
@@ -188,8 +201,7 @@ static int start(struct landlord *l, struct rf_err *err)
 	     rf_register_open(&l->reg, err) < 0))
 		return err->code;
 	if (rf_loop_new(&l->loop, err) < 0 ||
-	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 ||
-	    rf_notary_new(l->loop, l->options, rf_household_lend_watcher, l, &l->notary, err) < 0 ||
+	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 || begin_record(l, err) < 0 ||
 	    rf_tenure_begin(l, err) < 0 || rf_household_start_clerk(l, err) < 0 ||
 	    (!l->options->on_ready && listen_locally(l, err) < 0) ||
 	    rf_crier_new(l->loop, l->options->charter, l->options->folder, l->notary, &l->crier,

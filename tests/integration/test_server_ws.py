@@ -252,6 +252,7 @@ def test_who_lost_its_connection_comes_back_to_its_terminal(server):
     path = f"{BOXES}/{server.box}/terminals/"
     line, number = open_terminal(server, "PS1='> ' exec sh -i")
     with line:
+        line.read_until(b"> ")  # else what is typed comes before the prompt
         line.send(b"A=kept; echo first\n")
         line.read_until(b"\nfirst\r\n")
     with connect(server, path + str(number)) as again:
