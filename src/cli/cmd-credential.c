@@ -131,6 +131,8 @@ static int add_variable(const struct wish *wish, char **text, struct rf_err *err
 	const char *source = source_of(wish);
 	char *more = NULL;
 
+	if (!*text)
+		return rf_fail(err, -ENOMEM, "a credential");
 	if (strncmp(source, "env:", 4) != 0 || strstr(*text, "\nenv ") ||
 	    strstr(*text, "\ncertificate "))
 		return 0;

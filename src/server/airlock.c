@@ -213,11 +213,12 @@ void rf_airlock_free(struct rf_airlock *airlock)
 {
 	if (!airlock)
 		return;
-	while (airlock->entrants) {
-		if (airlock->entrants->http2)
-			rf_http2_close(airlock->entrants->http2); /* drops it */
+	for (struct entrant *entrant = airlock->entrants, *next; entrant; entrant = next) {
+		next = entrant->next;
+		if (entrant->http2)
+			rf_http2_close(entrant->http2); /* drops it */
 		else
-			drop(airlock->entrants);
+			drop(entrant);
 	}
 	rf_tls_server_free(airlock->tls);
 	rf_deadlines_free(airlock->deadlines);

@@ -41,7 +41,7 @@ void rf_api_call_name(struct rf_api_call *call, const struct rf_http1_head *head
 		memcpy(chance + 16, &call->id, sizeof(call->id));
 	rf_trace_begin(trace, chance, &call->trace);
 	rf_trace_format(&call->trace, call->part);
-	if (is_plain(own, sizeof(call->request_id) - 1))
+	if (own.at && is_plain(own, sizeof(call->request_id) - 1))
 		memcpy(call->request_id, own.at, own.len);
 	else
 		snprintf(call->request_id, sizeof(call->request_id), "%s", call->trace.span);

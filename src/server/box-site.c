@@ -241,12 +241,12 @@ static void on_seen(void *data, const struct rf_wire_message *message, const str
 		rf_fail_say(&err, -EBUSY, "this sandbox has no workspace");
 		rf_fail_hint(&err, "make one with `\"workspace\": {}`");
 	}
-	if (err.code)
-		fail_with(call, &err);
-	else if (!site->deed->stands_still || !is_running)
+	if (!err.code && (!site->deed->stands_still || !is_running)) {
 		take_place(call);
-	else if (rf_query_ask(call->front->loop, call->holder->fort, RF_WIRE_FREEZE, site->box, 0,
-			      on_frozen, call, &call->asked, &err) < 0)
+		return;
+	}
+	if (err.code || rf_query_ask(call->front->loop, call->holder->fort, RF_WIRE_FREEZE,
+				     site->box, 0, on_frozen, call, &call->asked, &err) < 0)
 		fail_with(call, &err);
 }
 

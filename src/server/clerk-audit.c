@@ -107,7 +107,7 @@ int rf_clerk_audit_events(const struct rf_clerk_asker *who, struct rf_clerk_matt
 	RF_AUTO_FD int dir = rf_statedir_open_in(RF_SEGMENT_FOLDER, false);
 	struct rf_audit_ask_events ask;
 	struct rf_reader reader;
-	struct page page;
+	struct page page = { 0 };
 	struct rf_json json;
 	char cursor[48];
 	int code;

@@ -123,6 +123,8 @@ static int list_names(int all, struct names *ret_names)
 			closedir(dir);
 		else
 			rf_fd_done(&listed);
+		free(ret_names->of);
+		*ret_names = (struct names){ 0 };
 		return -ENOMEM;
 	}
 	while ((entry = readdir(dir)) && ret_names->count < MOST)

@@ -272,9 +272,11 @@ static char *join(char *const *patterns)
 
 	for (char *const *one = patterns; *one; one++)
 		len += strlen(*one) + 1;
-	text = at = malloc(len);
-	for (char *const *one = patterns; text && *one; one++)
-		at += sprintf(at, "%s\n", *one);
+	text = at = calloc(1, len);
+	for (char *const *one = patterns; text && *one; one++) {
+		at = stpcpy(at, *one);
+		*at++ = '\n';
+	}
 	return text;
 }
 

@@ -500,8 +500,10 @@ int rf_mcp_pipe_serve(const char *folder, struct rf_err *err)
 	if (rf_host_parse(RF_SPAN("localhost"), &p.authority.host))
 		return rf_fail_say(err, -EINVAL, "localhost");
 	code = rf_landlord_serve(&options, err);
-	while (p.asked)
-		forget(p.asked);
+	for (struct asked *asked = p.asked, *next; asked; asked = next) {
+		next = asked->next;
+		forget(asked);
+	}
 	rf_buf_done(&p.in);
 	rf_buf_done(&p.out);
 	return code;

@@ -164,7 +164,7 @@ static const char *picture_of(const struct rf_buf *bytes)
 	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (bytes->len > kinds[i].len &&
+		if (bytes->data && bytes->len > kinds[i].len &&
 		    memcmp(bytes->data, kinds[i].first, kinds[i].len) == 0)
 			return kinds[i].type;
 	return NULL;

@@ -136,7 +136,7 @@ static void on_line(void *data, int what)
 
 static int begin(struct rf_notary *notary, struct rf_err *err)
 {
-	const struct timespec pause = { 0, LOOK_MS * 1000000l };
+	const struct timespec pause = { 0, LOOK_MS * 1000000L };
 	uint64_t until = rf_loop_now() + BEGIN_MS * MS;
 	int code = find(notary, err);
 

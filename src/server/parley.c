@@ -551,6 +551,8 @@ void rf_parley_drain(struct rf_front *front)
 
 void rf_parley_free_all(struct rf_front *front)
 {
-	while (front->parleys)
-		free_parley(front->parleys);
+	for (struct rf_parley *s = front->parleys, *next; s; s = next) {
+		next = s->next;
+		free_parley(s);
+	}
 }

@@ -38,8 +38,7 @@ enum statement {
 };
 
 static const char *const texts[STATEMENTS] = {
-	[BEGAN] = "INSERT INTO sandbox VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, NULL, ?7)"
-		  " ON CONFLICT (id) DO UPDATE SET deadline = ?6, round = ?7, ended = NULL, why = NULL",
+	[BEGAN] = "INSERT INTO sandbox VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, NULL, ?7) ON CONFLICT (id) DO UPDATE SET deadline = ?6, round = ?7, ended = NULL, why = NULL",
 	[CAME_TO_END] = "UPDATE sandbox SET ended = ?2, why = ?3, note = NULL WHERE id = ?1",
 	[OTHERS] = "UPDATE sandbox SET ended = ?1, why = ?2 WHERE ended IS NULL AND round < ?3",
 	[FATE] = "SELECT why FROM sandbox WHERE id = ?1 AND tenant = ?2 AND ended IS NOT NULL",
@@ -49,8 +48,7 @@ static const char *const texts[STATEMENTS] = {
 	[STORE] = "UPDATE once SET state = ?3, status = ?4, answer = ?5 WHERE key = ?1 AND name = ?2 AND state = 0",
 	[DROP] = "DELETE FROM once WHERE key = ?1 AND name = ?2 AND state = 0",
 	[LOSE] = "UPDATE once SET state = ?1 WHERE state = 0",
-	[MADE] = "SELECT id FROM sandbox WHERE tenant = ?1 AND ended IS NULL AND json_valid(note)"
-		 " AND json_extract(note, '$.once') = ?2",
+	[MADE] = "SELECT id FROM sandbox WHERE tenant = ?1 AND ended IS NULL AND json_valid(note) AND json_extract(note, '$.once') = ?2",
 	[LAST] = "SELECT coalesce(max(round), 0) FROM sandbox",
 	[OLD_ONCE] = "DELETE FROM once WHERE made <= ?1 AND state != 0",
 	[OLD_BOXES] = "DELETE FROM sandbox WHERE ended <= ?1",

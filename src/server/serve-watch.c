@@ -179,7 +179,7 @@ void rf_serve_file_watch(struct rf_api_call *call)
 {
 	static const struct rf_job_ops ops = { .on_output = on_output, .on_end = on_end };
 	struct watch *watch = calloc(1, sizeof(*watch));
-	unsigned interval, depth;
+	unsigned interval = INTERVAL_USUAL, depth = DEPTH_MOST;
 	char seconds[32], levels[16];
 	struct rf_api_error error;
 	struct rf_file_task task = { .script = script, .ops = &ops };

@@ -97,8 +97,8 @@ static struct rf_span keep_protocols(struct rf_arena *memory, struct rf_span lis
 
 	while (text && rf_upgrade_next(&list, &name) > 0) {
 		if (len > 0) {
-			memcpy(text + len, ", ", 2);
-			len += 2;
+			text[len++] = ',';
+			text[len++] = ' ';
 		}
 		memcpy(text + len, name.at, name.len);
 		len += name.len;
@@ -195,7 +195,7 @@ void rf_transit_free(struct rf_transit *transit)
 /* A place that is the port's own leads through here: a path from its root, or a URL of the box's loopback. */
 static struct rf_span turn(struct rf_transit *t, struct rf_span place)
 {
-	struct rf_span path = place;
+	struct rf_span path;
 	struct rf_url url;
 	char *text;
 	size_t len = strlen(t->prefix);
@@ -248,8 +248,8 @@ static struct rf_span bind_cookie(struct rf_transit *t, struct rf_span cookie)
 				begins_like(part, RF_SPAN("domain")) || part.len == 0))
 			continue;
 		if (len > 0) {
-			memcpy(text + len, "; ", 2);
-			len += 2;
+			text[len++] = ';';
+			text[len++] = ' ';
 		}
 		memcpy(text + len, part.at, part.len);
 		len += part.len;

@@ -67,7 +67,7 @@ int rf_upgrade_read(const struct rf_http1_head *head, struct rf_upgrade *ret_upg
 {
 	const struct rf_field *asked = rf_field_find(head->fields, RF_SPAN("Upgrade"));
 	struct rf_upgrade upgrade = { .is_websocket = true };
-	struct rf_span key, version;
+	struct rf_span key = { 0 }, version = { 0 };
 
 	*ret_upgrade = (struct rf_upgrade){ 0 };
 	if (!head->framing.is_upgrade || !asked ||
@@ -79,7 +79,7 @@ int rf_upgrade_read(const struct rf_http1_head *head, struct rf_upgrade *ret_upg
 	    !rf_span_is(version, RF_SPAN("13")))
 		return malformed(error, "Sec-WebSocket-Version", "it must be 13");
 	if (!find_one(head, "Sec-WebSocket-Key", &key) || !rf_websocket_key_is_good(key) ||
-	    key.len >= sizeof(upgrade.key))
+	    !key.at || key.len >= sizeof(upgrade.key))
 		return malformed(error, "Sec-WebSocket-Key", "it must be 16 bytes in base64");
 	memcpy(upgrade.key, key.at, key.len);
 	if (read_protocols(head, &upgrade, error) < 0)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,9 +100,7 @@ static void add_file(struct look *look, char (*words)[RF_VIGIL_WORD])
 	*file = (struct file){ .path = look->names_len,
 			       .inode = strtoull(words[0], NULL, 10),
 			       .type = words[1][0] };
-	strncat(file->facts, words[2], 20);
-	strcat(file->facts, " ");
-	strncat(file->facts, words[3], sizeof(file->facts) - 22);
+	snprintf(file->facts, sizeof(file->facts), "%.20s %s", words[2], words[3]);
 	memcpy(look->names + look->names_len, words[4], len);
 	look->names_len += len;
 }

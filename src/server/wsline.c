@@ -355,6 +355,8 @@ int rf_wsline_new(struct rf_wsline_host *host, struct rf_exchange *x,
 
 void rf_wsline_free_all(struct rf_wsline_host *host)
 {
-	while (host->first)
-		release(host->first);
+	for (struct rf_wsline *line = host->first, *next; line; line = next) {
+		next = line->next;
+		release(line);
+	}
 }

@@ -113,6 +113,8 @@ void rf_reach_done(struct rf_reach_list *list)
 	struct rf_err err = RF_ERR_INIT;
 
 	rf_fail_say(&err, -ESRCH, "the box has just ended");
-	while (list->first)
-		refuse(list->first, &err);
+	for (struct rf_reach *reach = list->first, *next; reach; reach = next) {
+		next = reach->next;
+		refuse(reach, &err);
+	}
 }
