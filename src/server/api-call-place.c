@@ -86,10 +86,11 @@ static void refuse_line(struct rf_holder *holder)
 void rf_api_call_leave_place(struct rf_api_call *call)
 {
 	struct rf_holder *holder = call->holder;
-	struct rf_api_call *next = holder ? holder->first : NULL;
+	struct rf_api_call *next;
 
-	if (!call->is_counted)
+	if (!call->is_counted || !holder)
 		return;
+	next = holder->first;
 	call->is_counted = false;
 	call->front->figures.under_way--;
 	rf_admit_leave(&holder->admit);
