@@ -291,6 +291,18 @@ def upload(server, box, body, fields, path=None, **more):
     return server.post(f"{BOXES}/{box}/files{query}", body, headers=fields, **more)
 
 
+def test_what_a_sandbox_says_of_an_upload_is_not_believed(server):
+    """Its own programs do it, and those may be anything: here `mkdir` says a word of its own before."""
+    made = server.post(BOXES, {"timeout": 60, "env": {"PATH": "/tmp/b:/usr/bin:/bin"}}).json["id"]
+    script = "/bin/mkdir /tmp/b && printf '#!/bin/sh\\nprintf \"x\\\\000\"; exec /bin/mkdir \"$@\"\\n' >/tmp/b/mkdir && chmod +x /tmp/b/mkdir && mkdir -p /tmp | od -c"
+    said = server.post(f"{BOXES}/{made}/exec", {"command": script}).json
+    assert said["stdout"].startswith("0000000   x  \\0"), said
+    body, fields = form(("file", "one.txt", b"one"))
+    assert upload(server, made, body, fields, "/tmp/").status in (201, 409)
+    assert server.get("/v1/health").status == 200 and "started anew" not in server.said
+    server.delete(f"{BOXES}/{made}")
+
+
 def test_several_files_come_in_one_form(server, box):
     large = os.urandom(3 * MIB)
     answer = upload(server, box, *form(("file", "a.txt", b"A"), ("comment", None, b"nobody asks"), ("file", "d/large", large),
