@@ -129,6 +129,11 @@ def ringfort_warden():
     return path if path.exists() else None
 
 
+def bench_floor():
+    path = ROOT / "build/bench-floor"
+    return path if path.exists() else None
+
+
 def warden_before(place, prefix=()):
     """Starts one for whoever `prefix` makes us; root's stands in a room of its own."""
     before = list(prefix) or place.enter(by_name("**ringfort run, with a warden**"))
@@ -295,6 +300,9 @@ TABLE = [
               lambda program, place, number: [place.ringfort, "run", "--", *program],
               (ringfort_warden,), "make build", before=warden_before, room=WARDEN_ROOM,
               rest_ms=10, for_users=True),
+    Contender("the kernel's steps alone", "the same walls; no proof of them, no policy, no result",
+              lambda program, place, number: [place.folder / "bin/bench-floor", "once", *program],
+              (bench_floor,), "bench/build"),
     Contender("bwrap, comparable mounts", "namespaces, mounts", bwrap_most, ("bwrap",), APT,
               for_users=True, version=version_of("bwrap")),
     Contender("bwrap, fewest mounts", "namespaces, mounts",
