@@ -92,7 +92,8 @@ def product_compiler():
 def gcc_build():
     cases = [one("gcc builds everything without a warning",
                  *build("build", product_compiler(), "-Dwerror=true",
-                        target=["all", "bench-start", "bench-true"])),  # which tests would build side by side
+                        target=["all", "bench-start", "bench-true", "bench-floor",
+                                "bench-floor-init"])),  # which tests would build side by side
              one("the system's compiler builds the library without a warning",
                  *build("build-lib", "gcc" if shutil.which("gcc") else "cc", "-Dprograms=false",
                         "-Dwerror=true")),

@@ -152,9 +152,19 @@ class Server:
     def delete(self, path, **more):
         return self.ask("DELETE", path, **more)
 
-    def local(self, code, who=None):
-        """Python code of a process on this machine, to which `ask(method, path, body)` is known; gives what it prints."""
-        prefix = self.before if who is None else become(who)
+    @property
+    def state(self):
+        """Its state folder, as it is seen from here."""
+        if self.space >= 0:
+            return pathlib.Path(f"/proc/self/fd/{self.root}/var/lib/ringfort")
+        return self.runtime / "state/ringfort"
+
+    def local(self, code, who=None, wrap=()):
+        """Python code of a process on this machine, to which `ask(method, path, body)` is known; gives what it prints.
+
+        `wrap` goes in front of it, and is what it is confined by.
+        """
+        prefix = [*(self.before if who is None else become(who)), *wrap]
         path = "/run/ringfort/api.sock" if self.space >= 0 else str(self.runtime / "ringfort/api.sock")
         source = f"""
 import http.client, json, socket
@@ -193,10 +203,13 @@ def ask(method, path, body=None, headers=()):
 
 
 def sockets_of(pid):
+    """Of a process, but for those that are closed while we look."""
+    found = set()
     with contextlib.suppress(OSError):
-        return {name for name in (os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir())
-                if name.startswith("socket:")}
-    return set()
+        for path in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(path))
+    return {name for name in found if name.startswith("socket:")}
 
 
 def raw(server, data, seconds=10):

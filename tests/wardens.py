@@ -245,7 +245,7 @@ def bind(sock, key="k1", tenant="acme", ceiling="version: 1\n", boxes=4, is_reco
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         send(sock, message(BOUND, string(key) + string(tenant) + string(ceiling) +
-                            struct.pack("=IIQQQ", boxes, is_recorded, *sums)),
+                            struct.pack("=IIQQQQQ", boxes, is_recorded, *sums, 0, 0)),
              [theirs.fileno()])
     ours.settimeout(20)
     return ours

@@ -13,7 +13,8 @@
 
 void rf_account_init(struct rf_account *account, const struct rf_plan *plan)
 {
-	*account = (struct rf_account){ .net = plan->link == RF_LINK_GATEWAY ? plan->net : NULL };
+	*account = (struct rf_account){ .net = plan->link == RF_LINK_GATEWAY ? plan->net : NULL,
+					.tenant = plan->origin.tenant };
 }
 
 static size_t count_of(const struct rf_account *account)
@@ -53,10 +54,39 @@ void rf_account_ask(struct rf_account *account, struct rf_buf *out)
 	for (size_t i = 0; i < count_of(account); i++) {
 		if (i > 0)
 			rf_buf_puts(out, ",");
+		if (account->tenant) /* another's of this name is another */
+			rf_buf_printf(out, "%s/", account->tenant);
 		rf_buf_puts(out, account->net->credentials[i].name);
 		account->asked[i] = account->heard[i];
 	}
 	rf_buf_add(out, "", 1);
+}
+
+/* As the box's gateway knows it: without the tenant.  False: it is another tenant's. */
+static bool is_own(const struct rf_account *account, char name[RF_BOOKS_NAME])
+{
+	size_t len = account->tenant ? strlen(account->tenant) : 0;
+	const char *slash = strchr(name, '/');
+
+	if (!slash)
+		return true; /* said by hand, of all that are called so */
+	if (!len || strncmp(name, account->tenant, len) != 0 || slash != name + len)
+		return false;
+	memmove(name, slash + 1, strlen(slash + 1) + 1);
+	return true;
+}
+
+/* Orders for others' credentials are not passed on: a gateway need not know that there are any. */
+static void keep_own(const struct rf_account *account, struct rf_books *books)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < books->sum_count; i++)
+		is_own(account, books->sums[i].name);
+	for (size_t i = 0; i < books->order_count; i++)
+		if (!books->orders[i].is_credential || is_own(account, books->orders[i].name))
+			books->orders[kept++] = books->orders[i];
+	books->order_count = kept;
 }
 
 int rf_account_answer(struct rf_account *account, const char *answer, struct rf_buf *out,
@@ -68,6 +98,7 @@ int rf_account_answer(struct rf_account *account, const char *answer, struct rf_
 
 	if (code == 0) {
 		account->serial = books->serial;
+		keep_own(account, books);
 		for (size_t i = 0; i < books->sum_count; i++)
 			for (size_t j = 0; j < count_of(account); j++)
 				if (strcmp(account->net->credentials[j].name,

@@ -19,7 +19,8 @@
 
 struct rf_account {
 	const struct rf_net *net; /* borrowed; NULL: a box without a gateway */
-	uint64_t serial;          /* of the last reset that it knows */
+	const char *tenant; /* whose its credentials are, for the watcher; borrowed, or NULL */
+	uint64_t serial;    /* of the last reset that it knows */
 	uint64_t heard[RF_BOOKS_SUMS],
 		asked[RF_BOOKS_SUMS]; /* uses: told of, and until the question */
 };

@@ -91,6 +91,8 @@ static const struct field {
 	[RF_AUDIT_KEY]           = { "key",         RF_AUDIT_TEXT,   64 },
 	[RF_AUDIT_REQUEST]       = { "request",     RF_AUDIT_FREE,   64 },
 	[RF_AUDIT_TRACE]         = { "trace",       RF_AUDIT_TEXT,   64 },
+	[RF_AUDIT_EXEC]          = { "exec",        RF_AUDIT_NUMBER, 8 },
+	[RF_AUDIT_APPROVAL_ID]   = { "approval",    RF_AUDIT_TEXT,   32 },
 };
 
 #define F(name)  RF_AUDIT_BIT(RF_AUDIT_##name)
@@ -120,7 +122,8 @@ static const struct kind {
 				      F(SERVER) | F(DECISION) | F(VERDICT) | F(RULE) | F(REASON) | F(TOOK_US) |
 				      F(BYTES_OUT) | F(BYTES_IN) | F(CREDENTIAL) },
 	[RF_AUDIT_APPROVAL]       = { "approval", F(WHAT) | F(DECISION),
-				      F(BY) | F(REASON) | F(TOOL) | F(HOST) | F(TOOK_US) },
+				      F(BY) | F(REASON) | F(TOOL) | F(HOST) | F(TOOK_US) | F(APPROVAL_ID) | F(METHOD) |
+				      F(PORT) | F(PATH) | F(BYTES) | F(UNTIL_MS) },
 	[RF_AUDIT_CHECKPOINT]     = { "checkpoint", F(WORKSPACE) | F(CHECKPOINT_ID),
 				      F(BYTES) | F(ADDED) | F(MODIFIED) | F(DELETED) | F(REASON) },
 	[RF_AUDIT_UNDO]           = { "undo", F(WORKSPACE),
@@ -154,6 +157,9 @@ static const struct kind {
 	[RF_AUDIT_CLOCK_JUMP]     = { "clock.jump", F(SKEW_MS), F(REASON) },
 	[RF_AUDIT_POLICY_TEXT]    = { "policy.text", F(POLICY) | F(TEXT_PART) | F(PART) | F(COUNT), 0 },
 	[RF_AUDIT_RUN_USED]       = { "run.used", F(BOX) | F(SETTING), F(WHAT) | F(COUNT) },
+	[RF_AUDIT_EXEC_STARTED]   = { "exec.started", F(BOX) | F(EXEC) | F(PROGRAM), 0 },
+	[RF_AUDIT_EXEC_ENDED]     = { "exec.ended", F(BOX) | F(EXEC) | F(VERDICT),
+				      F(PROGRAM) | F(EXIT_CODE) | F(SIGNAL) | F(WALL_US) | F(CPU_US) | F(MEMORY) | F(REASON) },
 };
 /* clang-format on */
 

@@ -58,6 +58,8 @@ enum rf_audit_kind {
 	RF_AUDIT_CLOCK_JUMP = 26,
 	RF_AUDIT_POLICY_TEXT = 27,
 	RF_AUDIT_RUN_USED = 28,
+	RF_AUDIT_EXEC_STARTED = 29, /* a program in a box that is kept */
+	RF_AUDIT_EXEC_ENDED = 30,
 	RF_AUDIT_KIND_END
 };
 
@@ -95,7 +97,7 @@ enum rf_audit_field {
 	RF_AUDIT_TOOL = 31,      /* */
 	RF_AUDIT_SERVER = 32,    /* that has the tool */
 	RF_AUDIT_TOOK_US = 33,   /* */
-	RF_AUDIT_DECISION = 34,  /* "allow", "deny", "expired" */
+	RF_AUDIT_DECISION = 34,  /* "asked", "allow", "deny", "expired" */
 	RF_AUDIT_BY = 35,        /* who decided or did it */
 	RF_AUDIT_WORKSPACE = 36, /* */
 	RF_AUDIT_CHECKPOINT_ID = 37,
@@ -129,6 +131,8 @@ enum rf_audit_field {
 	RF_AUDIT_KEY = 65,     /* the id of the key that it was asked for with; set by the warden */
 	RF_AUDIT_REQUEST = 66, /* what the client calls its request; its own words */
 	RF_AUDIT_TRACE = 67,   /* the traceparent that the run belongs to; its own words, too */
+	RF_AUDIT_EXEC = 68,    /* which of its box's programs */
+	RF_AUDIT_APPROVAL_ID = 69, /* what a request that waits for approval is called */
 	RF_AUDIT_FIELD_END
 };
 

@@ -161,6 +161,8 @@ static const struct class {
 } classes[RF_AUDIT_KIND_END] = {
 	[RF_AUDIT_RUN_STARTED]    = { 1007, 1, INFORMATIONAL, "Process Activity" },
 	[RF_AUDIT_RUN_ENDED]      = { 1007, 2, INFORMATIONAL, "Process Activity" },
+	[RF_AUDIT_EXEC_STARTED]   = { 1007, 1, INFORMATIONAL, "Process Activity" },
+	[RF_AUDIT_EXEC_ENDED]     = { 1007, 2, INFORMATIONAL, "Process Activity" },
 	[RF_AUDIT_RUN_USED]       = { 1007, 99, INFORMATIONAL, "Process Activity" },
 	[RF_AUDIT_KILL]           = { 1007, 2, HIGH,          "Process Activity" },
 	[RF_AUDIT_NET_REQUEST]    = { 4002, 99, INFORMATIONAL, "HTTP Activity" },

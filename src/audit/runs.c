@@ -162,12 +162,16 @@ int rf_runs_unwatched(const struct rf_err *why, struct rf_err *err)
 /* ------------------------------------------------------------- events */
 
 /* A program's own name, without the folders that lead to it. */
-static const char *name_of(const struct rf_plan *plan)
+static const char *base_of(const char *program)
 {
-	const char *program = plan && plan->argv ? plan->argv[0] : NULL;
 	const char *slash = program ? strrchr(program, '/') : NULL;
 
 	return slash && slash[1] ? slash + 1 : program && *program ? program : "?";
+}
+
+static const char *name_of(const struct rf_plan *plan)
+{
+	return base_of(plan && plan->argv ? plan->argv[0] : NULL);
 }
 
 /* For whom it is done. */
@@ -274,6 +278,20 @@ static void put_known(struct rf_audit_event *event, enum rf_audit_field field, u
 		rf_audit_event_number(event, field, number);
 }
 
+/* How a program ended, and what it used until then. */
+static void put_end(struct rf_audit_event *event, const struct rf_result *result)
+{
+	if (result->exit_code >= 0)
+		rf_audit_event_number(event, RF_AUDIT_EXIT_CODE, (uint64_t)result->exit_code);
+	if (result->signal > 0)
+		rf_audit_event_number(event, RF_AUDIT_SIGNAL, (uint64_t)result->signal);
+	put_us(event, RF_AUDIT_WALL_US, result->usage.wall_ns);
+	put_us(event, RF_AUDIT_CPU_US, result->usage.cpu_ns);
+	put_known(event, RF_AUDIT_MEMORY, result->usage.memory_peak);
+	if (result->error.code)
+		rf_audit_event_text(event, RF_AUDIT_REASON, result->error.msg);
+}
+
 static int add_denial(struct rf_buf *out, const struct rf_plan *plan, const char *box,
 		      const struct rf_result_denial *denial, struct rf_err *err)
 {
@@ -307,14 +325,8 @@ int rf_runs_write_ended(struct rf_buf *out, const struct rf_plan *plan, const ch
 	rf_audit_event_text(&event, RF_AUDIT_VERDICT, rf_result_status(result->status));
 	rf_audit_event_text(&event, RF_AUDIT_ISOLATION,
 			    result->walls.is_lesser ? "lesser" : "process");
-	if (result->exit_code >= 0)
-		rf_audit_event_number(&event, RF_AUDIT_EXIT_CODE, (uint64_t)result->exit_code);
-	if (result->signal > 0)
-		rf_audit_event_number(&event, RF_AUDIT_SIGNAL, (uint64_t)result->signal);
-	put_us(&event, RF_AUDIT_WALL_US, result->usage.wall_ns);
-	put_us(&event, RF_AUDIT_CPU_US, result->usage.cpu_ns);
+	put_end(&event, result);
 	put_us(&event, RF_AUDIT_START_US, result->usage.start_ns);
-	put_known(&event, RF_AUDIT_MEMORY, result->usage.memory_peak);
 	put_known(&event, RF_AUDIT_PIDS, result->usage.pids_peak);
 	put_known(&event, RF_AUDIT_DISK, result->usage.disk_bytes);
 	put_known(&event, RF_AUDIT_OUTPUT, result->usage.output_bytes);
@@ -324,8 +336,24 @@ int rf_runs_write_ended(struct rf_buf *out, const struct rf_plan *plan, const ch
 		rf_audit_event_text(&event, RF_AUDIT_GRADES, grades);
 	if (result->has_seen_denials || result->denial_count > 0)
 		rf_audit_event_number(&event, RF_AUDIT_DENIALS, result->denial_count);
-	if (result->error.code)
-		rf_audit_event_text(&event, RF_AUDIT_REASON, result->error.msg);
+	return rf_teller_write(out, &event, err);
+}
+
+int rf_runs_write_exec(struct rf_buf *out, const struct rf_plan *plan, const char *box,
+		       const struct rf_runs_exec *exec, struct rf_err *err)
+{
+	const struct rf_result *result = exec->result;
+	struct rf_audit_event event;
+
+	rf_audit_event_init(&event, result ? RF_AUDIT_EXEC_ENDED : RF_AUDIT_EXEC_STARTED);
+	rf_audit_event_text(&event, RF_AUDIT_BOX, box);
+	put_whose(&event, plan);
+	rf_audit_event_number(&event, RF_AUDIT_EXEC, exec->number);
+	rf_audit_event_text(&event, RF_AUDIT_PROGRAM, base_of(exec->program));
+	if (!result)
+		return rf_teller_write(out, &event, err);
+	rf_audit_event_text(&event, RF_AUDIT_VERDICT, rf_result_status(result->status));
+	put_end(&event, result);
 	return rf_teller_write(out, &event, err);
 }
 

@@ -93,6 +93,16 @@ int rf_runs_write_started(struct rf_buf *out, const struct rf_plan *plan,
 			  const struct rf_runs_facts *facts, struct rf_err *err);
 int rf_runs_write_ended(struct rf_buf *out, const struct rf_plan *plan, const char *box,
 			const struct rf_result *result, struct rf_err *err);
+
+/* Of a program in a box that is kept: that it is begun, or, with a result, that it has ended. */
+struct rf_runs_exec {
+	const char *program;
+	uint32_t number;                /* among its box's */
+	const struct rf_result *result; /* or NULL */
+};
+int rf_runs_write_exec(struct rf_buf *out, const struct rf_plan *plan, const char *box,
+		       const struct rf_runs_exec *exec, struct rf_err *err);
+
 int rf_runs_write_lost(struct rf_buf *out, const struct rf_plan *plan, const char *box,
 		       const char *reason, struct rf_err *err);
 int rf_runs_write_refused(struct rf_buf *out, const struct rf_plan *plan, const char *box,

@@ -18,7 +18,8 @@
 #define EXIT_NONE 1 /* there is no such key */
 
 struct wish {
-	const char *name, *scopes, *tenant, *ceiling, *boxes, *rate, *memory, *cpu, *disk;
+	const char *name, *scopes, *tenant, *ceiling, *boxes, *rate, *memory, *cpu, *disk, *storage,
+		*files;
 	bool wants_help, is_json;
 	char *file; /* that an error is about, or NULL */
 	char **words;
@@ -109,16 +110,20 @@ static int print_token(const struct rf_api_key *key, const char *token, bool is_
 }
 
 /* What boxes have together is said as `limits` says it of one. */
-static int read_sum(enum rf_limit limit, const char *text, uint64_t *ret_sum, struct rf_err *err)
+static int read_sum_as(const char *name, enum rf_limit limit, const char *text, uint64_t *ret_sum,
+		       struct rf_err *err)
 {
-	const char *name = rf_limit_table[limit].key;
-
 	if (!text)
 		return 0;
 	if (rf_limit_parse(limit, text, ret_sum, err) < 0)
 		return rf_fail_in(err, "--%s", name);
 	return *ret_sum == RF_LIMIT_NONE ? rf_fail_say(err, -EINVAL, "--%s: `none` is no sum", name)
 					 : 0;
+}
+
+static int read_sum(enum rf_limit limit, const char *text, uint64_t *ret_sum, struct rf_err *err)
+{
+	return read_sum_as(rf_limit_table[limit].key, limit, text, ret_sum, err);
 }
 
 static int create(struct wish *wish, struct rf_err *err)
@@ -135,6 +140,8 @@ static int create(struct wish *wish, struct rf_err *err)
 	    read_sum(RF_LIMIT_MEMORY, wish->memory, &key.sums.memory, err) < 0 ||
 	    read_sum(RF_LIMIT_CPU, wish->cpu, &key.sums.cpu, err) < 0 ||
 	    read_sum(RF_LIMIT_DISK, wish->disk, &key.sums.disk, err) < 0 ||
+	    read_sum_as("storage", RF_LIMIT_DISK, wish->storage, &key.sums.storage, err) < 0 ||
+	    read_sum_as("files", RF_LIMIT_INODES, wish->files, &key.sums.files, err) < 0 ||
 	    read_names(wish, &key, err) < 0 || read_ceiling(wish, &key.ceiling, err) < 0)
 		return err->code;
 	code = rf_keyring_make(&key, token, err);
@@ -239,6 +246,12 @@ static void take_option(struct wish *wish, const struct rf_option *option, const
 		break;
 	case RF_OPTION_SUM_DISK:
 		wish->disk = value;
+		break;
+	case RF_OPTION_STORAGE:
+		wish->storage = value;
+		break;
+	case RF_OPTION_FILES:
+		wish->files = value;
 		break;
 	case RF_OPTION_JSON:
 		wish->is_json = true;

@@ -199,6 +199,8 @@ const struct rf_option rf_option_table[] = {
 	OWN("memory",     0,   "4G",         RF_OPTION_SUM_MEMORY, ONLY(KEY_CREATE), "limits.memory of these boxes together (default: any)"),
 	OWN("cpu",        0,   "400%",       RF_OPTION_SUM_CPU, ONLY(KEY_CREATE), "limits.cpu of these boxes together (default: any)"),
 	OWN("disk",       0,   "10G",        RF_OPTION_SUM_DISK, ONLY(KEY_CREATE), "limits.disk of these boxes together (default: any)"),
+	OWN("storage",    0,   "20G",        RF_OPTION_STORAGE, ONLY(KEY_CREATE), "what the tenant's workspaces may take together"),
+	OWN("files",      0,   "1000000",    RF_OPTION_FILES, ONLY(KEY_CREATE), "files and folders in them"),
 	OWN("rate",       0,   "600",        RF_OPTION_RATE, ONLY(KEY_CREATE), "runs, sandboxes and programs a minute (default: as many as there is room for)"),
 	OWN("name",       'n', "NAME",       RF_OPTION_NAME, ONLY(KEY_CREATE), "what it is called, for people"),
 	OWN("ahead",      0,   "8",          RF_OPTION_AHEAD, ONLY(WARDEN), "kinds of boxes that stand ready; 0: none"),

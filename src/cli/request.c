@@ -272,6 +272,8 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_SUM_MEMORY:
 	case RF_OPTION_SUM_CPU:
 	case RF_OPTION_SUM_DISK:
+	case RF_OPTION_STORAGE:
+	case RF_OPTION_FILES:
 	case RF_OPTION_STATUS:
 	case RF_OPTION_FOR:
 	case RF_OPTION_REASON:

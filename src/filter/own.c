@@ -12,18 +12,21 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FLAGS        (HS_FLAG_SOM_LEFTMOST)
 #define GLANCE_LEAST 256 /* bytes; fewer are looked at line by line at once */
+#define LENGTH       24  /* bytes of a length in letters, and a colon */
 #define MODE         (HS_MODE_STREAM | HS_MODE_SOM_HORIZON_SMALL)
 
 /* What is used of the library, in the names that it has there. */
 /* clang-format off */
 #define CALLS(X) X(hs_compile_multi) X(hs_free_compile_error) X(hs_expression_info) \
 	X(hs_free_database) X(hs_alloc_scratch) X(hs_free_scratch) X(hs_open_stream) \
-	X(hs_scan_stream) X(hs_reset_stream) X(hs_close_stream) X(hs_scan)
+	X(hs_scan_stream) X(hs_reset_stream) X(hs_close_stream) X(hs_scan) \
+	X(hs_database_size) X(hs_scratch_size)
 /* clang-format on */
 
 static struct {
@@ -34,12 +37,19 @@ static struct {
 } lib;
 
 struct rf_own {
+	struct rf_own *next; /* of all there are */
+	unsigned users;
+	char *text;   /* the expressions: what it is found by */
+	size_t bytes; /* that it takes */
 	hs_database_t *database;
 	hs_database_t *
 		glance; /* the same for many lines at once: whether there is anything in them; or NULL */
 	hs_scratch_t *scratch;
 	unsigned wide; /* the longest match */
 };
+
+static struct rf_own *sets;
+static size_t set_count, set_bytes;
 
 struct rf_own_stream {
 	const struct rf_own *own;
@@ -139,51 +149,140 @@ static void make_glance(struct rf_own *own, const char *const *expressions, unsi
 	}
 }
 
-int rf_own_new(const char *const *expressions, unsigned count, struct rf_own **ret_own,
-	       struct rf_err *err)
+/* ------------------------------------------------------------- all sets */
+
+/* Each with its length, so that no two lists are one text.  To be freed. */
+static char *join(const char *const *expressions, unsigned count)
+{
+	size_t size = 1, at = 0;
+	char *text;
+
+	for (unsigned i = 0; i < count; i++)
+		size += strlen(expressions[i]) + LENGTH;
+	text = calloc(1, size);
+	for (unsigned i = 0; text && i < count; i++)
+		at += (size_t)snprintf(text + at, size - at, "%zu:%s", strlen(expressions[i]),
+				       expressions[i]);
+	return text;
+}
+
+static struct rf_own *find(const char *text)
+{
+	struct rf_own *own = sets;
+
+	while (own && strcmp(own->text, text) != 0)
+		own = own->next;
+	return own;
+}
+
+static int refuse(struct rf_err *err)
+{
+	rf_fail_say(err, -EDQUOT,
+		    "this gateway has as many sets of rules of policies' own as it may: %zu",
+		    set_count);
+	return rf_fail_hint(err, "give boxes the same rules, which count once; or end some first");
+}
+
+/* Counts it in, if there is room for what it has become. */
+static int enter(struct rf_own *own, struct rf_err *err)
+{
+	size_t parts[3] = { 0 };
+
+	lib.hs_database_size(own->database, &parts[0]);
+	if (own->glance)
+		lib.hs_database_size(own->glance, &parts[1]);
+	lib.hs_scratch_size(own->scratch, &parts[2]);
+	own->bytes = parts[0] + parts[1] + parts[2];
+	if (own->bytes > RF_OWN_BYTES - set_bytes) {
+		own->bytes = 0;
+		return refuse(err);
+	}
+	own->users = 1;
+	own->next = sets;
+	sets = own;
+	set_count++;
+	set_bytes += own->bytes;
+	return 0;
+}
+
+static void leave(const struct rf_own *own)
+{
+	struct rf_own **at = &sets;
+
+	while (*at && *at != own)
+		at = &(*at)->next;
+	if (!*at)
+		return; /* it never was */
+	*at = own->next;
+	set_count--;
+	set_bytes -= own->bytes;
+}
+
+static int compile(const char *const *expressions, unsigned count, struct rf_own *own,
+		   struct rf_err *err)
 {
 	unsigned flags[RF_OWN_MAX], ids[RF_OWN_MAX];
 	hs_compile_error_t *why = NULL;
+
+	for (unsigned i = 0; i < count; i++) {
+		flags[i] = FLAGS;
+		ids[i] = i;
+		if (check(expressions[i], i + 1, &own->wide, err) < 0)
+			return err->code;
+	}
+	if (lib.hs_compile_multi(expressions, flags, ids, count, MODE, NULL, &own->database,
+				 &why) != HS_SUCCESS) {
+		rf_fail_say(err, -EINVAL, "expression %d: %s", why->expression + 1, why->message);
+		lib.hs_free_compile_error(why);
+		return err->code;
+	}
+	make_glance(own, expressions, flags, ids, count);
+	if (lib.hs_alloc_scratch(own->database, &own->scratch) != HS_SUCCESS ||
+	    (own->glance && lib.hs_alloc_scratch(own->glance, &own->scratch) != HS_SUCCESS))
+		return rf_fail(err, -ENOMEM, "compile rules");
+	return 0;
+}
+
+int rf_own_new(const char *const *expressions, unsigned count, struct rf_own **ret_own,
+	       struct rf_err *err)
+{
 	struct rf_own *own;
+	char *text;
 
 	if (count == 0 || count > RF_OWN_MAX)
 		return rf_fail_say(err, -E2BIG, "%u rules of a policy's own: at most %d", count,
 				   RF_OWN_MAX);
 	if (rf_own_load(err) < 0)
 		return err->code;
-	own = calloc(1, sizeof(*own));
-	if (!own)
+	text = join(expressions, count);
+	own = text ? find(text) : NULL;
+	if (own) {
+		free(text);
+		own->users++;
+		*ret_own = own;
+		return 0;
+	}
+	own = text ? calloc(1, sizeof(*own)) : NULL;
+	if (!own) {
+		free(text);
 		return rf_fail(err, -ENOMEM, "compile rules");
-	for (unsigned i = 0; i < count; i++) {
-		flags[i] = FLAGS;
-		ids[i] = i;
-		if (check(expressions[i], i + 1, &own->wide, err) < 0)
-			goto fail;
 	}
-	if (lib.hs_compile_multi(expressions, flags, ids, count, MODE, NULL, &own->database,
-				 &why) != HS_SUCCESS) {
-		rf_fail_say(err, -EINVAL, "expression %d: %s", why->expression + 1, why->message);
-		lib.hs_free_compile_error(why);
-		goto fail;
-	}
-	make_glance(own, expressions, flags, ids, count);
-	if (lib.hs_alloc_scratch(own->database, &own->scratch) != HS_SUCCESS ||
-	    (own->glance && lib.hs_alloc_scratch(own->glance, &own->scratch) != HS_SUCCESS)) {
-		rf_fail(err, -ENOMEM, "compile rules");
-		goto fail;
+	own->text = text;
+	if ((set_count >= RF_OWN_SETS ? refuse(err) : compile(expressions, count, own, err)) < 0 ||
+	    enter(own, err) < 0) {
+		rf_own_free(own);
+		return err->code;
 	}
 	*ret_own = own;
 	return 0;
-
-fail:
-	rf_own_free(own);
-	return err->code;
 }
 
 void rf_own_free(struct rf_own *own)
 {
-	if (!own)
+	if (!own || (own->users > 0 && --own->users > 0))
 		return;
+	leave(own);
+	free(own->text);
 	if (own->scratch)
 		lib.hs_free_scratch(own->scratch);
 	if (own->database)

@@ -18,6 +18,13 @@
 #define RF_OWN_MAX  64   /* rules */
 #define RF_OWN_WIDE 1024 /* bytes that one match spans, at most */
 
+/*
+ * What all rules of this process may come to: compiled ones are large, and who serves many boxes would have one set for each.  Sets of the same expressions are
+ * one.
+ */
+#define RF_OWN_SETS  32
+#define RF_OWN_BYTES (64u << 20)
+
 struct rf_own;
 struct rf_own_stream;
 
@@ -28,8 +35,8 @@ struct rf_own_stream;
 int rf_own_load(struct rf_err *err);
 
 /*
- * Compiles `count` expressions (borrows).  On success gives `*ret_own`, which many streams share; on failure err says which
- * expression it was and why.  -ENOSYS: the library is not on this machine.
+ * Compiles `count` expressions (borrows), or finds them compiled.  On success gives `*ret_own`, which many streams share; on failure err says which
+ * expression it was and why.  -ENOSYS: the library is not on this machine; -EDQUOT: there are as many sets as may be.  Of one thread.
  */
 int rf_own_new(const char *const *expressions, unsigned count, struct rf_own **ret_own,
 	       struct rf_err *err);

@@ -15,6 +15,8 @@ struct rf_forward_line {
 	struct rf_outlet *outlet;
 	struct rf_forward_line *next, **link;
 	struct rf_forward_place place;
+	bool is_approved; /* what is spoken on it was approved: one request, and none after it */
+	bool is_spent;    /* which was spoken */
 };
 
 /* One request, from its head to the end of both sides. */
@@ -41,7 +43,8 @@ struct rf_forward {
 	uint64_t began_ns, up_bytes, down_bytes;
 	unsigned status;
 	bool is_gathering, is_waiting, is_silent, is_received, is_refused, is_retried, is_answered,
-		is_held, has_frames, wants_trailers;
+		is_held, is_approved, has_frames, wants_trailers;
+	uint64_t asked_id; /* it waits to hear whether it was taken (custody.h); or 0 */
 	bool is_up_slow, is_up_full, is_down_slow, is_down_full;
 	const char *reason; /* why it failed, or NULL */
 	char address[RF_ADDR_TEXT], failure[160];

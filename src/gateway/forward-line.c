@@ -10,6 +10,7 @@
 #include "gateway/forward-inside.h"
 #include "gateway/hold.h"
 #include "gateway/message.h"
+#include "gateway/pretend.h"
 
 #define SECOND 1000000000ull
 
@@ -82,32 +83,22 @@ static int take_request(struct rf_forward *f, const struct rf_http1_head *head)
 	return rf_message_take(request, head->fields);
 }
 
-/*
- * Fields by which many servers let a request be another than its first line says: such a one must be allowed as both.  Where rules look at
- * requests, none may have another path.
- */
+/* A request that says that it is another (pretend.h) must be allowed as both.  Where rules look at requests, none may have another path. */
 static bool may_pretend(struct rf_forward *f, const struct rf_url_path *path)
 {
-	static const struct rf_span methods[] = { RF_SPAN_INIT("x-http-method-override"),
-						  RF_SPAN_INIT("x-http-method"),
-						  RF_SPAN_INIT("x-method-override") };
-	static const struct rf_span paths[] = { RF_SPAN_INIT("x-original-url"),
-						RF_SPAN_INIT("x-rewrite-url") };
 	bool looks_inside = rf_net_looks_inside(f->outlet->net, &f->place.host, f->place.port);
 
 	for (size_t i = 0; i < f->request.count && looks_inside; i++) {
 		const struct rf_field *field = &f->request.fields[i];
 
-		for (size_t j = 0; j < RF_LEN(methods) && f->judge.is_allowed; j++)
-			if (rf_span_is_like(field->name, methods[j]))
-				rf_judge_request(f->outlet, &f->place.host, f->place.port,
-						 field->value, path, &f->judge);
-		for (size_t j = 0; j < RF_LEN(paths); j++)
-			if (rf_span_is_like(field->name, paths[j])) {
-				f->judge.is_allowed = false;
-				snprintf(f->judge.reason, sizeof(f->judge.reason),
-					 "a field says that the path is another");
-			}
+		if (f->judge.is_allowed && rf_pretend_is_method(field->name))
+			rf_judge_request(f->outlet, &f->place.host, f->place.port, field->value,
+					 path, &f->judge);
+		if (rf_pretend_is_path(field->name)) {
+			f->judge.is_allowed = false;
+			snprintf(f->judge.reason, sizeof(f->judge.reason),
+				 "a field says that the path is another");
+		}
 	}
 	return f->judge.is_allowed;
 }
@@ -210,6 +201,12 @@ static void on_request(void *data, struct rf_exchange *exchange, const struct rf
 		rf_exchange_abort(exchange);
 		return;
 	}
+	if (line->is_spent) { /* who has the other end now may be trusted with nothing */
+		f->is_silent = true;
+		rf_exchange_abort(exchange);
+		return;
+	}
+	f->is_approved = line->is_spent = line->is_approved;
 	if (take_request(f, head) < 0) {
 		rf_forward_refuse_with(f, 431, "request_malformed",
 				       "The request's head is too long.");
@@ -241,6 +238,9 @@ static void on_request(void *data, struct rf_exchange *exchange, const struct rf
 	if (!rf_forward_show(f) || !pass_policy(f, &path))
 		return;
 	f->gather_most = f->is_held ? RF_GATE_HELD_BODY : gathers(f);
+	/* What was approved is taken in as a whole, so that who brings it need not wait for the server. */
+	if (f->is_approved && f->gather_most < RF_GATE_HELD_BODY)
+		f->gather_most = RF_GATE_HELD_BODY;
 	f->is_gathering = f->gather_most > 0 && f->request.body != RF_BODY_NONE;
 	if (!f->is_gathering)
 		rf_forward_start(f);
@@ -290,8 +290,8 @@ static void on_line_closed(struct rf_exchange_host *host)
 	free(line);
 }
 
-int rf_forward_serve(struct rf_outlet *outlet, struct rf_transport transport,
-		     const struct rf_forward_place *place, struct rf_err *err)
+static int serve(struct rf_outlet *outlet, struct rf_transport transport,
+		 const struct rf_forward_place *place, bool is_approved, struct rf_err *err)
 {
 	struct rf_forward_line *line = calloc(1, sizeof(*line));
 
@@ -301,6 +301,7 @@ int rf_forward_serve(struct rf_outlet *outlet, struct rf_transport transport,
 	}
 	line->outlet = outlet;
 	line->place = *place;
+	line->is_approved = is_approved;
 	line->host = (struct rf_exchange_host){
 		.loop = outlet->gateway->loop,
 		.deadlines = outlet->gateway->deadlines,
@@ -321,4 +322,16 @@ int rf_forward_serve(struct rf_outlet *outlet, struct rf_transport transport,
 	outlet->lines = line;
 	rf_outlet_count(outlet, 1);
 	return 0;
+}
+
+int rf_forward_serve(struct rf_outlet *outlet, struct rf_transport transport,
+		     const struct rf_forward_place *place, struct rf_err *err)
+{
+	return serve(outlet, transport, place, false, err);
+}
+
+int rf_forward_serve_approved(struct rf_outlet *outlet, struct rf_transport transport,
+			      const struct rf_forward_place *place, struct rf_err *err)
+{
+	return serve(outlet, transport, place, true, err);
 }

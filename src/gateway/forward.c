@@ -254,7 +254,9 @@ void rf_forward_on_body(void *own, struct rf_exchange *exchange, struct rf_span 
 				       "The request's body is too long.");
 		return;
 	}
-	f->is_up_slow = spend(&f->outlet->up, bytes.len, &f->up_pause);
+	/* What was approved was paid for when the box wrote it, and who brings it now waits for nobody's pace. */
+	if (!f->is_approved)
+		f->is_up_slow = spend(&f->outlet->up, bytes.len, &f->up_pause);
 	if (f->is_gathering)
 		rf_buf_add(&f->gathered, bytes.at, bytes.len);
 	else if (f->call)

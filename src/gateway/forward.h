@@ -113,6 +113,10 @@ struct rf_field *rf_forward_find(const struct rf_forward_message *message, struc
 int rf_forward_serve(struct rf_outlet *outlet, struct rf_transport transport,
 		     const struct rf_forward_place *place, struct rf_err *err);
 
+/* The same for one request that was held before, and is to be sent now (custody.h); whatever comes behind it on this connection ends it. */
+int rf_forward_serve_approved(struct rf_outlet *outlet, struct rf_transport transport,
+			      const struct rf_forward_place *place, struct rf_err *err);
+
 /* Closes all that is under way; it has told its end when outlet->forwards is empty, after some turns of the loop. */
 void rf_forward_close(struct rf_outlet *outlet);
 

@@ -8,7 +8,7 @@
 
 /*
  * Copies the fields of a head into the message's room and arena, without those that are about the connection or the body's end, those that
- * Connection names, and Host.  -ENOMEM, or -E2BIG if there is no room for as many.
+ * Connection names, Host, and X-Ringfort, which is the gateway's own.  -ENOMEM, or -E2BIG if there is no room for as many.
  */
 int rf_message_take(struct rf_forward_message *message, struct rf_fields fields);
 

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "gateway/annals.h"
 #include "gateway/crossing.h"
+#include "gateway/custody.h"
 #include "gateway/dns-line.h"
 #include "gateway/edict.h"
 #include "gateway/hand.h"
@@ -58,7 +59,7 @@ static int open_policy(struct rf_outlet *outlet, const char *text, struct rf_err
 /* Where every request is to be seen, none goes through unread. */
 static void look_everywhere(const struct rf_outlet *outlet, struct rf_net *net)
 {
-	net->looks_everywhere = outlet->looks_everywhere;
+	net->looks_everywhere = net->looks_everywhere || outlet->looks_everywhere;
 	net->needs_tls = net->needs_tls || net->looks_everywhere;
 }
 
@@ -211,6 +212,7 @@ void rf_outlet_close(struct rf_outlet *outlet)
 		if (rf_outlet_parts[i].stop)
 			rf_outlet_parts[i].stop(outlet, outlet->parts[i]);
 	rf_hand_free_all(outlet);
+	rf_custody_free(outlet);
 	rf_listener_close(outlet);
 	rf_dns_line_close(outlet);
 	rf_publish_close(outlet);
@@ -233,6 +235,7 @@ void rf_outlet_free(struct rf_outlet *outlet)
 		if (rf_outlet_parts[i].close)
 			rf_outlet_parts[i].close(outlet, outlet->parts[i]);
 	rf_hand_free_all(outlet);
+	rf_custody_free(outlet);
 	rf_net_free(outlet->net);
 	rf_policy_free(outlet->opened);
 	rf_policy_free(outlet->most);

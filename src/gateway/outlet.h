@@ -31,6 +31,7 @@ struct rf_dns_line;
 struct rf_publish;
 struct rf_ends;
 struct rf_annals;
+struct rf_custody;
 struct rf_hand;
 struct rf_edict;
 
@@ -51,8 +52,9 @@ struct rf_outlet {
 	struct rf_annals *annals; /* of a sealed one, or NULL */
 	struct rf_hand *hands;    /* that others have on it, the last one first */
 	char box[64];
-	bool holds_writes;     /* a trial run: see hold.h */
-	bool looks_everywhere; /* no connection is relayed unread */
+	struct rf_custody *custody; /* who decides about its writes, where these wait; or NULL */
+	bool holds_writes;          /* a trial run: see hold.h */
+	bool looks_everywhere;      /* no connection is relayed unread */
 	unsigned held_count;
 	size_t held_bytes;
 

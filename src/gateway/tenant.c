@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "gateway/custody.h"
 #include "gateway/hand.h"
 #include "gateway/listener.h"
 #include "gateway/outlet.h"
@@ -237,6 +238,24 @@ static int on_hand(struct rf_tenant *tenant, struct rf_wire_message *message, st
 		   : -ENOENT;
 }
 
+static int on_custody(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct box *box = find(tenant, message->id);
+
+	return box ? rf_custody_new(box->outlet, &message->fds[0], err) : -ENOENT;
+}
+
+static int on_name(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
+{
+	struct box *box = find(tenant, message->id);
+	const char *name;
+
+	if (!box || rf_gate_read_name(message->body, message->len, &name, err) < 0)
+		return -ENOENT;
+	rf_custody_name(box->outlet, name);
+	return 0;
+}
+
 static int on_close(struct rf_tenant *tenant, struct rf_wire_message *message, struct rf_err *err)
 {
 	struct box *box = find(tenant, message->id);
@@ -286,6 +305,8 @@ static const struct {
 	{ RF_WIRE_GATE_BOUND,   on_bound,  true  },
 	{ RF_WIRE_GATE_SEAL,    on_seal,   true  },
 	{ RF_WIRE_GATE_HAND,    on_hand,   false },
+	{ RF_WIRE_GATE_CUSTODY, on_custody, false },
+	{ RF_WIRE_GATE_NAME,    on_name,   false },
 	{ RF_WIRE_GATE_CLOSE,   on_close,  false },
 	{ RF_WIRE_GATE_SPEAK,   on_speak,  false },
 	{ RF_WIRE_GATE_BOOKS,   on_books,  false },

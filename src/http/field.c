@@ -6,16 +6,13 @@
 #include "base/fd.h"
 #include "http/octet.h"
 
-/*
- * Names that decide where a message ends or whom it is for.  Programs behind CGI and its heirs see the hyphen as an
- * underscore, and can't tell these from names that have one.
- */
+/* Names that decide where a message ends or whom it is for. */
 static const struct rf_span own_names[] = {
 	RF_SPAN_INIT("content-length"),
 	RF_SPAN_INIT("transfer-encoding"),
 };
 
-static bool is_own(struct rf_span name, struct rf_span own)
+bool rf_field_is_seen_as(struct rf_span name, struct rf_span own)
 {
 	if (name.len != own.len)
 		return false;
@@ -33,7 +30,7 @@ bool rf_field_is_alike(struct rf_span name)
 	if (rf_span_find(name, '_') == name.len)
 		return false;
 	for (size_t i = 0; i < RF_LEN(own_names); i++)
-		if (is_own(name, own_names[i]))
+		if (rf_field_is_seen_as(name, own_names[i]))
 			return true;
 	return false;
 }

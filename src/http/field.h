@@ -23,6 +23,12 @@ struct rf_fields {
 /* Takes a line, which holds no control character but the tab, apart. */
 enum rf_fault rf_field_parse(struct rf_span line, struct rf_field *ret_field);
 
+/*
+ * Whether a name is `own`, which is in small letters and with hyphens, in any case and with underscores for any of these: programs behind CGI
+ * and its heirs see every hyphen as an underscore, and can't tell the one from the other.
+ */
+bool rf_field_is_seen_as(struct rf_span name, struct rf_span own);
+
 /* True for a name that is like one of those that decide where a message ends, but for an underscore. */
 bool rf_field_is_alike(struct rf_span name);
 

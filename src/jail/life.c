@@ -135,6 +135,8 @@ static void take_report(struct rf_life *life, const struct rf_report *report)
 			life->ending.end = *report;
 		/* Meanwhile the kernel takes the box down, on another processor if there is one. */
 		rf_hands_dismiss(&life->box);
+		if (life->on_ended)
+			life->on_ended(life->data);
 		count(life);
 		break;
 	default:
@@ -245,7 +247,8 @@ static void on_look(void *data, int what)
 			&(struct rf_sample_look){ .init = life->box.pid,
 						  .has_scratch = !life->box.is_lesser,
 						  .counts_written = has_ration(life),
-						  .exact_above = limits[RF_LIMIT_MEMORY] / 4 * 3 },
+						  .exact_above = limits[RF_LIMIT_MEMORY] / 4 * 3,
+						  .memo = &life->memo },
 			&sample);
 		sample.memory_bytes += rf_ration_memory(life->plan);
 		note_peak(life, &sample);

@@ -47,6 +47,7 @@ struct rf_life {
 	struct rf_result *result;              /* borrowed */
 	struct rf_loop *loop;                  /* borrowed */
 	void (*on_exit)(void *data);           /* everything inside is dead */
+	void (*on_ended)(void *data); /* its program is, and the rest is about to be; or NULL */
 	void (*on_settled)(
 		void *data); /* it has lived for a while, and every few seconds more; or NULL */
 	/* What pid 1 of a kept box says; `fd` came along (takes), or -1. */
@@ -59,6 +60,7 @@ struct rf_life {
 	struct rf_janitor janitor;
 	struct rf_planted *planted;
 	struct rf_ending ending;
+	struct rf_sample_memo memo;
 	struct rf_sample peak;
 	struct rusage rusage;
 	uint64_t began_ns;

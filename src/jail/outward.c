@@ -257,6 +257,14 @@ int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf
 
 /* ------------------------------------------------------------- the end */
 
+void rf_outward_close(struct rf_outward *outward)
+{
+	struct rf_err ignored = RF_ERR_INIT; /* who ends it finds out */
+
+	if (outward->fd >= 0 && outward->is_ready && !outward->is_over && !outward->is_closed)
+		outward->is_closed = rf_gate_close(outward->fd, outward->box, &ignored) == 0;
+}
+
 bool rf_outward_part(struct rf_outward *outward, struct rf_loop *loop,
 		     void (*on_parted)(void *data), void *data)
 {
@@ -264,8 +272,8 @@ bool rf_outward_part(struct rf_outward *outward, struct rf_loop *loop,
 
 	if (outward->fd < 0 || !outward->event || outward->is_over)
 		return false;
-	outward->is_closed = true;
-	outward->is_late = rf_gate_close(outward->fd, outward->box, &err) < 0 ||
+	rf_outward_close(outward);
+	outward->is_late = !outward->is_closed ||
 			   rf_loop_timer(loop, rf_loop_now() + END_MS * MS, on_impatience, outward,
 					 &outward->patience, &err) < 0;
 	outward->on_parted = outward->is_late ? NULL : on_parted;
@@ -317,16 +325,14 @@ static void pass_on(const struct rf_outward *outward, struct rf_result *result)
 
 void rf_outward_end(struct rf_outward *outward, struct rf_result *result)
 {
-	struct rf_err err = RF_ERR_INIT;
-
 	rf_event_cancel(outward->event);
 	outward->event = NULL;
 	if (outward->fd < 0 || !outward->is_ready)
 		return;
+	rf_outward_close(outward);
 	if (outward->is_late)
 		rf_result_warn(result, LATE);
-	else if (!outward->is_over && !outward->is_closed &&
-		 rf_gate_close(outward->fd, outward->box, &err) == 0)
+	else if (!outward->is_over && outward->is_closed)
 		hear_the_rest(outward, result);
 	outward->is_over = true;
 	pass_on(outward, result);

@@ -89,6 +89,9 @@ int rf_outward_lend(struct rf_outward *outward, bool is_bounded, int *ret_fd, st
 /* Listens to what happens. */
 int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf_err *err);
 
+/* The box is about to be over: its gateway can begin to tell what is left while the kernel takes the box down. */
+void rf_outward_close(struct rf_outward *outward);
+
 /*
  * The box is over, and the loop goes on: rf_outward_end() can be called without waiting when on_parted(data) is.  False if it can be
  * at once.

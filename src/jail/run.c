@@ -409,6 +409,13 @@ static int on_orders(void *data, struct rf_err *err)
 	return run->is_refused ? err->code : 0;
 }
 
+static void on_ended(void *data)
+{
+	const struct run *run = data;
+
+	rf_outward_close(run->options->outward);
+}
+
 static void on_settled(void *data)
 {
 	const struct run *run = data;
@@ -526,6 +533,7 @@ void rf_run(const struct rf_plan *plan, const struct rf_run_options *options,
 	run->life.on_exit = on_end;
 	run->life.data = run;
 	run->life.on_settled = options->on_settled ? on_settled : NULL;
+	run->life.on_ended = options->outward ? on_ended : NULL;
 	run->far = (struct rf_far){
 		.fd = options->warden,
 		.result = ret_result,

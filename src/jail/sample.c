@@ -29,8 +29,58 @@ struct walk {
 	pid_t pids[MAX_PROCESSES]; /* found so far; those before `next` are done */
 	size_t count, next;
 	struct rf_sample *sample;
+	struct rf_sample_memo memo; /* of this walk */
 	uint64_t resident;
 };
+
+/*
+ * A process's own time to the nanosecond, with that of its threads, or 0: its clock can be read by anyone.  The clock's number is
+ * put together as clock_getcpuclockid(3) does, which would ask the kernel first whether there is one.
+ */
+static uint64_t own_time(pid_t pid)
+{
+	const clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2);
+	struct timespec time;
+
+	if (clock_gettime(clock, &time) < 0)
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* Before anything else of a process is looked at: what it does meanwhile, the next look sees. */
+static void remember(struct rf_sample_memo *memo, pid_t pid)
+{
+	uint64_t own_ns = own_time(pid);
+
+	if (memo->count == RF_SAMPLE_KNOWN || own_ns == 0) {
+		memo->is_whole = false;
+		return;
+	}
+	memo->known[memo->count].pid = pid;
+	memo->known[memo->count++].own_ns = own_ns;
+}
+
+/* Whether all of them sleep since then.  One that has ended does not. */
+static bool is_asleep(const struct rf_sample_memo *memo)
+{
+	if (!memo->is_trusted)
+		return false;
+	for (size_t i = 0; i < memo->count; i++)
+		if (own_time(memo->known[i].pid) != memo->known[i].own_ns)
+			return false;
+	return true;
+}
+
+static bool is_same(const struct rf_sample_memo *memo, const struct rf_sample_memo *last)
+{
+	if (!memo->is_whole || !last->is_whole || memo->count != last->count)
+		return false;
+	for (size_t i = 0; i < memo->count; i++)
+		if (memo->known[i].pid != last->known[i].pid ||
+		    memo->known[i].own_ns != last->known[i].own_ns)
+			return false;
+	return true;
+}
 
 static int open_process(pid_t pid)
 {
@@ -146,17 +196,6 @@ static void add_children(struct walk *walk, int process)
 	closedir(dir);
 }
 
-/* A process's own time to the nanosecond, or 0: its clock can be read by anyone. */
-static uint64_t own_time(pid_t pid)
-{
-	struct timespec time;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) < 0)
-		return 0;
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /*
  * Fields 14 to 17 of stat: utime, stime, and those of the children that were waited for.  They are cut
  * off at ticks of 10 ms, which many processes add up to much: a process's own time is asked for apart.
@@ -245,13 +284,18 @@ static void look_at(struct walk *walk, pid_t pid, const struct rf_sample_look *l
 	struct rf_sample *sample = walk->sample;
 	char status[STATUS_ROOM];
 
-	if (process < 0)
+	if (process < 0) {
+		walk->memo.is_whole = false;
 		return;
+	}
+	remember(&walk->memo, pid);
 	add_children(walk, process);
 	sample->cpu_ns += cpu_of(pid, process);
 	if (read_living(process, status, sizeof(status), &living)) {
 		walk->resident += line_of(status, "\nVmRSS:");
 		sample->memory_bytes += line_of(status, "\nVmPTE:");
+	} else {
+		walk->memo.is_whole = false; /* it is about to be gone */
 	}
 	sample->memory_bytes += descriptors_of(process);
 	if (look->counts_written)
@@ -281,12 +325,24 @@ static uint64_t sum_exactly(const struct walk *walk)
 
 void rf_sample_take(const struct rf_sample_look *look, struct rf_sample *ret_sample)
 {
-	struct walk *walk = calloc(1, sizeof(*walk));
+	struct rf_sample_memo *memo = look->memo;
+	struct walk *walk;
 	uint64_t exact = 0;
 
-	*ret_sample = (struct rf_sample){ 0 };
-	if (!walk)
+	if (memo && is_asleep(memo)) {
+		*ret_sample = memo->sample;
 		return;
+	}
+	*ret_sample = (struct rf_sample){ 0 };
+	walk = malloc(sizeof(*walk));
+	if (!walk) {
+		if (memo)
+			*memo = (struct rf_sample_memo){ 0 };
+		return;
+	}
+	walk->count = walk->next = 0;
+	walk->resident = 0;
+	walk->memo = (struct rf_sample_memo){ .is_whole = true };
 	walk->sample = ret_sample;
 	walk->pids[walk->count++] = look->init;
 	for (; walk->next < walk->count; walk->next++)
@@ -296,6 +352,11 @@ void rf_sample_take(const struct rf_sample_look *look, struct rf_sample *ret_sam
 	if (walk->resident + ret_sample->memory_bytes > look->exact_above)
 		exact = sum_exactly(walk);
 	ret_sample->memory_bytes += exact ? exact : walk->resident;
+	if (memo) {
+		walk->memo.is_trusted = is_same(&walk->memo, memo);
+		walk->memo.sample = *ret_sample;
+		*memo = walk->memo;
+	}
 	free(walk);
 }
 

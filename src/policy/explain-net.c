@@ -60,7 +60,8 @@ static void text_gateway(const struct rf_net *net, struct rf_buf *out)
 	for (size_t i = 0; i < net->credential_count; i++)
 		text_credential(&net->credentials[i], out);
 	for (int i = 0; i < RF_NET_LIMIT_COUNT; i++) {
-		if (net->limits[i] == RF_LIMIT_NONE)
+		if (net->limits[i] == RF_LIMIT_NONE ||
+		    (i == RF_NET_APPROVAL_TIME && !net->holds_writes))
 			continue;
 		rf_limit_write(&rf_net_limit_table[i], net->limits[i], text, sizeof(text));
 		rf_buf_printf(out, "  %-14s  %8s  %s\n", rf_net_limit_table[i].key, text,
@@ -70,12 +71,15 @@ static void text_gateway(const struct rf_net *net, struct rf_buf *out)
 		rf_buf_printf(out, "  servers may have certificates from: %s\n", net->roots[i]);
 	for (size_t i = 0; i < net->mask_count; i++)
 		rf_buf_printf(out, "  masked in answers: %s\n", net->masks[i]);
+	if (net->holds_writes)
+		rf_buf_puts(out, "  requests that do more than read wait until somebody has "
+				 "approved them, and TLS is ended for that\n");
 	if (net->mask_count > 0 && !net->filters_answers)
 		rf_buf_puts(out, "  TLS is ended for every host, to mask what is in answers\n");
 	else if (net->filters_answers)
 		rf_buf_puts(out, "  tokens, keys and passwords are masked in answers, and TLS is "
 				 "ended for that\n");
-	else if (net->needs_tls)
+	else if (net->needs_tls && !net->holds_writes)
 		rf_buf_puts(
 			out,
 			"  TLS is ended for hosts of which a rule names methods or paths, or to "
@@ -156,6 +160,7 @@ static void json_gateway(struct rf_json *json, const struct rf_net *net)
 	json_credentials(json, net);
 	rf_json_bool(json, "ends_tls", net->needs_tls);
 	rf_json_bool(json, "filter", net->filters_answers);
+	rf_json_string(json, "writes", net->holds_writes ? "hold" : "pass");
 	rf_json_open_array(json, "roots");
 	for (size_t i = 0; i < net->root_count; i++)
 		rf_json_string(json, NULL, net->roots[i]);

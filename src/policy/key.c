@@ -42,6 +42,9 @@ static const struct rf_key_choice links[] = {
 static const struct rf_key_choice modes[] = {
 	{ "enforce", RF_NET_ENFORCE }, { "report", RF_NET_REPORT }, { "open", RF_NET_OPEN }, { NULL },
 };
+static const struct rf_key_choice writes[] = {
+	{ "pass", RF_NET_WRITES_PASS }, { "hold", RF_NET_WRITES_HOLD }, { NULL },
+};
 static const struct rf_key_choice audits[] = {
 	{ "off", RF_RECORDED_NOT }, { "auto", RF_RECORDED_AUTO },
 	{ "required", RF_RECORDED_ALWAYS }, { "false", RF_RECORDED_NOT }, { NULL },
@@ -144,6 +147,8 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 		"regular expressions of one's own: what matches is masked in answers"),
 	[RF_KEY_NET_ROOTS] = LISTS("network.roots", ROOTS,
 		"files of certificates that servers may have theirs from, besides the system's"),
+	[RF_KEY_NET_WRITES] = CHOICE("network.writes", writes, MORE, NULL,
+		"whether requests that do more than read pass, or wait until somebody has approved them"),
 	[RF_KEY_NET_LIMIT + RF_NET_CONNECTIONS]    = QUOTA("network.connections", LESS),
 	[RF_KEY_NET_LIMIT + RF_NET_PENDING]        = QUOTA("network.pending", LESS),
 	[RF_KEY_NET_LIMIT + RF_NET_RATE]           = QUOTA("network.rate", LESS),
@@ -155,6 +160,7 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_NET_LIMIT + RF_NET_CONNECT_TIME]   = QUOTA("network.connect_time", LESS),
 	[RF_KEY_NET_LIMIT + RF_NET_IDLE_TIME]      = QUOTA("network.idle_time", LESS),
 	[RF_KEY_NET_LIMIT + RF_NET_TOTAL_TIME]     = QUOTA("network.total_time", LESS),
+	[RF_KEY_NET_LIMIT + RF_NET_APPROVAL_TIME]  = QUOTA("network.approval_time", LESS),
 	[RF_KEY_GRANTS] = LISTS("credentials", GRANTS,
 		"secrets that are added to requests outside the box; inside there is only a placeholder"),
 

@@ -50,6 +50,7 @@ enum rf_key {
 	RF_KEY_NET_FILTER,
 	RF_KEY_NET_MASK,
 	RF_KEY_NET_ROOTS,
+	RF_KEY_NET_WRITES,
 	RF_KEY_NET_LIMIT, /* the first of RF_NET_LIMIT_COUNT keys, in the order of enum rf_net_limit */
 	RF_KEY_GRANTS = RF_KEY_NET_LIMIT + RF_NET_LIMIT_COUNT, /* `credentials` */
 	RF_KEY_COMMANDS,

@@ -11,7 +11,7 @@
 
 /* clang-format off */
 static const enum rf_key fixed[] = { RF_KEY_LOOPBACK, RF_KEY_UNIX, RF_KEY_NET_PUBLISH, RF_KEY_NET_FILTER,
-				     RF_KEY_NET_MASK, RF_KEY_NET_ROOTS, RF_KEY_GRANTS };
+				     RF_KEY_NET_MASK, RF_KEY_NET_ROOTS, RF_KEY_NET_WRITES, RF_KEY_GRANTS };
 /* clang-format on */
 
 #define KEYS(first, count) ((((rf_key_set)1 << (count)) - 1) << (first))

@@ -64,6 +64,9 @@ const struct rf_limit_info rf_net_limit_table[RF_NET_LIMIT_COUNT] = {
 	[RF_NET_TOTAL_TIME] =
 		{ "total_time",     "denied", RF_UNIT_MS,    true, 1, 365 * DAY, NONE, NONE,
 		  "time that a connection may last" },
+	[RF_NET_APPROVAL_TIME] =
+		{ "approval_time",  "denied", RF_UNIT_MS,    false, SEC, 30 * DAY, 3600 * SEC, 3600 * SEC,
+		  "time that a request may wait to be approved" },
 };
 /* clang-format on */
 
@@ -229,8 +232,11 @@ static int make(struct maker *m)
 		return fail_memory(m);
 	m->net->filters_answers =
 		m->policy->values[RF_KEY_NET_FILTER].number == (uint64_t)RF_SWITCH_ON;
+	m->net->holds_writes =
+		m->policy->values[RF_KEY_NET_WRITES].number == (uint64_t)RF_NET_WRITES_HOLD;
+	m->net->looks_everywhere = m->net->holds_writes;
 	m->net->needs_tls = m->net->index->inside.rules[0] != NULL || m->net->filters_answers ||
-			    m->net->mask_count > 0;
+			    m->net->mask_count > 0 || m->net->holds_writes;
 	return 0;
 }
 

@@ -35,6 +35,12 @@ enum rf_net_mode {
 	RF_NET_OPEN,    /* it passes; and no credential is ever added */
 };
 
+/* What becomes of requests that do more than read. */
+enum rf_net_writes {
+	RF_NET_WRITES_PASS,
+	RF_NET_WRITES_HOLD, /* they wait until somebody has approved them; without such a one they are refused */
+};
+
 enum rf_net_who {
 	RF_NET_NAME,  /* exactly this name */
 	RF_NET_BELOW, /* names below it */
@@ -124,6 +130,7 @@ enum rf_net_limit {
 	RF_NET_CONNECT_TIME,   /* ms until upstream has accepted */
 	RF_NET_IDLE_TIME,      /* ms without a byte either way */
 	RF_NET_TOTAL_TIME,     /* ms of one connection */
+	RF_NET_APPROVAL_TIME,  /* ms that a write waits to be approved */
 	RF_NET_LIMIT_COUNT
 };
 
@@ -150,7 +157,8 @@ struct rf_net {
 	size_t mask_count;
 	const char *const *roots; /* files of certificates that are trusted besides the system's */
 	size_t root_count;
-	bool looks_everywhere; /* whoever has it wants to see every request; set by that one */
+	bool holds_writes; /* network.writes: every request is seen */
+	bool looks_everywhere; /* as above, or whoever has it wants to see every request; then set by that one */
 	const struct rf_net_index *index;
 	void *memory; /* owns all of the above */
 };

@@ -13,6 +13,8 @@ static int first_kept(const struct rf_policy *policy)
 		    (rf_key_figure((enum rf_key)i) || policy->values[i].list.count > 0 ||
 		     (i == RF_KEY_NET_FILTER &&
 		      policy->values[i].number == (uint64_t)RF_SWITCH_ON) ||
+		     (i == RF_KEY_NET_WRITES &&
+		      policy->values[i].number == (uint64_t)RF_NET_WRITES_HOLD) ||
 		     (i == RF_KEY_NET_MODE &&
 		      policy->values[i].number != (uint64_t)RF_NET_ENFORCE)))
 			return i;

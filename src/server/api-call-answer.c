@@ -183,10 +183,18 @@ void rf_api_call_answer_empty(struct rf_api_call *call, unsigned status, struct 
 void rf_api_call_fail(struct rf_api_call *call, const struct rf_api_error *error)
 {
 	RF_AUTO_BUF struct rf_buf text;
+	struct rf_api_error removed;
 
 	rf_buf_init(&text, 16 * 1024);
 	if (rf_fate_ask(call, error))
 		return;
+	/* Its connections were ended for that: see rf_household_withdraw(). */
+	if (call->holder && call->holder->is_removed && error->code == RF_API_UNAVAILABLE) {
+		rf_api_error_say(&removed, RF_API_NO_KEY, NULL,
+				 "the key was removed, and what it ran has ended");
+		rf_api_error_hint(&removed, "`ringfort key create` makes one");
+		error = &removed;
+	}
 	rf_api_error_format(error, &text);
 	if (call->is_stream && !call->on_answer) { /* it is too late for a status */
 		rf_api_call_event(call, "error", &text);
@@ -212,11 +220,19 @@ void rf_api_call_begin_events(struct rf_api_call *call)
 	call->is_stream = true;
 }
 
-/* JSON without line breaks is one line of data. */
 void rf_api_call_event(struct rf_api_call *call, const char *name, const struct rf_buf *json)
+{
+	rf_api_call_event_at(call, NULL, name, json);
+}
+
+/* JSON without line breaks is one line of data. */
+void rf_api_call_event_at(struct rf_api_call *call, const char *id, const char *name,
+			  const struct rf_buf *json)
 {
 	size_t len = json->len;
 
+	if (id)
+		rf_buf_printf(&call->out, "id: %s\n", id);
 	while (len > 0 && json->data[len - 1] == '\n')
 		len--;
 	rf_buf_printf(&call->out, "event: %s\ndata: ", name);

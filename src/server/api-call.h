@@ -158,6 +158,8 @@ void rf_api_call_begin_bytes(struct rf_api_call *call, unsigned status, const ch
 /* Answers in pieces, as events; rf_api_call_end() is the last. */
 void rf_api_call_begin_events(struct rf_api_call *call);
 void rf_api_call_event(struct rf_api_call *call, const char *name, const struct rf_buf *json);
+void rf_api_call_event_at(struct rf_api_call *call, const char *id, const char *name,
+			  const struct rf_buf *json); /* with an `id:` that Last-Event-ID names */
 void rf_api_call_end(struct rf_api_call *call);
 
 /* A line that no reader of events heeds: that there is somebody still. */

@@ -17,6 +17,7 @@ static const struct { const char *name; unsigned status; } codes[RF_API_CODES] =
 	[RF_API_NOT_FOUND]   = { "not_found", 404 },
 	[RF_API_NO_METHOD]   = { "no_method", 405 },
 	[RF_API_CONFLICT]    = { "conflict", 409 },
+	[RF_API_UNDER_WAY]   = { "under_way", 409 },
 	[RF_API_TOO_LARGE]   = { "too_large", 413 },
 	[RF_API_NO_TYPE]     = { "no_type", 415 },
 	[RF_API_NO_RANGE]    = { "no_range", 416 },

@@ -19,6 +19,7 @@ enum rf_api_code {
 	RF_API_NOT_FOUND,   /* 404: also what is another tenant's */
 	RF_API_NO_METHOD,   /* 405 */
 	RF_API_CONFLICT,    /* 409 */
+	RF_API_UNDER_WAY,   /* 409: the same is being done; its answer can be asked for again */
 	RF_API_TOO_LARGE,   /* 413 */
 	RF_API_NO_TYPE,     /* 415 */
 	RF_API_NO_RANGE,    /* 416 */

@@ -161,10 +161,12 @@ static void put_sum(struct rf_json *json, const char *name, uint64_t sum)
 
 static uint64_t *sum_of(const char *name, struct rf_terms_sums *sums)
 {
-	return strcmp(name, "memory") == 0 ? &sums->memory
-	       : strcmp(name, "cpu") == 0  ? &sums->cpu
-	       : strcmp(name, "disk") == 0 ? &sums->disk
-					   : NULL;
+	return strcmp(name, "memory") == 0    ? &sums->memory
+	       : strcmp(name, "cpu") == 0     ? &sums->cpu
+	       : strcmp(name, "disk") == 0    ? &sums->disk
+	       : strcmp(name, "storage") == 0 ? &sums->storage
+	       : strcmp(name, "files") == 0   ? &sums->files
+					      : NULL;
 }
 
 void rf_api_key_format(const struct rf_api_key *key, bool is_whole, struct rf_buf *out)
@@ -183,6 +185,8 @@ void rf_api_key_format(const struct rf_api_key *key, bool is_whole, struct rf_bu
 	put_sum(&json, "memory", key->sums.memory);
 	put_sum(&json, "cpu", key->sums.cpu);
 	put_sum(&json, "disk", key->sums.disk);
+	put_sum(&json, "storage", key->sums.storage);
+	put_sum(&json, "files", key->sums.files);
 	rf_json_int(&json, "created", key->created);
 	if (is_whole) {
 		put_hex(key->hash, sizeof(key->hash), text);

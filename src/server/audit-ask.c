@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/pack.h"
 
 void rf_audit_ask_put_events(const struct rf_audit_ask_events *ask, struct rf_buf *out)
 {
@@ -58,4 +57,38 @@ int rf_audit_ask_take_breaker(const void *data, size_t len, struct rf_audit_ask_
 		return rf_fail_say(err, -EBADMSG, "a question of a breaker is malformed");
 	*ret_ask = ask;
 	return 0;
+}
+
+/* ------------------------------------------------------------- who follows */
+
+void rf_audit_ask_put_before(const char *cursor, struct rf_buf *out)
+{
+	rf_pack_string(out, cursor);
+}
+
+void rf_audit_ask_put_row(const struct rf_audit_ask_row *row, struct rf_buf *out)
+{
+	rf_pack_string(out, row->cursor);
+	rf_pack_string(out, row->json);
+	rf_pack_bool(out, row->has_more);
+}
+
+void rf_audit_ask_read_init(struct rf_audit_ask_reader *reader, const void *data, size_t len)
+{
+	rf_pack_read_init(&reader->in, data, len);
+	reader->before = rf_pack_read_string(&reader->in, RF_AUDIT_ASK_WORD);
+}
+
+int rf_audit_ask_read(struct rf_audit_ask_reader *reader, struct rf_audit_ask_row *ret_row,
+		      struct rf_err *err)
+{
+	struct rf_audit_ask_row row = { .before = reader->before };
+
+	row.cursor = rf_pack_read_string(&reader->in, RF_AUDIT_ASK_WORD);
+	row.json = rf_pack_read_string(&reader->in, RF_AUDIT_ASK_JSON);
+	row.has_more = rf_pack_read_bool(&reader->in);
+	if (reader->in.has_failed || (!row.json[0] && !rf_pack_is_whole(&reader->in)))
+		return rf_fail_say(err, -EBADMSG, "events for who follows them are malformed");
+	*ret_row = row;
+	return row.json[0] != '\0';
 }

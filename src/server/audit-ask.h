@@ -8,9 +8,12 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/pack.h"
 
 #define RF_AUDIT_ASK_WORD 128 /* bytes of a word, with a NUL */
 #define RF_AUDIT_ASK_MOST 1000
+#define RF_AUDIT_ASK_END  "end"       /* a cursor: behind all that there is */
+#define RF_AUDIT_ASK_JSON (64 * 1024) /* bytes of an event as JSON, with a NUL */
 
 struct rf_audit_ask_events {
 	char since[RF_AUDIT_ASK_WORD], until[RF_AUDIT_ASK_WORD], kind[RF_AUDIT_ASK_WORD],
@@ -25,6 +28,27 @@ struct rf_audit_ask_breaker {
 	uint32_t seconds;               /* 0: until it is reset */
 	bool is_trip;
 };
+
+/* What is answered to who follows: events, each with the cursor that leads on behind it, and last, without one, where the next question goes on. */
+struct rf_audit_ask_row {
+	const char *json;   /* or "": the last */
+	const char *cursor; /* behind it */
+	const char *before; /* before the first of them */
+	bool has_more;      /* of the last: there is something behind it already */
+};
+
+struct rf_audit_ask_reader {
+	struct rf_pack_reader in;
+	const char *before;
+};
+
+void rf_audit_ask_put_before(const char *cursor, struct rf_buf *out); /* first */
+void rf_audit_ask_put_row(const struct rf_audit_ask_row *row, struct rf_buf *out);
+
+/* 1 for an event; 0 for the last row; or -EBADMSG. */
+void rf_audit_ask_read_init(struct rf_audit_ask_reader *reader, const void *data, size_t len);
+int rf_audit_ask_read(struct rf_audit_ask_reader *reader, struct rf_audit_ask_row *ret_row,
+		      struct rf_err *err);
 
 /* Each writes, or reads all of it; reading fails with -EBADMSG. */
 void rf_audit_ask_put_events(const struct rf_audit_ask_events *ask, struct rf_buf *out);

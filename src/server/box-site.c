@@ -8,42 +8,113 @@
 
 #include "base/fd.h"
 #include "base/jsonread.h"
+#include "base/pack.h"
 #include "lib/fort.h"
 #include "result/result.h"
 #include "server/front.h"
 #include "wire/exec.h"
 
 #define OUTPUT_MOST (17u << 20)
+#define ROOM_MS     120000
+#define WAITING     32 /* for their turn with one workspace */
 
 static const char policy_text[] =
-	"{\"version\": 1, \"limits\": {\"time\": \"10m\", \"output\": \"16M\"}}";
+	"{\"version\": 1, \"limits\": {\"time\": \"10m\", \"cpu_time\": \"10m\", \"output\": "
+	"\"16M\"}}";
 
 /* ------------------------------------------------------------- which */
+
+/* That of one box: its note says so. */
+static void read_workspace(const struct rf_exec_box *box, char workspace[RF_TENANCY_NAME])
+{
+	struct rf_jsonread *read = NULL;
+	const struct rf_jsonread_value *name = NULL;
+	struct rf_err err = RF_ERR_INIT;
+
+	workspace[0] = '\0';
+	if (rf_jsonread_parse(box->note, strlen(box->note), &read, &err) == 0 &&
+	    rf_jsonread_root(read)->type == RF_JSONREAD_OBJECT)
+		name = rf_jsonread_member(rf_jsonread_root(read), "workspace");
+	if (name && name->type == RF_JSONREAD_STRING && rf_tenancy_is_name(name->text))
+		snprintf(workspace, RF_TENANCY_NAME, "%s", name->text);
+	rf_jsonread_free(read);
+}
 
 bool rf_box_site_find(const struct rf_wire_message *answer, char workspace[RF_TENANCY_NAME],
 		      bool *ret_is_running)
 {
 	struct rf_exec_box *box = malloc(sizeof(*box));
-	struct rf_jsonread *read = NULL;
-	const struct rf_jsonread_value *name = NULL;
 	struct rf_err err = RF_ERR_INIT;
 	size_t at = 0;
 	bool is_there = box && answer->type == RF_WIRE_BOXES &&
 			rf_exec_box_next(answer, &at, box, &err) > 0;
 
 	workspace[0] = '\0';
-	if (is_there && rf_jsonread_parse(box->note, strlen(box->note), &read, &err) == 0 &&
-	    rf_jsonread_root(read)->type == RF_JSONREAD_OBJECT)
-		name = rf_jsonread_member(rf_jsonread_root(read), "workspace");
-	if (name && name->type == RF_JSONREAD_STRING && rf_tenancy_is_name(name->text))
-		snprintf(workspace, RF_TENANCY_NAME, "%s", name->text);
+	if (is_there)
+		read_workspace(box, workspace);
 	*ret_is_running = is_there && box->state == RF_EXEC_RUNNING;
-	rf_jsonread_free(read);
 	free(box);
 	return is_there;
 }
 
+/* ------------------------------------------------------------- one at a time */
+
+static struct rf_box_site *first; /* of all that change a workspace or wait for that, by age */
+
+static bool is_same(const struct rf_box_site *a, const struct rf_box_site *b)
+{
+	return strcmp(a->tenant, b->tenant) == 0 && strcmp(a->workspace, b->workspace) == 0;
+}
+
+/* Takes its turn.  False: somebody else has it, and it will be called when that is over; -EBUSY, where too many wait already. */
+static int claim(struct rf_box_site *site)
+{
+	struct rf_box_site **at = &first;
+	size_t before = 0;
+
+	for (; *at; at = &(*at)->next)
+		before += is_same(*at, site);
+	if (before > WAITING)
+		return -EBUSY;
+	site->next = NULL;
+	site->is_changing = before == 0;
+	*at = site;
+	return site->is_changing;
+}
+
+static void wake(struct rf_box_site *site);
+
+/* It is over: whoever waits the longest is next. */
+static void let_go(struct rf_box_site *site)
+{
+	struct rf_box_site **at = &first, *next;
+	bool was_changing = site->is_changing;
+
+	while (*at && *at != site)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = site->next;
+	site->is_changing = false;
+	for (next = first; was_changing && next && !is_same(next, site);)
+		next = next->next;
+	if (was_changing && next) {
+		next->is_changing = true;
+		wake(next);
+	}
+}
+
 /* ------------------------------------------------------------- the end */
+
+static void drop_boxes(struct rf_box_site *site)
+{
+	for (size_t i = 0; i < site->box_count; i++)
+		rf_fd_done(&site->boxes[i].line);
+	free(site->boxes);
+	site->boxes = NULL;
+	site->box_count = 0;
+	site->frozen = 0;
+}
 
 static void answer(struct rf_api_call *call)
 {
@@ -52,11 +123,17 @@ static void answer(struct rf_api_call *call)
 
 	site->output = (struct rf_buf){ 0 };
 	call->on_gone = NULL;
+	let_go(site);
+	drop_boxes(site);
+	if (site->error.message[0] && site->deed->on_failed)
+		site->deed->on_failed(call);
 	if (site->error.message[0])
 		rf_api_call_fail(call, &site->error);
 	else
 		site->deed->on_done(call, &output);
 }
+
+static void finish(struct rf_api_call *call);
 
 static void on_thawed(void *data, const struct rf_wire_message *message, const struct rf_err *why)
 {
@@ -65,7 +142,7 @@ static void on_thawed(void *data, const struct rf_wire_message *message, const s
 	(void)message;
 	(void)why; /* it may have ended meanwhile */
 	call->asked = NULL;
-	answer(call);
+	finish(call);
 }
 
 /* Everything that we have stopped goes on, and then it is answered. */
@@ -74,14 +151,12 @@ static void finish(struct rf_api_call *call)
 	struct rf_box_site *site = call->extra;
 	struct rf_err err = RF_ERR_INIT;
 
-	if (!site->is_frozen) {
-		answer(call);
-		return;
-	}
-	site->is_frozen = false;
-	if (rf_query_ask(call->front->loop, call->holder->fort, RF_WIRE_THAW, site->box, 0,
-			 on_thawed, call, &call->asked, &err) < 0)
-		answer(call);
+	while (site->frozen > 0)
+		if (rf_query_still(call->front->loop, call->holder->fort,
+				   site->boxes[--site->frozen].id, NULL, on_thawed, call,
+				   &call->asked, &err) == 0)
+			return;
+	answer(call);
 }
 
 static void ignore(void *data, const struct rf_wire_message *message, const struct rf_err *why)
@@ -91,17 +166,24 @@ static void ignore(void *data, const struct rf_wire_message *message, const stru
 	(void)why;
 }
 
-/* Who asked is gone: the sandbox is not to stand still for good. */
+/* Who asked is gone: no sandbox is to stand still for good. */
 static void on_gone(struct rf_api_call *call)
 {
 	struct rf_box_site *site = call->extra;
-	struct rf_query *query = NULL;
 	struct rf_err err = RF_ERR_INIT;
 
 	rf_buf_done(&site->output);
-	if (site->is_frozen && rf_query_ask(call->front->loop, call->holder->fort, RF_WIRE_THAW,
-					    site->box, 0, ignore, NULL, &query, &err) == 0)
-		rf_query_drop(query); /* it was said, and nobody waits for the answer */
+	for (size_t i = 0; i < site->frozen; i++) {
+		struct rf_query *query = NULL;
+
+		if (rf_query_still(call->front->loop, call->holder->fort, site->boxes[i].id, NULL,
+				   ignore, NULL, &query, &err) == 0)
+			rf_query_drop(query); /* it was said, and nobody waits for the answer */
+	}
+	drop_boxes(site);
+	if (site->deed->on_failed)
+		site->deed->on_failed(call);
+	let_go(site); /* and then whoever is next looks who moves */
 }
 
 static void fail_with(struct rf_api_call *call, const struct rf_err *err)
@@ -118,7 +200,10 @@ static void fail_with(struct rf_api_call *call, const struct rf_err *err)
 static const struct { int code; enum rf_api_code is; const char *what, *hint; } ends[] = {
 	{ 44, RF_API_NOT_FOUND, "there is no such checkpoint",               "list the checkpoints" },
 	{ 51, RF_API_CONFLICT,  "there is a checkpoint of this name already", "choose another name, or none" },
-	{ 52, RF_API_TOO_MANY,  "the workspace has as many checkpoints as it may", "fork it, and go on in the fork" },
+	{ 45, RF_API_CONFLICT,  "what was to be applied is gone",             "something else was applied at the same time: try again" },
+	{ 53, RF_API_CONFLICT,  "the workspace is no fork, or its beginning is not known", "only what POST .../fork made can be applied" },
+	{ 52, RF_API_TOO_MANY,  "the workspace has as many checkpoints as it may", "delete one of them: DELETE .../checkpoints/{number}" },
+	{ 54, RF_API_CONFLICT,  "the workspace has something that its own user may not read", "give its owner the right to: chmod u+r, of a folder u+rx" },
 };
 /* clang-format on */
 
@@ -136,7 +221,10 @@ static void judge(struct rf_box_site *site, const struct rf_job *job)
 	}
 	for (size_t i = 0; i < RF_LEN(ends); i++)
 		if (result->exit_code == ends[i].code) {
-			rf_api_error_say(&site->error, ends[i].is, NULL, "%s", ends[i].what);
+			/* Some say more: which it is. */
+			rf_api_error_say(&site->error, ends[i].is, NULL, "%s%s%.200s", ends[i].what,
+					 result->output[1].len ? ": " : "",
+					 result->output[1].len ? result->output[1].data : "");
 			rf_api_error_hint(&site->error, "%s", ends[i].hint);
 			return;
 		}
@@ -207,10 +295,47 @@ static void go(struct rf_api_call *call)
 		finish(call);
 }
 
+static void on_room(void *data, struct rf_wire_message *message, const struct rf_err *why)
+{
+	struct rf_api_call *call = data;
+
+	call->petition = NULL;
+	if (message) {
+		go(call);
+		return;
+	}
+	rf_api_call_leave_place(call);
+	fail_with(call, why);
+}
+
+static void ask_for_room(struct rf_api_call *call)
+{
+	const struct rf_box_site *site = call->extra;
+	struct rf_clerk_ask ask = { .question = RF_CLERK_WORKSPACE_ROOM };
+	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, 256);
+	rf_pack_string(&body, site->workspace);
+	ask.body = body.data;
+	ask.len = body.len;
+	if (rf_petition_ask(&call->holder->clerk, call->front->loop, &ask, NULL, 0, ROOM_MS,
+			    on_room, call, &call->petition, &err) == 0)
+		return;
+	rf_api_call_leave_place(call);
+	fail_with(call, &err);
+}
+
 static void take_place(struct rf_api_call *call)
 {
-	rf_api_call_take_place(call, go);
+	const struct rf_box_site *site = call->extra;
+
+	rf_api_call_take_place(call, site->deed->copies ? ask_for_room : go);
 }
+
+/* ------------------------------------------------------------- who stands still */
+
+static void freeze(struct rf_api_call *call);
 
 static void on_frozen(void *data, const struct rf_wire_message *message, const struct rf_err *why)
 {
@@ -218,12 +343,65 @@ static void on_frozen(void *data, const struct rf_wire_message *message, const s
 	struct rf_box_site *site = call->extra;
 
 	call->asked = NULL;
-	if (!message) {
+	if (!message && (site->box[0] || why->code != -ENOENT)) {
 		fail_with(call, why);
 		return;
 	}
-	site->is_frozen = true;
-	take_place(call);
+	if (message)
+		site->frozen++;
+	else /* it has ended meanwhile */
+		site->boxes[site->frozen] = site->boxes[--site->box_count];
+	freeze(call);
+}
+
+/* One after the other; then it begins. */
+static void freeze(struct rf_api_call *call)
+{
+	struct rf_box_site *site = call->extra;
+	struct rf_err err = RF_ERR_INIT;
+
+	if (site->frozen == site->box_count)
+		take_place(call);
+	else if (rf_query_still(call->front->loop, call->holder->fort, site->boxes[site->frozen].id,
+				&site->boxes[site->frozen].line, on_frozen, call, &call->asked,
+				&err) < 0)
+		fail_with(call, &err);
+}
+
+static int add_box(struct rf_box_site *site, const char *id)
+{
+	struct rf_box_site_box *more =
+		realloc(site->boxes, (site->box_count + 1) * sizeof(*site->boxes));
+
+	if (!more)
+		return -ENOMEM;
+	site->boxes = more;
+	site->boxes[site->box_count].line = -1;
+	snprintf(site->boxes[site->box_count++].id, RF_BOX_SITE_ID, "%s", id);
+	return 0;
+}
+
+/* Its turn, or that of somebody else: then it looks again who has the workspace when it comes. */
+static void begin(struct rf_api_call *call)
+{
+	struct rf_box_site *site = call->extra;
+	struct rf_err err = RF_ERR_INIT;
+	int code = site->is_changing || !site->deed->changes ? 1 : claim(site);
+
+	if (code > 0) {
+		freeze(call);
+	} else if (code < 0) {
+		rf_fail_say(&err, -EBUSY, "too much is to be done with workspace `%s` at once",
+			    site->workspace);
+		rf_fail_hint(&err, "try again in a moment");
+		fail_with(call, &err);
+	}
+}
+
+static void wake(struct rf_box_site *site)
+{
+	drop_boxes(site);
+	rf_box_site_go(site->call);
 }
 
 static void on_seen(void *data, const struct rf_wire_message *message, const struct rf_err *why)
@@ -240,15 +418,44 @@ static void on_seen(void *data, const struct rf_wire_message *message, const str
 	} else if (message && !site->workspace[0]) {
 		rf_fail_say(&err, -EBUSY, "this sandbox has no workspace");
 		rf_fail_hint(&err, "make one with `\"workspace\": {}`");
+	} else if (message && site->deed->still != RF_BOX_SITE_MOVES && is_running &&
+		   add_box(site, site->box) < 0) {
+		rf_fail(&err, -ENOMEM, "a sandbox");
 	}
-	if (!err.code && (!site->deed->stands_still || !is_running)) {
-		take_place(call);
-		return;
-	}
-	if (err.code || rf_query_ask(call->front->loop, call->holder->fort, RF_WIRE_FREEZE,
-				     site->box, 0, on_frozen, call, &call->asked, &err) < 0)
+	if (err.code)
 		fail_with(call, &err);
+	else
+		begin(call);
 }
+
+/* All that have it, of whichever key of the tenant's. */
+static void on_all_seen(void *data, const struct rf_wire_message *message, const struct rf_err *why)
+{
+	struct rf_api_call *call = data;
+	struct rf_box_site *site = call->extra;
+	struct rf_err err = message ? RF_ERR_INIT : *why;
+	struct rf_exec_box *box = malloc(sizeof(*box));
+	size_t at = 0;
+
+	call->asked = NULL;
+	if (!box || (message && message->type != RF_WIRE_BOXES))
+		rf_fail(&err, box ? -EBADMSG : -ENOMEM, "the sandboxes");
+	while (box && message && !err.code && rf_exec_box_next(message, &at, box, &err) > 0) {
+		char workspace[RF_TENANCY_NAME];
+
+		read_workspace(box, workspace);
+		if (box->state == RF_EXEC_RUNNING && strcmp(workspace, site->workspace) == 0 &&
+		    add_box(site, box->id) < 0)
+			rf_fail(&err, -ENOMEM, "the sandboxes");
+	}
+	free(box);
+	if (err.code)
+		fail_with(call, &err);
+	else
+		begin(call);
+}
+
+/* ------------------------------------------------------------- its beginning */
 
 struct rf_box_site *rf_box_site_new(struct rf_api_call *call, const struct rf_box_site_deed *deed)
 {
@@ -260,6 +467,8 @@ struct rf_box_site *rf_box_site_new(struct rf_api_call *call, const struct rf_bo
 		return NULL;
 	}
 	site->deed = deed;
+	site->call = call;
+	site->tenant = call->holder->pass.tenant;
 	rf_buf_init(&site->output, OUTPUT_MOST);
 	if (strncmp(call->route->path, "/v1/sandboxes/", 14) == 0)
 		snprintf(site->box, sizeof(site->box), "%.23s", name);
@@ -273,11 +482,25 @@ struct rf_box_site *rf_box_site_new(struct rf_api_call *call, const struct rf_bo
 void rf_box_site_go(struct rf_api_call *call)
 {
 	struct rf_box_site *site = call->extra;
+	bool wants_all = site->deed->still == RF_BOX_SITE_ALL;
 	struct rf_err err = RF_ERR_INIT;
 
-	if (!site->box[0])
-		take_place(call);
+	if (!site->box[0] && !wants_all)
+		begin(call);
 	else if (rf_query_ask(call->front->loop, call->holder->fort, RF_WIRE_LIST, site->box, 0,
-			      on_seen, call, &call->asked, &err) < 0)
+			      wants_all ? on_all_seen : on_seen, call, &call->asked, &err) < 0)
 		fail_with(call, &err);
+}
+
+void rf_box_site_go_on(struct rf_api_call *call, const struct rf_box_site_deed *deed,
+		       const char *workspace)
+{
+	struct rf_box_site *site = call->extra;
+
+	site->deed = deed;
+	site->box[0] = '\0';
+	snprintf(site->workspace, sizeof(site->workspace), "%s", workspace);
+	rf_buf_init(&site->output, OUTPUT_MOST);
+	call->on_gone = on_gone;
+	rf_box_site_go(call);
 }

@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/clerk-quota.h"
 #include "server/clerk-stance.h"
+#include "server/clerk-sweep.h"
 #include "server/clerk.h"
 
 #define HOST_FD 3
@@ -28,7 +30,12 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		signal(ignored[i], SIG_IGN);
 	fcntl(HOST_FD, F_SETFD, FD_CLOEXEC);
-	if (chdir("/") < 0 || rf_clerk_stance_take(&err) < 0 || rf_clerk_serve(HOST_FD, &err) < 0) {
+	if (chdir("/") == 0 && rf_clerk_stance_take(&err) == 0) {
+		rf_clerk_sweep_begin();
+		rf_clerk_quota_begin();
+		rf_clerk_serve(HOST_FD, &err);
+	}
+	if (err.code) {
 		fprintf(stderr, "ringfort-clerk: %s\n", err.msg);
 		return 125;
 	}

@@ -102,15 +102,10 @@ static void *work(void *data)
 
 /* ------------------------------------------------------------- the loop's side */
 
-static void on_finished(void *data, int what)
+static void tell_finished(struct rf_clerk_pool *pool)
 {
-	struct rf_clerk_pool *pool = data;
 	struct rf_clerk_task *first;
-	uint64_t count;
 
-	(void)what;
-	if (read(pool->wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
-		return;
 	pthread_mutex_lock(&pool->lock);
 	first = pool->finished;
 	pool->finished = NULL;
@@ -122,6 +117,28 @@ static void on_finished(void *data, int what)
 		first = task->next;
 		task->next = NULL;
 		task->done(task);
+	}
+}
+
+static void on_finished(void *data, int what)
+{
+	struct rf_clerk_pool *pool = data;
+	uint64_t count;
+
+	(void)what;
+	if (read(pool->wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		return;
+	tell_finished(pool);
+}
+
+/* No thread is left that could take one. */
+static void drop_waiting(struct rf_clerk_pool *pool)
+{
+	while (pool->waiting) {
+		struct rf_clerk_task *task = pool->waiting;
+
+		pool->waiting = task->next;
+		task->drop(task);
 	}
 }
 
@@ -213,6 +230,8 @@ int rf_clerk_pool_end(struct rf_clerk_pool *pool, unsigned most_ms)
 	pthread_mutex_unlock(&pool->lock);
 	if (pool->living > 0)
 		return -ETIMEDOUT;
+	tell_finished(pool);
+	drop_waiting(pool);
 	rf_event_cancel(pool->event);
 	rf_fd_done(&pool->wake);
 	free((void *)pool->working);

@@ -14,12 +14,13 @@
 
 struct rf_clerk_pool;
 
-/* Something to do.  Its memory is the caller's, until `done` is called. */
+/* Something to do.  Its memory is the pool's until `done` or `drop` is called, one of them and once. */
 struct rf_clerk_task {
 	struct rf_clerk_task *next;
 	const char *tenant;                       /* borrowed */
 	void (*work)(struct rf_clerk_task *task); /* on a thread of the pool */
 	void (*done)(struct rf_clerk_task *task); /* on the loop */
+	void (*drop)(struct rf_clerk_task *task); /* the pool ends, and it was not begun */
 };
 
 struct rf_clerk_pool_size {
@@ -35,8 +36,8 @@ int rf_clerk_pool_new(struct rf_loop *loop, const struct rf_clerk_pool_size *siz
 int rf_clerk_pool_put(struct rf_clerk_pool *pool, struct rf_clerk_task *task, struct rf_err *err);
 
 /*
- * Lets what is being done come to its end, for `most_ms`; what waits is not begun, and nobody hears of either.  0, or -ETIMEDOUT: threads
- * are left, and the process is to end without any more ado.
+ * Lets what is being done come to its end, for `most_ms`, and tells it as ever; what waits is dropped.  0, or -ETIMEDOUT: threads are left,
+ * nothing more is told, and the process is to end without any more ado.
  */
 int rf_clerk_pool_end(struct rf_clerk_pool *pool, unsigned most_ms);
 

@@ -22,11 +22,26 @@ enum rf_clerk_question {
 	RF_CLERK_BREAKERS, /* of its tenant's agents */
 	RF_CLERK_BREAKER,  /* one to be opened or closed (audit-ask.h) */
 	RF_CLERK_FIGURES,  /* the watcher's */
-	/* Workspaces of its tenant; the body is a packed name, but for the first two: */
+	/* Workspaces of its tenant; the body is a packed name, but for the first two and the last two: */
 	RF_CLERK_WORKSPACE_MAKE, /* name ("": a sandbox's own), of which, and which checkpoint it begins with */
 	RF_CLERK_WORKSPACE_LIST, /* nothing */
 	RF_CLERK_WORKSPACE_GET,
 	RF_CLERK_WORKSPACE_REMOVE,
+	RF_CLERK_WORKSPACE_ROOM,   /* is there room for all of its files once more? */
+	RF_CLERK_WORKSPACE_SEND,   /* name, number: what a fork has laid aside goes to its origin */
+	RF_CLERK_WORKSPACE_SETTLE, /* the same, and whether it was applied there */
+	/* Agents of its tenant (agent-ask.h) */
+	RF_CLERK_AGENT_MAKE,
+	RF_CLERK_AGENT_LIST,
+	RF_CLERK_AGENT_GET, /* the body is a packed name */
+	RF_CLERK_AGENT_REMOVE,
+	RF_CLERK_AGENT_USE, /* for a box */
+	RF_CLERK_AGENT_REPLACE,
+	/* Writes of its tenant's boxes that wait (approval-ask.h): */
+	RF_CLERK_APPROVALS, /* all of them */
+	RF_CLERK_APPROVAL,  /* a packed id: one, with its message */
+	RF_CLERK_DECIDE, /* a decision; with a connection on which what is approved is answered */
+	RF_CLERK_FOLLOW, /* events of its tenant, for who follows them (audit-ask.h) */
 	RF_CLERK_QUESTIONS
 };
 

@@ -19,4 +19,9 @@ void rf_clerk_watcher_take(int *fd);
 int rf_clerk_watcher_ask(const char *const *words, size_t count, struct rf_buf *out,
 			 struct rf_err *err);
 
+/* Tells of an event (borrows), and waits until it is written.  The same; on failure `*ret_is_said`: it may be written nevertheless, or later. */
+struct rf_audit_event;
+int rf_clerk_watcher_tell(const struct rf_audit_event *event, bool *ret_is_said,
+			  struct rf_err *err);
+
 #endif

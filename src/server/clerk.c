@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "server/clerk-pool.h"
 #include "server/clerk-watcher.h"
+#include "server/custodian.h"
 #include "wire/wire.h"
 
 #define ANSWER_MOST (16u << 20)
@@ -167,6 +168,12 @@ static void on_done(struct rf_clerk_task *task)
 	queue_answer((struct matter *)task);
 }
 
+/* Nobody is told: to whom it would be answered, this clerk is gone. */
+static void on_drop(struct rf_clerk_task *task)
+{
+	free_matter((struct matter *)task);
+}
+
 static int check(const struct matter *matter, struct rf_err *err)
 {
 	if (!(matter->row->scopes & matter->line->asker.scopes)) {
@@ -215,7 +222,10 @@ static void take_question(struct line *line, struct rf_wire_message *message)
 	}
 	line->under_way++;
 	*matter = (struct matter){
-		.task = { .tenant = line->asker.tenant, .work = do_matter, .done = on_done },
+		.task = { .tenant = line->asker.tenant,
+			  .work = do_matter,
+			  .done = on_done,
+			  .drop = on_drop },
 		.line = line,
 		.id = message->id,
 	};
@@ -268,6 +278,7 @@ static int fill_asker(struct line *line, const struct rf_wire_message *message, 
 		.boxes = terms.terms.boxes,
 		.scopes = terms.scopes,
 		.rate = terms.rate,
+		.sums = terms.terms.sums,
 	};
 	return 0;
 }
@@ -293,6 +304,18 @@ static int take_terms(struct clerk *clerk, struct rf_wire_message *message, stru
 	return err->code;
 }
 
+/* Of one key, or all (""): nobody hears what is done for them yet. */
+static void withdraw(struct clerk *clerk, const char *key)
+{
+	struct line *next;
+
+	for (struct line *line = clerk->lines; line; line = next) {
+		next = line->next;
+		if (line->fd >= 0 && (!key[0] || strcmp(line->asker.key, key) == 0))
+			close_line(line);
+	}
+}
+
 /* It is trusted; without it, there is nobody to do anything for. */
 static void on_host(void *data, int what)
 {
@@ -306,6 +329,8 @@ static void on_host(void *data, int what)
 		return;
 	if (got > 0 && message.type == RF_WIRE_CLERK_WATCHER)
 		rf_clerk_watcher_take(&message.fds[0]);
+	else if (got > 0 && message.type == RF_WIRE_WITHDRAW)
+		withdraw(clerk, message.body);
 	else if (got <= 0 || message.type != RF_WIRE_CLERK_TERMS)
 		rf_loop_stop(clerk->loop);
 	else
@@ -315,7 +340,7 @@ static void on_host(void *data, int what)
 int rf_clerk_serve(int host, struct rf_err *err)
 {
 	struct clerk clerk = { .host = host };
-	int code;
+	int code, end;
 
 	rf_buf_init(&clerk.in, RF_WIRE_ROOM);
 	code = rf_loop_new(&clerk.loop, err);
@@ -326,11 +351,12 @@ int rf_clerk_serve(int host, struct rf_err *err)
 				     &clerk.host_event, err);
 	if (code == 0)
 		code = rf_loop_run(clerk.loop, err);
-	if (rf_clerk_pool_end(clerk.pool, END_MS) < 0)
+	end = rf_clerk_pool_end(clerk.pool, END_MS); /* so that what is being decided is */
+	rf_custodian_end();
+	if (end < 0)
 		_exit(1); /* somebody still works with all of this */
 	for (struct line *line = clerk.lines, *next; line; line = next) {
 		next = line->next;
-		line->under_way = 0; /* what was not begun is nobody's now */
 		close_line(line);
 	}
 	rf_buf_done(&clerk.in);

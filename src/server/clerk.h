@@ -21,6 +21,7 @@
 struct rf_clerk_asker {
 	const char *key, *tenant, *ceiling;
 	uint32_t scopes, boxes, rate;
+	struct rf_terms_sums sums;
 };
 
 /* What is asked, and what is answered.  The handler may take descriptors (rf_fd_take()); what is left is closed. */

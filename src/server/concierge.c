@@ -61,7 +61,11 @@ static int connect_to_clerk(const struct landlord *l, const struct rf_pass_holde
 			    const char *ceiling, int *ret_fd, struct rf_err *err)
 {
 	const struct rf_clerk_terms terms = {
-		.terms = { holder->key, holder->tenant, ceiling, holder->boxes },
+		.terms = { .key = holder->key,
+			   .tenant = holder->tenant,
+			   .ceiling = ceiling,
+			   .boxes = holder->boxes,
+			   .sums = holder->sums },
 		.scopes = holder->scopes,
 		.rate = holder->rate,
 	};
@@ -93,8 +97,8 @@ int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass
 	/* Where the clerk has just died, another one is on its way, and the connection with it: rf_concierge_renew(). */
 	if (l->clerk >= 0)
 		connect_to_clerk(l, holder, ceiling, &clerk, &why);
-	return rf_wire_send(l->front, RF_WIRE_FRONT_HOLDER, id, body.data, body.len,
-			    (const int[]){ line, clerk }, clerk >= 0 ? 2 : 1, err);
+	return rf_household_tell_front(l, RF_WIRE_FRONT_HOLDER, id, body.data, body.len,
+				       (const int[]){ line, clerk }, clerk >= 0 ? 2 : 1, err);
 }
 
 const char *rf_concierge_tenant(const struct landlord *l, const char *key)
@@ -113,8 +117,8 @@ void rf_concierge_renew(struct landlord *l)
 		RF_AUTO_FD int clerk = -1;
 
 		if (connect_to_clerk(l, &at->holder, at->ceiling, &clerk, &err) < 0 ||
-		    rf_wire_send(l->front, RF_WIRE_FRONT_CLERK, 0, key, strlen(key), &clerk, 1,
-				 &err) < 0)
+		    rf_household_tell_front(l, RF_WIRE_FRONT_CLERK, 0, key, strlen(key), &clerk, 1,
+					    &err) < 0)
 			rf_household_say(err.msg, "");
 	}
 }
@@ -123,7 +127,7 @@ void rf_concierge_renew(struct landlord *l)
 int rf_concierge_welcome_guests(struct landlord *l, struct rf_err *err)
 {
 	const struct rf_pass_holder local = {
-		.key = RF_CONCIERGE_LOCAL,
+		.key = RF_PASS_LOCAL,
 		.tenant = "local",
 		.scopes = RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN,
 		.boxes = RF_TERMS_BOXES,
@@ -177,8 +181,8 @@ void rf_concierge_answer(struct landlord *l, const struct rf_wire_message *messa
 	if (look_up(l, message->id, message->body, message->len, &err) == 0)
 		return;
 	rf_pack_err(&body, &err);
-	rf_wire_send(l->front, RF_WIRE_FRONT_STRANGER, message->id, body.data, body.len, NULL, 0,
-		     &ignored);
+	rf_household_tell_front(l, RF_WIRE_FRONT_STRANGER, message->id, body.data, body.len, NULL,
+				0, &ignored);
 }
 
 /* True if the folder of keys is not as it was. */
@@ -209,12 +213,13 @@ void rf_concierge_withdraw(struct landlord *l)
 
 		const char *id = known->holder.key;
 
-		if (strcmp(id, RF_CONCIERGE_LOCAL) == 0 || rf_keyring_find(id, &key, &err) == 0) {
+		if (strcmp(id, RF_PASS_LOCAL) == 0 || rf_keyring_find(id, &key, &err) == 0) {
 			rf_api_key_done(&key);
 			at = &known->next;
 			continue;
 		}
-		rf_wire_send(l->front, RF_WIRE_FRONT_REVOKED, 0, id, strlen(id), NULL, 0, &err);
+		rf_household_tell_front(l, RF_WIRE_FRONT_REVOKED, 0, id, strlen(id), NULL, 0, &err);
+		rf_household_withdraw(l, id);
 		*at = known->next;
 		free_known(known);
 	}
@@ -225,8 +230,8 @@ void rf_concierge_revoke_all(struct landlord *l)
 	struct rf_err err = RF_ERR_INIT;
 
 	for (const struct rf_concierge_known *at = l->known; at && l->front >= 0; at = at->next)
-		rf_wire_send(l->front, RF_WIRE_FRONT_REVOKED, 0, at->holder.key,
-			     strlen(at->holder.key), NULL, 0, &err);
+		rf_household_tell_front(l, RF_WIRE_FRONT_REVOKED, RF_PASS_STALE, at->holder.key,
+					strlen(at->holder.key), NULL, 0, &err);
 	rf_concierge_forget(l);
 }
 

@@ -8,8 +8,6 @@
 #include "server/pass.h"
 #include "wire/wire.h"
 
-#define RF_CONCIERGE_LOCAL "local" /* the key of who needs none: no key has such an id */
-
 /* Gives the front connections to the warden and the clerk on these terms, as the answer to its request `id`. */
 int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass_holder *holder,
 			   const char *ceiling, struct rf_err *err);

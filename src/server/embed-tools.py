@@ -27,6 +27,7 @@ SCHEMAS = {
             "id": {"type": "string"},
             "state": {"enum": ["running", "paused", "ending"]},
             "labels": {"type": "object"},
+            "agent": {"type": ["string", "null"]},
             "expires_in_ms": {"type": ["integer", "null"]},
             "usage": {"type": "object"},
             "programs": {"type": "array", "items": {"type": "object"}},

@@ -12,10 +12,12 @@
 #include "egress/trust.h"
 #include "policy/key.h"
 #include "policy/list.h"
+#include "server/custodian.h"
 #include "server/fare.h"
 #include "server/quay.h"
 #include "server/strongbox.h"
 #include "wire/gate.h"
+#include "wire/tenant-agent.h"
 
 #define READY_MS 20000 /* that a gateway has to start and to read a policy */
 
@@ -29,6 +31,7 @@ struct crossing {
 	char *placeholders[RF_MAX_CREDENTIALS];
 	struct rf_purse purse; /* points to these */
 	struct rf_trust *trust;
+	bool has_agent; /* of the tenant's, for which it is */
 	int fd;
 };
 
@@ -50,6 +53,48 @@ static void free_crossing(struct crossing *c)
 
 /* ------------------------------------------------------------- the policy */
 
+/* A side is replaced by what it has in common with another, which says first where names lead. */
+static int bound(const struct rf_policy *ceiling, struct rf_policy **policy, struct rf_err *err)
+{
+	struct rf_policy *met;
+
+	if (rf_policy_meet(ceiling, *policy, &met, err) < 0)
+		return err->code;
+	rf_policy_free(*policy);
+	*policy = met;
+	return 0;
+}
+
+/* What is done for an agent of the tenant's leads no further than that may go; nor does the ceiling, which holds when the rules are changed later. */
+static int heed_agent(struct crossing *c, struct rf_err *err)
+{
+	const char *name = c->met->values[RF_KEY_AGENT].text;
+	struct rf_tenant_agent agent = { 0 };
+	struct rf_policy *own = NULL;
+	int code = name ? rf_tenant_agent_find(c->who->tenant, name, &agent, err) : 0;
+
+	if (code == 0) /* it is but a name, or none */
+		return 0;
+	c->has_agent = true;
+	if (code > 0)
+		code = rf_policy_parse(agent.policy, strlen(agent.policy), "/", "/", &own, err);
+	if (code == 0)
+		code = bound(own, &c->request, err);
+	if (code == 0)
+		code = bound(c->ceiling, &own, err);
+	if (code == 0) {
+		rf_policy_free(c->ceiling);
+		c->ceiling = own;
+		own = NULL;
+		rf_policy_free(c->met);
+		c->met = NULL;
+		code = rf_policy_meet(c->ceiling, c->request, &c->met, err);
+	}
+	rf_policy_free(own);
+	rf_tenant_agent_done(&agent);
+	return code < 0 ? rf_fail_in(err, "the agent") : 0;
+}
+
 static int read_policies(struct crossing *c, struct rf_err *err)
 {
 	const char *ceiling = c->who->ceiling;
@@ -64,14 +109,17 @@ static int read_policies(struct crossing *c, struct rf_err *err)
 		return rf_fail_hint(err, "name those of the tenant in `credentials`; `ringfort "
 					 "credential set` keeps them");
 	}
-	return rf_policy_meet(c->ceiling, c->request, &c->met, err);
+	if (rf_policy_meet(c->ceiling, c->request, &c->met, err) < 0)
+		return err->code;
+	return heed_agent(c, err);
 }
 
 /* What a ceiling leaves; a request is told which part of it is not to be had. */
 static int check_network(const struct crossing *c, struct rf_err *err)
 {
 	if (c->met->values[RF_KEY_LINK].number != RF_LINK_GATEWAY) {
-		rf_fail_say(err, -EPERM, "the ceiling of key %s allows no network", c->who->key);
+		rf_fail_say(err, -EPERM, "the ceiling of key %s%s allows no network", c->who->key,
+			    c->has_agent ? ", or its agent's policy," : "");
 		return rf_fail_hint(err,
 				    "`ringfort key create --ceiling POLICY` makes a key that has "
 				    "one: its policy says network.allow");
@@ -139,7 +187,7 @@ static int open_way(struct crossing *c, struct rf_err *err)
 	char id[RF_PASSAGE_ID];
 	const struct rf_passage_wish wish = { .id = id, .policy = c->met, .purse = &c->purse };
 	RF_AUTO_BUF struct rf_buf in, most;
-	const char *pem;
+	const char *pem, *agent = c->met->values[RF_KEY_AGENT].text;
 
 	rf_buf_init(&in, RF_WIRE_ROOM);
 	rf_buf_init(&most, RF_MAX_POLICY_BYTES);
@@ -149,6 +197,7 @@ static int open_way(struct crossing *c, struct rf_err *err)
 	if (rf_quay_reach(c->who->tenant, c->net->mask_count > 0, &c->fd, err) < 0 ||
 	    rf_passage_name(id, err) < 0 || rf_passage_ask(c->fd, &wish, err) < 0 ||
 	    rf_gate_await(c->fd, RF_PASSAGE_BOX, READY_MS, &in, &pem, err) < 0 ||
+	    (c->net->holds_writes && rf_custodian_adopt(c->fd, c->who, agent, err) < 0) ||
 	    rf_gate_seal(c->fd, RF_PASSAGE_BOX, most.data, err) < 0)
 		return err->code;
 	return pem[0] ? rf_trust_new(pem, &c->trust, err) : 0;

@@ -218,6 +218,7 @@ static void withdraw(struct rf_front *front, const struct rf_wire_message *messa
 		}
 		*at = holder->next;
 		holder->is_withdrawn = true;
+		holder->is_removed = message->id != RF_PASS_STALE;
 		rf_duplex_end(&front->duplexes, holder);
 		rf_holder_unref(holder);
 	}
@@ -308,7 +309,8 @@ static int take(struct rf_front *front, struct rf_wire_message *message, struct 
 		take_stranger(front, message);
 		return 0;
 	case RF_WIRE_FRONT_GUEST:
-		rf_http_server_adopt(front->local, &message->fds[0], err);
+		rf_http_server_adopt(message->id == RF_PASS_CONFINED ? front->ports : front->local,
+				     &message->fds[0], err);
 		return 0; /* one too many is turned away, and the rest go on */
 	case RF_WIRE_FRONT_CLERK:
 		take_clerk(front, message);

@@ -71,8 +71,10 @@ struct rf_front {
 	struct rf_front_figures figures;
 	size_t owed, owed_to_strangers; /* bytes of answers that clients have not read */
 	uint64_t last_id, calls;
-	size_t held;      /* bytes of requests' bodies that are kept */
-	unsigned watches; /* folders that are watched */
+	size_t held;        /* bytes of requests' bodies that are kept */
+	unsigned watches;   /* folders that are watched */
+	unsigned followers; /* of tenants' events */
+	unsigned sendings;  /* decisions about approvals that are under way */
 	uint64_t started_ns;
 	struct rf_event *timer;
 	bool is_ready, is_draining;

@@ -13,10 +13,19 @@ rf_serve_fn rf_serve_health, rf_serve_ready, rf_serve_version, rf_serve_openapi,
 rf_serve_fn rf_serve_key;
 /* serve-audit.c */
 rf_serve_fn rf_serve_audit, rf_serve_breaker_list, rf_serve_breaker_reset, rf_serve_breaker_trip;
+void rf_serve_audit_heed(struct rf_api_call *call, const struct rf_http1_head *head);
+/* serve-approval.c */
+rf_serve_fn rf_serve_approval_list, rf_serve_approval_get, rf_serve_approval_approve,
+	rf_serve_approval_deny;
 /* serve-workspace.c */
 rf_serve_fn rf_serve_workspace_create, rf_serve_workspace_list, rf_serve_workspace_get,
 	rf_serve_workspace_delete, rf_serve_checkpoint_create, rf_serve_checkpoint_list,
-	rf_serve_undo, rf_serve_fork, rf_serve_diff;
+	rf_serve_checkpoint_delete, rf_serve_undo, rf_serve_fork, rf_serve_diff;
+/* serve-apply.c */
+rf_serve_fn rf_serve_apply;
+/* serve-agent.c */
+rf_serve_fn rf_serve_agent_create, rf_serve_agent_list, rf_serve_agent_get, rf_serve_agent_replace,
+	rf_serve_agent_delete;
 /* serve-run.c */
 rf_serve_fn rf_serve_run, rf_serve_exec;
 /* serve-box.c */

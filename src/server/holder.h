@@ -26,11 +26,14 @@ struct rf_holder {
 	struct rf_admit admit;
 	struct rf_api_call *first, **last; /* who waits for room */
 	uint32_t waiting;
-	size_t owed;       /* bytes of answers that clients have not read */
-	bool is_withdrawn; /* its key was removed: nothing more is begun */
-	size_t port_count; /* connections of its to ports of sandboxes */
-	size_t held;       /* bytes of its requests' bodies that are kept */
-	unsigned watches;  /* folders that are watched for it */
+	size_t owed;        /* bytes of answers that clients have not read */
+	bool is_withdrawn;  /* its connections are good for nothing: nothing more is begun */
+	bool is_removed;    /* for its key was removed */
+	size_t port_count;  /* connections of its to ports of sandboxes */
+	size_t held;        /* bytes of its requests' bodies that are kept */
+	unsigned watches;   /* folders that are watched for it */
+	unsigned followers; /* of its tenant's events */
+	unsigned sendings;  /* decisions of its about approvals that are under way */
 };
 
 /* Takes `*line`, the connection to the warden, and that to the clerk (or -1), also on failure.  NULL without memory. */

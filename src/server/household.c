@@ -2,13 +2,16 @@
 #include "server/household.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/kernel.h"
 #include "base/rundir.h"
 #include "server/concierge.h"
 #include "server/crier.h"
@@ -23,6 +26,8 @@
 #define END_NS     10000000000ull /* that the front and the warden have to end */
 #define MOST_FALLS 5
 #define SEND_MS    2000
+#define STUCK_NS   10000000000ull /* a front that has taken nothing for so long serves nobody */
+#define DEAD_MS    5000           /* that who was killed has to be gone */
 
 void rf_household_say(const char *what, const char *more)
 {
@@ -59,14 +64,50 @@ static void announce(struct landlord *l)
 				 rf_port_name(l->ports[i], where, sizeof(where)));
 }
 
+void rf_household_withdraw(const struct landlord *l, const char *key)
+{
+	const int told[] = { l->warden, l->clerk };
+
+	/* Each, whether or not the other could be told. */
+	for (size_t i = 0; i < RF_LEN(told); i++) {
+		struct rf_err err = RF_ERR_INIT;
+
+		if (told[i] >= 0 &&
+		    rf_wire_send(told[i], RF_WIRE_WITHDRAW, 0, key, strlen(key), NULL, 0, &err) < 0)
+			rf_household_say(err.msg, "");
+	}
+}
+
+/* Whether it has ended by itself or only hung up: nothing of it runs from here on. */
+static void kill_front(struct landlord *l)
+{
+	struct pollfd end = { .fd = l->front_process, .events = POLLIN };
+
+	if (l->front_process < 0)
+		return;
+	rf_kernel_signal(l->front_process, 0, SIGKILL);
+	if (poll(&end, 1, DEAD_MS) <= 0)
+		rf_household_say("ringfort-front was killed, and is not gone yet", "");
+	rf_fd_done(&l->front_process);
+}
+
+/* What it has of connections it may have given to others: so these end, too. */
+static void end_front(struct landlord *l)
+{
+	rf_event_cancel(l->front_event);
+	l->front_event = NULL;
+	rf_outbox_done(&l->to_front);
+	rf_fd_done(&l->front);
+	kill_front(l);
+	rf_household_withdraw(l, "");
+}
+
 /* It is gone: the boxes that are kept are not, and another one goes on with them. */
 static void on_fall(struct landlord *l)
 {
 	struct rf_err err = RF_ERR_INIT;
 
-	rf_event_cancel(l->front_event);
-	l->front_event = NULL;
-	rf_fd_done(&l->front);
+	end_front(l);
 	if (l->reg)
 		rf_register_lose(l->reg);
 	if (l->is_draining) {
@@ -91,14 +132,38 @@ static void on_fall(struct landlord *l)
 		rf_household_fail(l, &err);
 }
 
+int rf_household_tell_front(struct landlord *l, enum rf_wire_type type, uint64_t id,
+			    const void *body, size_t len, const int *fds, size_t fd_count,
+			    struct rf_err *err)
+{
+	int code = rf_outbox_send(&l->to_front, type, id, body, len, fds, fd_count, err);
+
+	if (l->front_event && l->to_front.count > 0)
+		rf_event_want(l->front_event, RF_LOOP_READ | RF_LOOP_WRITE);
+	return code;
+}
+
+void rf_household_look_after_front(struct landlord *l)
+{
+	const struct rf_outbox *box = &l->to_front;
+
+	if (l->front < 0 ||
+	    (!box->is_full && (!box->stuck_ns || rf_loop_now() - box->stuck_ns < STUCK_NS)))
+		return;
+	rf_household_say("ringfort-front does not read, and is killed", "");
+	on_fall(l);
+}
+
 static void on_front(void *data, int what)
 {
 	struct landlord *l = data;
 	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
 	struct rf_err err = RF_ERR_INIT;
-	int got = rf_wire_receive(l->front, RF_WIRE_FRONT, &l->in, &message, &err);
+	int got;
 
-	(void)what;
+	if (what & RF_LOOP_WRITE && rf_outbox_flush(&l->to_front))
+		rf_event_want(l->front_event, RF_LOOP_READ);
+	got = rf_wire_receive(l->front, RF_WIRE_FRONT, &l->in, &message, &err);
 	if (got == -EAGAIN)
 		return;
 	if (got <= 0) /* also one that speaks nonsense */
@@ -119,21 +184,20 @@ static int begin_front(struct landlord *l, struct rf_err *err)
 					     (char **)(uintptr_t)l->options->origins,
 					     l->options->charter &&
 						     l->options->charter->collector };
-	const struct timeval most = { SEND_MS / 1000, 0 };
 	RF_AUTO_BUF struct rf_buf body;
 
 	rf_buf_init(&body, RF_WIRE_PACKET);
 	rf_pass_put_rules(&rules, &body);
-	setsockopt(l->front, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
-	if (rf_wire_send(l->front, RF_WIRE_FRONT_BEGIN, 0, body.data, body.len, NULL, 0, err) < 0)
+	if (rf_household_tell_front(l, RF_WIRE_FRONT_BEGIN, 0, body.data, body.len, NULL, 0, err) <
+	    0)
 		return err->code;
-	if (l->papers.len && rf_wire_send(l->front, RF_WIRE_FRONT_TLS, 0, l->papers.data,
-					  l->papers.len, NULL, 0, err) < 0)
+	if (l->papers.len && rf_household_tell_front(l, RF_WIRE_FRONT_TLS, 0, l->papers.data,
+						     l->papers.len, NULL, 0, err) < 0)
 		return err->code;
 	for (size_t i = 0; i < l->port_count; i++)
 		if (listen(l->ports[i], SOMAXCONN) < 0 || /* a front before it may have shut it */
-		    rf_wire_send(l->front, RF_WIRE_FRONT_LISTEN, 0, NULL, 0, &l->ports[i], 1, err) <
-			    0)
+		    rf_household_tell_front(l, RF_WIRE_FRONT_LISTEN, 0, NULL, 0, &l->ports[i], 1,
+					    err) < 0)
 			return err->code;
 	return 0;
 }
@@ -147,11 +211,16 @@ int rf_household_start_front(struct landlord *l, struct rf_err *err)
 	l->front_since = rf_loop_now();
 	l->has_guests = false;
 	rf_concierge_forget(l);
-	if (rf_client_start(path, argv, "front", &l->front, err) < 0)
+	if (rf_client_start_held(path, argv, "front", &l->front, &l->front_process, err) < 0)
 		return err->code;
+	if (fcntl(l->front, F_SETFL, O_NONBLOCK) < 0)
+		return rf_fail(err, -errno, "ringfort-front");
+	rf_outbox_init(&l->to_front, l->front);
 	if (begin_front(l, err) < 0)
 		return rf_fail_in(err, "ringfort-front");
-	return rf_loop_watch(l->loop, l->front, RF_LOOP_READ, on_front, l, &l->front_event, err);
+	return rf_loop_watch(l->loop, l->front,
+			     RF_LOOP_READ | (l->to_front.count > 0 ? RF_LOOP_WRITE : 0), on_front,
+			     l, &l->front_event, err);
 }
 
 void rf_household_renew_papers(struct landlord *l)
@@ -166,8 +235,8 @@ void rf_household_renew_papers(struct landlord *l)
 	}
 	rf_papers_done(&l->papers);
 	l->papers = papers;
-	if (l->front >= 0 && rf_wire_send(l->front, RF_WIRE_FRONT_TLS, 0, l->papers.data,
-					  l->papers.len, NULL, 0, &err) < 0)
+	if (l->front >= 0 && rf_household_tell_front(l, RF_WIRE_FRONT_TLS, 0, l->papers.data,
+						     l->papers.len, NULL, 0, &err) < 0)
 		rf_household_say("the front did not hear of the new certificate: ", err.msg);
 	else
 		rf_household_say("the certificate was read anew", "");
@@ -251,7 +320,9 @@ static void see_off(int *fd, int end)
 
 void rf_household_end(struct landlord *l)
 {
+	rf_outbox_done(&l->to_front);
 	see_off(&l->front, l->front);
+	kill_front(l);
 	see_off(&l->clerk, l->clerk);
 	see_off(&l->warden, l->warden_process >= 0 ? l->warden_process : l->warden);
 	rf_fd_done(&l->warden_process);

@@ -14,6 +14,8 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "server/landlord.h"
+#include "server/outbox.h"
+#include "wire/peer.h"
 
 struct rf_concierge_known;
 struct rf_register;
@@ -24,10 +26,13 @@ struct rf_crier;
 struct landlord {
 	const struct rf_landlord_options *options;
 	struct rf_loop *loop;
-	int run, lock;            /* $RUN, and that there is one server */
-	int warden, front, clerk; /* connections; or -1 */
-	int warden_process;       /* a descriptor of it, or -1 */
-	int local;                /* for processes of the user's own */
+	int run, lock;             /* $RUN, and that there is one server */
+	int warden, front, clerk;  /* connections; or -1 */
+	int warden_process;        /* a descriptor of it, or -1 */
+	int front_process;         /* the same */
+	struct rf_outbox to_front; /* what it is told: it may have stopped reading */
+	int local;                 /* for processes of the user's own */
+	struct rf_peer self;       /* what we are, and they must not be less */
 	int ports[RF_LANDLORD_MOST];
 	size_t port_count;
 	struct rf_event *local_event, *front_event, *warden_event, *clerk_event, *timer;
@@ -40,7 +45,7 @@ struct landlord {
 	bool has_guests; /* the front has the connection for local clients */
 	bool is_draining, is_announced;
 	bool keeps_sandboxes; /* they outlive it */
-	uint64_t front_since, clerk_since, warden_since, drain_until;
+	uint64_t front_since, clerk_since, warden_since, drain_until, tidied_ns, said_ns;
 	int falls, clerk_falls, warden_falls;
 	struct rf_register *reg;
 	struct rf_err why; /* that it ends for */
@@ -54,6 +59,17 @@ void rf_household_fail(struct landlord *l, const struct rf_err *err);
 
 int rf_household_start_clerk(struct landlord *l, struct rf_err *err);
 int rf_household_start_front(struct landlord *l, struct rf_err *err);
+
+/* Tells the front something, as rf_wire_send() does, and never waits for it. */
+int rf_household_tell_front(struct landlord *l, enum rf_wire_type type, uint64_t id,
+			    const void *body, size_t len, const int *fds, size_t fd_count,
+			    struct rf_err *err);
+
+/* Time passes: a front that has not read for long is killed, and another one is started. */
+void rf_household_look_after_front(struct landlord *l);
+
+/* Connections on terms of the key, or all ("" ), are ended by the warden and the clerk themselves, whatever who has them does. */
+void rf_household_withdraw(const struct landlord *l, const char *key);
 
 /* A certificate that was replaced: connections from now on see the new one.  If it does not do, the old one stays. */
 void rf_household_renew_papers(struct landlord *l);

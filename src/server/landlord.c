@@ -24,20 +24,36 @@
 #include "server/tenure.h"
 #include "wire/door.h"
 
-#define LOOK_NS  500000000ull /* how often it is looked which keys are left */
+#define GUESTS   256            /* that the front has not heard of yet */
+#define LOOK_NS  500000000ull   /* how often it is looked which keys are left */
+#define TIDY_NS  10000000000ull /* how often what the register need not know any more goes */
+#define SAY_NS   10000000000ull /* how often it is said that somebody needs a key */
 #define GONE_NS  2000000000ull
 #define DRAIN_NS 30000000000ull /* what was asked may take so long to be answered */
 
 /* ------------------------------------------------------------- local clients */
 
-static int check_guest(int fd, struct rf_err *err)
+static bool is_own_user(int fd)
 {
 	struct ucred peer = { 0 };
 	socklen_t len = sizeof(peer);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-		return rf_fail(err, -errno, "look who connects");
-	return peer.uid == geteuid() ? 0 : rf_fail_say(err, -EPERM, "another user's process");
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid();
+}
+
+/* Who tries again and again does not fill a log. */
+static void complain(struct landlord *l, const struct rf_err *why)
+{
+	if (l->said_ns && rf_loop_now() - l->said_ns < SAY_NS)
+		return;
+	l->said_ns = rf_loop_now();
+	rf_household_say("somebody on " RF_LANDLORD_SOCKET " needs a key: ", why->msg);
+}
+
+/* Guests of a front that is slow wait to be accepted. */
+static bool has_room(const struct landlord *l)
+{
+	return l->to_front.count < GUESTS;
 }
 
 static void on_guest(void *data, int what)
@@ -48,12 +64,23 @@ static void on_guest(void *data, int what)
 	struct rf_err err = RF_ERR_INIT;
 	RF_AUTO_FD int fd =
 		accept4(l->local, (struct sockaddr *)&who, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	uint64_t id = 0;
 
 	(void)what;
-	if (fd < 0 || l->front < 0 || check_guest(fd, &err) < 0)
+	if (!has_room(l))
+		rf_event_want(l->local_event, 0); /* on_timer() looks again: they wait meanwhile */
+	if (fd < 0 || l->front < 0 || !is_own_user(fd))
 		return;
-	if ((!l->has_guests && rf_concierge_welcome_guests(l, &err) < 0) ||
-	    rf_wire_send(l->front, RF_WIRE_FRONT_GUEST, 0, NULL, 0, &fd, 1, &err) < 0)
+	/*
+	 * Its uid alone would not do: a process in a sandbox of the same user's could have here what the sandbox is to keep from it.  Such a one is a stranger, as on a
+	 * port: with a key it is served under the key's ceiling.
+	 */
+	if (rf_peer_check_free(fd, &l->self, "server", &err) < 0) {
+		complain(l, &err);
+		id = RF_PASS_CONFINED;
+	}
+	if ((!id && !l->has_guests && rf_concierge_welcome_guests(l, &err) < 0) ||
+	    rf_household_tell_front(l, RF_WIRE_FRONT_GUEST, id, NULL, 0, &fd, 1, &err) < 0)
 		rf_household_say(err.msg, "");
 }
 
@@ -68,7 +95,7 @@ int rf_landlord_invite(struct landlord *l, int *ret_fd, struct rf_err *err)
 	own = ends[0];
 	other = ends[1];
 	if ((!l->has_guests && rf_concierge_welcome_guests(l, err) < 0) ||
-	    rf_wire_send(l->front, RF_WIRE_FRONT_GUEST, 0, NULL, 0, &other, 1, err) < 0)
+	    rf_household_tell_front(l, RF_WIRE_FRONT_GUEST, 0, NULL, 0, &other, 1, err) < 0)
 		return err->code;
 	*ret_fd = rf_fd_take(&own);
 	return 0;
@@ -80,6 +107,9 @@ static int listen_locally(struct landlord *l, struct rf_err *err)
 	mode_t mask;
 	int code;
 
+	l->self.has_any_groups = true;
+	if (rf_peer_note_self(&l->self, err) < 0)
+		return err->code;
 	if (unlinkat(l->run, RF_LANDLORD_SOCKET, 0) < 0 && errno != ENOENT)
 		return rf_fail(err, -errno, "take an old " RF_LANDLORD_SOCKET " away");
 	l->local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -107,8 +137,15 @@ static void on_timer(void *data, int what)
 		rf_loop_stop(l->loop);
 		return;
 	}
+	rf_household_look_after_front(l);
 	if (l->front >= 0)
 		rf_concierge_withdraw(l);
+	if (rf_loop_now() - l->tidied_ns > TIDY_NS) {
+		l->tidied_ns = rf_loop_now();
+		rf_register_tidy(l->reg);
+	}
+	if (l->local_event)
+		rf_event_want(l->local_event, has_room(l) ? RF_LOOP_READ : 0);
 	rf_event_again(l->timer, rf_loop_now() + LOOK_NS);
 }
 
@@ -131,7 +168,7 @@ static void on_signal(void *data, int signal)
 	l->drain_until = rf_loop_now() + DRAIN_NS;
 	rf_event_cancel(l->local_event);
 	l->local_event = NULL;
-	if (rf_wire_send(l->front, RF_WIRE_FRONT_DRAIN, 0, NULL, 0, NULL, 0, &err) < 0)
+	if (rf_household_tell_front(l, RF_WIRE_FRONT_DRAIN, 0, NULL, 0, NULL, 0, &err) < 0)
 		rf_loop_stop(l->loop);
 }
 
@@ -224,10 +261,12 @@ int rf_landlord_serve(const struct rf_landlord_options *options, struct rf_err *
 			      .front = -1,
 			      .clerk = -1,
 			      .local = -1,
-			      .warden_process = -1 };
+			      .warden_process = -1,
+			      .front_process = -1 };
 	int code;
 
 	rf_buf_init(&l.in, RF_WIRE_ROOM);
+	rf_outbox_init(&l.to_front, -1);
 	code = start(&l, err);
 	if (code == 0 && !options->only_checks)
 		code = rf_loop_run(l.loop, err);

@@ -84,9 +84,10 @@ static bool end(struct rf_api_call *call, uint32_t status)
 static const struct {
 	enum rf_api_code code;
 	const char *message, *hint;
+	unsigned retry_s; /* 0: it will be the same */
 } refusals[RF_PASS_VERDICTS] = {
-	[RF_PASS_BUSY] = { RF_API_CONFLICT, "a request with this Idempotency-Key is under way",
-			   "ask again when it has been answered" },
+	[RF_PASS_BUSY] = { RF_API_UNDER_WAY, "a request with this Idempotency-Key is under way",
+			   "ask again when it has been answered", 1 },
 	[RF_PASS_OTHER] = { RF_API_CONFLICT, "this Idempotency-Key was used for another request",
 			    "take a new key for each request" },
 	[RF_PASS_UNSURE] = { RF_API_CONFLICT,
@@ -96,9 +97,9 @@ static const struct {
 			   "this request was answered, with more than is kept of an answer",
 			   "limit its output, or leave the key out" },
 	[RF_PASS_FULL] = { RF_API_TOO_MANY, "this tenant has used too many Idempotency-Keys today",
-			   "leave the key out, or try again tomorrow" },
+			   "leave the key out, or try again tomorrow", 3600 },
 	[RF_PASS_FAILED] = { RF_API_UNAVAILABLE, "the server can't keep answers at the moment",
-			     "leave the Idempotency-Key out, or try again later" },
+			     "leave the Idempotency-Key out, or try again later", 5 },
 };
 
 static void refuse(struct rf_api_call *call, enum rf_pass_verdict verdict)
@@ -108,7 +109,7 @@ static void refuse(struct rf_api_call *call, enum rf_pass_verdict verdict)
 	rf_api_error_say(&error, refusals[verdict].code, "Idempotency-Key", "%s",
 			 refusals[verdict].message);
 	rf_api_error_hint(&error, "%s", refusals[verdict].hint);
-	error.retry_s = 3600;
+	error.retry_s = refusals[verdict].retry_s;
 	rf_api_call_fail(call, &error);
 }
 

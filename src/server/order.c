@@ -10,28 +10,15 @@
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/limits.h"
+#include "server/order-inside.h"
 #include "wire/tenancy.h"
+#include "wire/tenant-agent.h"
 
-#define CODE_FOLDER     "/code"
-#define WORDS           2048
-#define SANDBOX_SECONDS 300
-#define RUN_SECONDS     60
-#define AFTER_SECONDS   90 /* in which the files of a run are read */
-#define OUTPUTS         32
-#define KEPT_OUTPUT     "1M"
+#define CODE_FOLDER "/code"
+#define WORDS       2048
+#define OUTPUTS     32
 
-/* All that any kind of order says. */
-struct said {
-	char **argv, **env, **profile, **credentials, **outputs;
-	const char *command, *code, *language, *input, *input_base64, *cwd;
-	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs, *network;
-	const struct rf_jsonread_value *terminal, *workspace;
-	const char *data, *data_base64, *signal, *path, *to;
-	uint64_t timeout, idle_timeout;
-	bool is_background, is_last;
-};
-
-#define AT(member) offsetof(struct said, member)
+#define AT(member) offsetof(struct rf_order_said, member)
 
 /* clang-format off */
 #define PROGRAM \
@@ -49,7 +36,8 @@ struct said {
 	{ "limits",         RF_FORM_OBJECT,    AT(limits),         0, 32, false }, \
 	{ "needs",          RF_FORM_OBJECT,    AT(needs),          0, 16, false }, \
 	{ "credentials",    RF_FORM_NAMES,     AT(credentials),    1, RF_MAX_CREDENTIALS, false }, \
-	{ "workspace",      RF_FORM_OBJECT,    AT(workspace),      0, 16, false }
+	{ "workspace",      RF_FORM_OBJECT,    AT(workspace),      0, 16, false }, \
+	{ "agent",          RF_FORM_STRING,    AT(agent),          1, RF_TENANCY_NAME - 1, false }
 
 static const struct rf_form_field run_fields[] = {
 	PROGRAM, BOX, RULES,
@@ -112,6 +100,20 @@ static const struct rf_form_field checkpoint_fields[] = {
 static const struct rf_form_field undo_fields[] = {
 	{ "to",             RF_FORM_STRING,    AT(to),             1, RF_TENANCY_NAME - 1, true },
 };
+static const struct rf_form_field agent_fields[] = {
+	{ "name",           RF_FORM_STRING,    AT(path),           1, RF_TENANT_AGENT_NAME - 1, true },
+	{ "description",    RF_FORM_STRING,    AT(about),          0, RF_TENANT_AGENT_ABOUT - 1, false },
+	{ "labels",         RF_FORM_OBJECT,    AT(labels),         0, RF_ORDER_LABELS, false },
+	{ "workspace",      RF_FORM_OBJECT,    AT(workspace),      0, 16, false },
+	{ "timeout",        RF_FORM_NUMBER,    AT(timeout),        1, RF_ORDER_SECONDS, false },
+	{ "profile",        RF_FORM_NAMES,     AT(profile),        1, RF_MAX_EXTENDS, false },
+	{ "policy",         RF_FORM_OBJECT,    AT(policy),         0, 64, false },
+	{ "limits",         RF_FORM_OBJECT,    AT(limits),         0, 32, false },
+};
+static const struct rf_form_field apply_fields[] = {
+	{ "conflicts",      RF_FORM_STRING,    AT(conflicts),      1, 10, false },
+	{ "dry_run",        RF_FORM_TRUTH,     AT(is_trial),       0, 0, false },
+};
 
 static const struct { const struct rf_form_field *fields; size_t count; } forms[] = {
 	[RF_ORDER_RUN]     = { run_fields,     RF_LEN(run_fields) },
@@ -128,25 +130,19 @@ static const struct { const struct rf_form_field *fields; size_t count; } forms[
 	[RF_ORDER_WORKSPACE]  = { workspace_fields,  RF_LEN(workspace_fields) },
 	[RF_ORDER_CHECKPOINT] = { checkpoint_fields, RF_LEN(checkpoint_fields) },
 	[RF_ORDER_UNDO]       = { undo_fields,       RF_LEN(undo_fields) },
+	[RF_ORDER_AGENT]      = { agent_fields,      RF_LEN(agent_fields) },
+	[RF_ORDER_APPLY]      = { apply_fields,      RF_LEN(apply_fields) },
 };
 /* clang-format on */
 
-struct reading {
-	enum rf_order_kind kind;
-	struct said said;
-	struct rf_order *order;
-	const struct rf_order_tools *tools;
-	struct rf_api_error *error;
-	bool keeps_output;
-};
-
-static int invalid(const struct reading *r, const char *where, const char *what, const char *hint)
+int rf_order_invalid(const struct rf_order_reading *r, const char *where, const char *what,
+		     const char *hint)
 {
 	rf_api_error_say(r->error, RF_API_INVALID, where, "%s: %s", where, what);
 	return rf_api_error_hint(r->error, "%s", hint);
 }
 
-static int no_memory(const struct reading *r)
+int rf_order_no_memory(const struct rf_order_reading *r)
 {
 	return rf_api_error_say(r->error, RF_API_UNAVAILABLE, NULL, "there is no memory left");
 }
@@ -154,15 +150,15 @@ static int no_memory(const struct reading *r)
 /* ------------------------------------------------------------- bytes */
 
 /* Bytes that came as text, or as base64: one of the two, or neither.  Gives them as they are meant. */
-static int decode(const struct reading *r, const char *text, const char *base64, const char *where,
-		  const char **ret_data, size_t *ret_len)
+static int decode(const struct rf_order_reading *r, const char *text, const char *base64,
+		  const char *where, const char **ret_data, size_t *ret_len)
 {
 	size_t len = base64 ? strlen(base64) : 0;
 	char *data;
 	ssize_t got;
 
 	if (text && base64)
-		return invalid(r, where, "it is there as text, too", "say it in one way");
+		return rf_order_invalid(r, where, "it is there as text, too", "say it in one way");
 	if (!base64) {
 		*ret_data = text;
 		*ret_len = text ? strlen(text) : 0;
@@ -170,10 +166,11 @@ static int decode(const struct reading *r, const char *text, const char *base64,
 	}
 	data = rf_arena_alloc(r->order->memory, len + 4);
 	if (!data)
-		return no_memory(r);
+		return rf_order_no_memory(r);
 	got = len % 4 ? -EINVAL : rf_base64_decode(base64, len, data);
 	if (got < 0 || strpbrk(base64, "\r\n"))
-		return invalid(r, where, "it is no base64", "with padding, without line breaks");
+		return rf_order_invalid(r, where, "it is no base64",
+					"with padding, without line breaks");
 	*ret_data = data;
 	*ret_len = (size_t)got;
 	return 0;
@@ -198,14 +195,14 @@ static bool is_name(const char *path)
 	}
 }
 
-static int bring(const struct reading *r, const char *name, enum rf_place_kind kind,
+static int bring(const struct rf_order_reading *r, const char *name, enum rf_place_kind kind,
 		 const char *source)
 {
 	struct rf_order *order = r->order;
 	char *path = rf_arena_printf(order->memory, CODE_FOLDER "/%s", name);
 
 	if (!path)
-		return no_memory(r);
+		return rf_order_no_memory(r);
 	for (size_t i = 0; i < order->extra_count; i++)
 		if (strcmp(order->extras[i].path, path) == 0)
 			return rf_api_error_say(r->error, RF_API_CONFLICT, "files",
@@ -225,7 +222,8 @@ struct said_file {
 	const char *path, *content, *base64;
 };
 
-static int read_file(const struct reading *r, const struct rf_jsonread_value *value, size_t index)
+static int read_file(const struct rf_order_reading *r, const struct rf_jsonread_value *value,
+		     size_t index)
 {
 	struct said_file file = { 0 };
 	/* clang-format off */
@@ -244,17 +242,18 @@ static int read_file(const struct reading *r, const struct rf_jsonread_value *va
 	    0)
 		return -1;
 	if (!is_name(file.path))
-		return invalid(r, where, "the path is none of a file beneath " CODE_FOLDER,
-			       "for example: data/input.csv");
+		return rf_order_invalid(r, where, "the path is none of a file beneath " CODE_FOLDER,
+					"for example: data/input.csv");
 	if (!file.content && !file.base64)
-		return invalid(r, where, "it has no content", "give content or content_base64");
+		return rf_order_invalid(r, where, "it has no content",
+					"give content or content_base64");
 	if (decode(r, file.content, file.base64, where, &data, &len) < 0)
 		return -1;
 	return bring(r, file.path, file.content ? RF_PLACE_TEXT : RF_PLACE_DATA,
 		     file.content ? file.content : file.base64);
 }
 
-static int read_files(const struct reading *r)
+static int read_files(const struct rf_order_reading *r)
 {
 	const struct rf_jsonread_value *at = r->said.files ? r->said.files->first : NULL;
 
@@ -274,8 +273,8 @@ static const char script_form[] =
 	"}\n"
 	"%s\n";
 
-static char **words_of(const struct reading *r, const struct rf_lang *lang, const char *program,
-		       const char *path)
+static char **words_of(const struct rf_order_reading *r, const struct rf_lang *lang,
+		       const char *program, const char *path)
 {
 	struct rf_arena *memory = r->order->memory;
 	char **argv = rf_arena_alloc(memory, 16 * sizeof(*argv));
@@ -304,19 +303,20 @@ static const char keep_script[] =
 	"f=/tmp/.code.$$; mkdir -p \"$f\" && cat >\"$f/$1\" || exit 126; f=$f/$1; shift\n"
 	"exec \"$@\" \"$f\" </dev/null";
 
-static int keep_code(const struct reading *r, const char *name, char *const *words)
+static int keep_code(const struct rf_order_reading *r, const char *name, char *const *words)
 {
 	struct rf_order *order = r->order;
 	char **argv = rf_arena_alloc(order->memory, 24 * sizeof(*argv));
 	size_t n = 0;
 
 	if (r->said.input || r->said.input_base64)
-		return invalid(r, "stdin", "code in a sandbox has none", "let it read a file");
+		return rf_order_invalid(r, "stdin", "code in a sandbox has none",
+					"let it read a file");
 	if (r->said.is_background)
-		return invalid(r, "background", "code does not go there",
-			       "write a file, and run that in the background");
+		return rf_order_invalid(r, "background", "code does not go there",
+					"write a file, and run that in the background");
 	if (!argv)
-		return no_memory(r);
+		return rf_order_no_memory(r);
 	argv[n++] = rf_arena_copy(order->memory, "/bin/sh");
 	argv[n++] = rf_arena_copy(order->memory, "-c");
 	argv[n++] = rf_arena_copy(order->memory, keep_script);
@@ -327,10 +327,10 @@ static int keep_code(const struct reading *r, const char *name, char *const *wor
 	order->argv = argv;
 	order->input = r->said.code;
 	order->input_len = strlen(r->said.code);
-	return order->memory->has_failed ? no_memory(r) : 0;
+	return order->memory->has_failed ? rf_order_no_memory(r) : 0;
 }
 
-static int read_code(const struct reading *r)
+static int read_code(const struct rf_order_reading *r)
 {
 	const struct rf_langs langs = { 0 };
 	const struct rf_lang *lang = NULL;
@@ -339,7 +339,8 @@ static int read_code(const struct reading *r)
 	char name[64], path[80];
 
 	if (!r->said.language)
-		return invalid(r, "language", "it is missing", "name the language of the code");
+		return rf_order_invalid(r, "language", "it is missing",
+					"name the language of the code");
 	if (rf_lang_find(&langs, r->said.language, &lang, &err) < 0)
 		return rf_api_error_of(r->error, &err, "language");
 	program = r->tools->find(lang);
@@ -354,129 +355,47 @@ static int read_code(const struct reading *r)
 	snprintf(path, sizeof(path), CODE_FOLDER "/%s", name);
 	r->order->argv = words_of(r, lang, program, path);
 	if (!r->order->argv)
-		return no_memory(r);
+		return rf_order_no_memory(r);
 	return r->kind == RF_ORDER_EXEC ? keep_code(r, name, r->order->argv)
 					: bring(r, name, RF_PLACE_TEXT, r->said.code);
 }
 
-static int read_program(const struct reading *r)
+static int read_program(const struct rf_order_reading *r)
 {
-	const struct said *said = &r->said;
+	const struct rf_order_said *said = &r->said;
 	int count = (said->argv != NULL) + (said->command != NULL) + (said->code != NULL);
 	char **argv;
 
 	if (count != 1)
-		return invalid(r, "argv, command or code",
-			       count ? "more than one of them is there" : "none of them is there",
-			       "say what to run in one way");
+		return rf_order_invalid(r, "argv, command or code",
+					count ? "more than one of them is there"
+					      : "none of them is there",
+					"say what to run in one way");
 	if (said->language && !said->code)
-		return invalid(r, "language", "there is no code", "leave it out, or give code");
+		return rf_order_invalid(r, "language", "there is no code",
+					"leave it out, or give code");
 	if (said->cwd && said->cwd[0] != '/')
-		return invalid(r, "cwd", "it is no absolute path", "for example: /tmp");
+		return rf_order_invalid(r, "cwd", "it is no absolute path", "for example: /tmp");
 	if (said->code)
 		return read_code(r);
 	if (said->argv) {
 		if (!said->argv[0][0])
-			return invalid(r, "argv", "the first of them is empty", "name a program");
+			return rf_order_invalid(r, "argv", "the first of them is empty",
+						"name a program");
 		r->order->argv = said->argv;
 		return 0;
 	}
 	argv = rf_arena_alloc(r->order->memory, 4 * sizeof(*argv));
 	if (!argv)
-		return no_memory(r);
+		return rf_order_no_memory(r);
 	argv[0] = rf_arena_copy(r->order->memory, "/bin/sh");
 	argv[1] = rf_arena_copy(r->order->memory, "-c");
 	argv[2] = (char *)(uintptr_t)said->command;
 	r->order->argv = argv;
-	return r->order->memory->has_failed ? no_memory(r) : 0;
+	return r->order->memory->has_failed ? rf_order_no_memory(r) : 0;
 }
 
-/* ------------------------------------------------------------- the policy */
-
-static bool has_limit(const struct said *said, const char *name)
-{
-	const struct rf_jsonread_value *of_policy =
-		said->policy ? rf_jsonread_member(said->policy, "limits") : NULL;
-
-	return (said->limits && rf_jsonread_member(said->limits, name)) ||
-	       (of_policy && of_policy->type == RF_JSONREAD_OBJECT &&
-		rf_jsonread_member(of_policy, name));
-}
-
-static void put_limits(const struct reading *r, uint64_t seconds, struct rf_json *json)
-{
-	const struct said *said = &r->said;
-	const struct rf_jsonread_value *of_policy =
-		said->policy ? rf_jsonread_member(said->policy, "limits") : NULL;
-	char text[32];
-
-	rf_json_open_object(json, "limits");
-	for (const struct rf_jsonread_value *at =
-		     of_policy && of_policy->type == RF_JSONREAD_OBJECT ? of_policy->first : NULL;
-	     at; at = at->next)
-		if (!said->limits || !rf_jsonread_member(said->limits, at->name))
-			rf_form_copy(at, at->name, json);
-	for (const struct rf_jsonread_value *at = said->limits ? said->limits->first : NULL; at;
-	     at = at->next)
-		rf_form_copy(at, at->name, json);
-	snprintf(text, sizeof(text), "%llus", (unsigned long long)seconds);
-	if (seconds) {
-		rf_json_string(json, "time", text);
-		if (!has_limit(said, "cpu_time"))
-			rf_json_string(json, "cpu_time", text);
-	}
-	if (r->keeps_output && r->kind == RF_ORDER_RUN && !has_limit(said, "output"))
-		rf_json_string(json, "output", KEPT_OUTPUT);
-	rf_json_close_object(json);
-}
-
-/* One text of the profiles, the policy, the limits and the time-out: what `ringfort run --policy` would be given. */
-static int put_policy(struct reading *r)
-{
-	const struct said *said = &r->said;
-	const struct rf_jsonread_value *time =
-		said->limits ? rf_jsonread_member(said->limits, "time") : NULL;
-	uint64_t seconds = said->timeout;
-	struct rf_json json;
-	RF_AUTO_BUF struct rf_buf out;
-
-	rf_buf_init(&out, RF_MAX_POLICY_BYTES);
-	if (said->profile && said->policy && rf_jsonread_member(said->policy, "extends"))
-		return invalid(r, "profile", "the policy has `extends`, too",
-			       "say it in one place");
-	if (said->cwd && said->policy && rf_jsonread_member(said->policy, "workdir"))
-		return invalid(r, "cwd", "the policy has `workdir`, too", "say it in one place");
-	if (time)
-		return invalid(r, "limits.time", "it is said as `timeout`, in seconds",
-			       "leave it out here");
-	if (seconds && has_limit(said, "time"))
-		return invalid(r, "timeout", "the policy has `limits.time`, too",
-			       "say it in one place");
-	if (!seconds && (r->kind == RF_ORDER_SANDBOX || said->outputs) && !has_limit(said, "time"))
-		seconds = said->outputs ? RUN_SECONDS : SANDBOX_SECONDS;
-	rf_json_init(&json, &out, false);
-	rf_json_open_object(&json, NULL);
-	if (said->profile) {
-		rf_json_open_array(&json, "extends");
-		for (char **at = said->profile; *at; at++)
-			rf_json_string(&json, NULL, *at);
-		rf_json_close_array(&json);
-	}
-	for (const struct rf_jsonread_value *at = said->policy ? said->policy->first : NULL; at;
-	     at = at->next)
-		if (strcmp(at->name, "limits") != 0 || at->type != RF_JSONREAD_OBJECT)
-			rf_form_copy(at, at->name, &json);
-	if (said->cwd && r->kind == RF_ORDER_RUN)
-		rf_json_string(&json, "workdir", said->cwd);
-	put_limits(r, seconds && said->outputs ? seconds + AFTER_SECONDS : seconds, &json);
-	rf_json_close_object(&json);
-	if (out.has_failed)
-		return rf_api_error_say(r->error, RF_API_TOO_LARGE, "policy",
-					"policy: it is longer than %d bytes", RF_MAX_POLICY_BYTES);
-	r->order->timeout = seconds;
-	r->order->policy = rf_buf_take(&out);
-	return r->order->policy ? 0 : no_memory(r);
-}
+/* ------------------------------------------------------------- needs, and a workspace */
 
 static bool is_one_of(const char *word, const char *const *words)
 {
@@ -491,7 +410,7 @@ struct said_needs {
 };
 
 /* What a request can't do without is refused before anything runs. */
-static int read_needs(const struct reading *r)
+static int read_needs(const struct rf_order_reading *r)
 {
 	static const char *const kinds[] = { "process", "gvisor", "vm", "wasm", NULL };
 	struct said_needs needs = { 0 };
@@ -506,8 +425,8 @@ static int read_needs(const struct reading *r)
 			 r->error) < 0)
 		return -1;
 	if (needs.isolation && !is_one_of(needs.isolation, kinds))
-		return invalid(r, "needs.isolation", "there is no such kind",
-			       "process, gvisor, vm or wasm");
+		return rf_order_invalid(r, "needs.isolation", "there is no such kind",
+					"process, gvisor, vm or wasm");
 	if (needs.isolation && strcmp(needs.isolation, "process") != 0) {
 		rf_api_error_say(r->error, RF_API_UNSUPPORTED, "needs.isolation",
 				 "needs.isolation: this server has no `%.20s`", needs.isolation);
@@ -517,29 +436,11 @@ static int read_needs(const struct reading *r)
 	return 0;
 }
 
-/* The whole of a policy that speaks of the network alone. */
-static int put_network(const struct reading *r)
-{
-	struct rf_json json;
-	RF_AUTO_BUF struct rf_buf out;
-
-	rf_buf_init(&out, RF_MAX_POLICY_BYTES);
-	rf_json_init(&json, &out, false);
-	rf_json_open_object(&json, NULL);
-	rf_form_copy(r->said.network, "network", &json);
-	rf_json_close_object(&json);
-	if (out.has_failed)
-		return rf_api_error_say(r->error, RF_API_TOO_LARGE, "network",
-					"network: it is longer than %d bytes", RF_MAX_POLICY_BYTES);
-	r->order->policy = rf_buf_take(&out);
-	return r->order->policy ? 0 : no_memory(r);
-}
-
 /* One that there is, or a sandbox's own: a run's would be gone before anybody could look at it. */
-static int read_workspace(const struct reading *r)
+static int read_workspace(const struct rf_order_reading *r)
 {
 	const struct rf_form_field fields[] = {
-		{ "name", RF_FORM_STRING, 0, 1, RF_TENANCY_NAME - 1, r->kind == RF_ORDER_RUN },
+		{ "name", RF_FORM_STRING, 0, 1, RF_TENANCY_NAME - 1, r->kind != RF_ORDER_SANDBOX },
 	};
 	const char *name = NULL;
 
@@ -549,28 +450,26 @@ static int read_workspace(const struct reading *r)
 			 "workspace", r->error) < 0)
 		return -1;
 	if (name && !rf_tenancy_is_name(name))
-		return invalid(r, "workspace.name", "it is no name of a workspace",
-			       "letters, digits, `-` and `_`, beginning with one of the first two");
+		return rf_order_invalid(
+			r, "workspace.name", "it is no name of a workspace",
+			"letters, digits, `-` and `_`, beginning with one of the first two");
 	r->order->workspace = name ? name : "";
 	return 0;
 }
 
 bool rf_order_is_label(const char *text)
 {
-	size_t len =
-		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
-
-	return len > 0 && len <= 63 && !text[len];
+	return rf_tenancy_is_label(text);
 }
 
-static int check_labels(const struct reading *r)
+static int check_labels(const struct rf_order_reading *r)
 {
 	const struct rf_jsonread_value *at = r->said.labels ? r->said.labels->first : NULL;
 
 	for (; at; at = at->next)
 		if (at->type != RF_JSONREAD_STRING || !rf_order_is_label(at->name) ||
 		    (at->text[0] && !rf_order_is_label(at->text)))
-			return invalid(
+			return rf_order_invalid(
 				r, "labels",
 				"names and values are up to 63 letters, digits, `-`, `_` and `.`",
 				"for example: {\"project\": \"blue\"}");
@@ -579,26 +478,26 @@ static int check_labels(const struct reading *r)
 }
 
 /* Beneath the working folder, as patterns of a shell: relative, and not around. */
-static int read_outputs(const struct reading *r)
+static int read_outputs(const struct rf_order_reading *r)
 {
 	for (char **at = r->said.outputs; at && *at; at++) {
 		const char *text = *at;
 
 		if (!text[0] || text[0] == '/' || strchr(text, '\n') || strlen(text) > 400 ||
 		    strcmp(text, "..") == 0 || strncmp(text, "../", 3) == 0 || strstr(text, "/../"))
-			return invalid(r, "outputs",
-				       "one of them is no file beneath the working folder",
-				       "for example: [\"report.csv\", \"plots/*.png\"]");
+			return rf_order_invalid(r, "outputs",
+						"one of them is no file beneath the working folder",
+						"for example: [\"report.csv\", \"plots/*.png\"]");
 	}
 	if (r->said.outputs && !r->keeps_output)
-		return invalid(r, "outputs", "they come with an answer that is a whole",
-			       "leave `Accept` out, or make a sandbox");
+		return rf_order_invalid(r, "outputs", "they come with an answer that is a whole",
+					"leave `Accept` out, or make a sandbox");
 	r->order->outputs = r->said.outputs;
 	return 0;
 }
 
 /* What something is called, or is to be. */
-static int read_names(const struct reading *r)
+static int read_names(const struct rf_order_reading *r)
 {
 	const char *name = r->said.path ? r->said.path : r->said.to;
 
@@ -606,23 +505,52 @@ static int read_names(const struct reading *r)
 	r->order->to = r->said.to;
 	if (!name || rf_tenancy_is_name(name))
 		return 0;
-	return invalid(r, r->said.to ? "to" : "name", "it can't be called so",
-		       "letters, digits, `-` and `_`, beginning with one of the first two");
+	return rf_order_invalid(
+		r, r->said.to ? "to" : "name", "it can't be called so",
+		"letters, digits, `-` and `_`, beginning with one of the first two");
 }
 
-static int read_paths(const struct reading *r)
+/* For whom a box is, or who is to be made; pure names, which mean something to who keeps them. */
+static int read_agent(const struct rf_order_reading *r)
+{
+	r->order->agent = r->said.agent;
+	r->order->about = r->said.about;
+	if (r->said.agent && !rf_tenancy_is_name(r->said.agent))
+		return rf_order_invalid(r, "agent", "it is no name of an agent",
+					"letters, digits, `-` and `_`, beginning with one of the "
+					"first two");
+	if (r->said.about && !rf_tenant_agent_is_about(r->said.about))
+		return rf_order_invalid(r, "description", "it is no single line of text",
+					"up to 200 characters, without line breaks");
+	return 0;
+}
+
+/* Whose word counts: nobody's, if nothing is said. */
+static int read_apply(const struct rf_order_reading *r)
+{
+	static const char *const words[] = { "fail", "fork", "origin", NULL };
+
+	r->order->is_trial = r->said.is_trial;
+	r->order->to = r->said.conflicts ? r->said.conflicts : words[0];
+	return is_one_of(r->order->to, words)
+		       ? 0
+		       : rf_order_invalid(r, "conflicts", "there is no such way",
+					  "fail, fork (its word counts) or origin");
+}
+
+static int read_paths(const struct rf_order_reading *r)
 {
 	r->order->path = r->said.path;
 	r->order->to = r->said.to;
 	if (r->said.path[0] != '/')
-		return invalid(r, r->kind == RF_ORDER_MOVE ? "from" : "path",
-			       "it is no absolute path", "for example: /tmp/a");
+		return rf_order_invalid(r, r->kind == RF_ORDER_MOVE ? "from" : "path",
+					"it is no absolute path", "for example: /tmp/a");
 	if (r->said.to && r->said.to[0] != '/')
-		return invalid(r, "to", "it is no absolute path", "for example: /tmp/b");
+		return rf_order_invalid(r, "to", "it is no absolute path", "for example: /tmp/b");
 	return 0;
 }
 
-static int read_signal(const struct reading *r)
+static int read_signal(const struct rf_order_reading *r)
 {
 	/* clang-format off */
 	static const struct { const char *name; int number; } signals[] = {
@@ -636,7 +564,8 @@ static int read_signal(const struct reading *r)
 			r->order->signal = signals[i].number;
 	return r->order->signal
 		       ? 0
-		       : invalid(r, "signal", "there is no such signal",
+		       : rf_order_invalid(
+				 r, "signal", "there is no such signal",
 				 "HUP, INT, QUIT, KILL, USR1, USR2, TERM, CONT, STOP or WINCH");
 }
 
@@ -644,7 +573,7 @@ struct said_terminal {
 	uint64_t rows, columns, keep;
 };
 
-static int read_terminal(const struct reading *r)
+static int read_terminal(const struct rf_order_reading *r)
 {
 	struct said_terminal terminal = { 24, 80, RF_ORDER_KEEP };
 	const struct rf_form_field fields[] = {
@@ -666,13 +595,13 @@ static int read_terminal(const struct reading *r)
 	return 0;
 }
 
-static int read_word(const struct reading *r)
+static int read_word(const struct rf_order_reading *r)
 {
-	const struct said *said = &r->said;
+	const struct rf_order_said *said = &r->said;
 
 	if (!said->data && !said->data_base64 && !said->is_last && !said->signal && !said->terminal)
-		return invalid(r, "message", "it says nothing",
-			       "data, data_base64, close, signal or terminal");
+		return rf_order_invalid(r, "message", "it says nothing",
+					"data, data_base64, close, signal or terminal");
 	if (read_terminal(r) < 0 || (said->signal && read_signal(r) < 0))
 		return -1;
 	return decode(r, said->data, said->data_base64, "data_base64", &r->order->input,
@@ -681,16 +610,17 @@ static int read_word(const struct reading *r)
 
 /* ------------------------------------------------------------- the whole */
 
-static int read_all(struct reading *r)
+static int read_all(struct rf_order_reading *r)
 {
 	bool runs =
 		r->kind == RF_ORDER_RUN || r->kind == RF_ORDER_EXEC || r->kind == RF_ORDER_SESSION;
-	bool makes = r->kind == RF_ORDER_RUN || r->kind == RF_ORDER_SANDBOX;
+	bool makes =
+		r->kind == RF_ORDER_RUN || r->kind == RF_ORDER_SANDBOX || r->kind == RF_ORDER_AGENT;
 
 	r->order->extras =
 		rf_arena_alloc(r->order->memory, (RF_ORDER_FILES + 1) * sizeof(*r->order->extras));
 	if (!r->order->extras)
-		return no_memory(r);
+		return rf_order_no_memory(r);
 	r->order->env = r->said.env;
 	r->order->cwd = r->said.cwd;
 	r->order->timeout = r->said.timeout;
@@ -703,13 +633,17 @@ static int read_all(struct reading *r)
 	if (r->kind == RF_ORDER_SIGNAL)
 		return read_signal(r);
 	if (r->kind == RF_ORDER_NETWORK)
-		return put_network(r);
+		return rf_order_policy_put_network(r);
 	r->order->credentials = r->said.credentials;
 	if (r->kind == RF_ORDER_FOLDER || r->kind == RF_ORDER_MOVE)
 		return read_paths(r);
 	if (r->kind == RF_ORDER_WORKSPACE || r->kind == RF_ORDER_CHECKPOINT ||
 	    r->kind == RF_ORDER_UNDO)
 		return read_names(r);
+	if (r->kind == RF_ORDER_APPLY)
+		return read_apply(r);
+	if (r->kind == RF_ORDER_AGENT && read_names(r) < 0)
+		return -1;
 	if (r->kind == RF_ORDER_WORD)
 		return read_word(r);
 	if (read_terminal(r) < 0)
@@ -719,7 +653,7 @@ static int read_all(struct reading *r)
 		     read_files(r) < 0 || read_program(r) < 0))
 		return -1;
 	if (makes && (read_outputs(r) < 0 || read_needs(r) < 0 || read_workspace(r) < 0 ||
-		      put_policy(r) < 0))
+		      read_agent(r) < 0 || rf_order_policy_put(r) < 0))
 		return -1;
 	return check_labels(r);
 }
@@ -729,16 +663,16 @@ int rf_order_read(enum rf_order_kind kind, const char *text, size_t len, bool ke
 		  struct rf_api_error *error)
 {
 	struct rf_order order = { .memory = rf_arena_new() };
-	struct reading r = { .kind = kind,
-			     .order = &order,
-			     .tools = tools,
-			     .error = error,
-			     .keeps_output = keeps_output };
+	struct rf_order_reading r = { .kind = kind,
+				      .order = &order,
+				      .tools = tools,
+				      .error = error,
+				      .keeps_output = keeps_output };
 	struct rf_err err = RF_ERR_INIT;
 	int code;
 
 	if (!order.memory)
-		return no_memory(&r);
+		return rf_order_no_memory(&r);
 	if (rf_jsonread_parse(text, len, &order.json, &err) < 0) {
 		rf_order_done(&order);
 		rf_api_error_say(error, RF_API_MALFORMED, "body", "body, line %d, column %d: %s",

@@ -29,7 +29,9 @@ enum rf_order_kind {
 	RF_ORDER_NETWORK,    /* of a sandbox, from now on */
 	RF_ORDER_WORKSPACE,  /* `path` is its name */
 	RF_ORDER_CHECKPOINT, /* the same, or NULL */
-	RF_ORDER_UNDO        /* `to` is a checkpoint */
+	RF_ORDER_UNDO,       /* `to` is a checkpoint */
+	RF_ORDER_AGENT,      /* `path` is its name */
+	RF_ORDER_APPLY       /* `to` is whose word counts where both have changed something */
 };
 
 #define RF_ORDER_KEEP                                                                              \
@@ -54,7 +56,10 @@ struct rf_order {
 	bool needs_network;    /* it can't do without */
 	struct rf_place *extras;
 	size_t extra_count;
-	const struct rf_jsonread_value *labels; /* of a sandbox, or NULL */
+	const struct rf_jsonread_value *labels; /* of a sandbox or an agent, or NULL */
+	const char *agent;     /* of a run or a sandbox: for which of the tenant's, or NULL */
+	const char *about;     /* of an agent, or NULL */
+	bool is_trial;         /* of APPLY: nothing is changed */
 	char **outputs;        /* of a run: patterns of files that are wanted of it; or NULL */
 	const char *workspace; /* that the box has; "": one of its own; or NULL */
 	bool is_background;

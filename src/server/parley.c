@@ -35,6 +35,8 @@ struct rf_parley {
 	struct rf_parley *next, **at;
 	struct rf_front *front;
 	struct rf_holder *holder;
+	struct rf_holder
+		*guest; /* whose its connection is, where another key came to it; or NULL */
 	char box[RF_ROUTE_PART];
 	enum state state;
 	struct rf_wsline *line; /* or NULL: nobody is connected */
@@ -68,6 +70,7 @@ static void free_parley(struct rf_parley *s)
 	rf_buf_done(&s->backlog);
 	rf_buf_done(&s->result);
 	rf_holder_unref(s->holder);
+	rf_holder_unref(s->guest);
 	free(s);
 }
 
@@ -513,6 +516,8 @@ void rf_parley_attach(struct rf_api_call *call)
 	call->front->figures.requests[1]++;
 	rf_wsline_close(s->line, RF_WSLINE_TAKEN, "another connection has the terminal now");
 	s->line = line;
+	rf_holder_unref(s->guest);
+	s->guest = rf_holder_ref(call->holder);
 	rf_deadline_cancel(&s->limit);
 	rf_buf_printf(&text, "{\"attached\": {\"number\": %u, \"lost\": %llu}}", s->number,
 		      (unsigned long long)(s->written - s->backlog.len));
@@ -533,8 +538,12 @@ void rf_parley_revoke(struct rf_front *front, const char *key)
 
 	for (struct rf_parley *s = front->parleys; s; s = next) {
 		next = s->next;
-		if (strcmp(s->holder->pass.key, key) == 0)
+		if (strcmp(s->holder->pass.key, key) == 0) {
 			end_with(s, RF_WSLINE_REFUSED, "the key was removed");
+		} else if (s->line && s->guest && strcmp(s->guest->pass.key, key) == 0) {
+			rf_wsline_close(s->line, RF_WSLINE_REFUSED, "the key was removed");
+			on_end(s); /* the terminal is another key's, and stays for it */
+		}
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "wire/terms.h"
 
+#define RF_PASS_LOCAL "local"           /* the key of who needs none: no key has such an id */
 #define RF_PASS_NAMES 64                /* of hosts, and as many of origins */
 #define RF_PASS_NAME  256               /* bytes of one, with a NUL */
 #define RF_PASS_BYTES 1000              /* of a holder */
@@ -40,6 +41,12 @@ struct rf_pass_holder {
 struct rf_pass_tls {
 	const char *certificate, *key, *clients;
 };
+
+/* The id of a REVOKED of a key that is good, and whose connections are not: it is to be asked for again. */
+#define RF_PASS_STALE 1
+
+/* The id of a GUEST that is confined, and needs a key as who comes to a port does. */
+#define RF_PASS_CONFINED 1
 
 void rf_pass_put_tls(const struct rf_pass_tls *tls, struct rf_buf *out);
 

@@ -20,7 +20,7 @@
 
 static struct {
 	char tenant[RF_TERMS_NAME]; /* that it was made for; "": there is none yet */
-	int fd;                     /* to `ringfort-gateway --many`; or -1: it has ended */
+	int fds[2]; /* to `ringfort-gateway --many`, without and with `--mask`; or -1: it has ended */
 } gateways[GATEWAYS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -50,7 +50,7 @@ static size_t slot_of(const char *tenant)
 		if (gateways[i].tenant[0])
 			continue;
 		snprintf(gateways[i].tenant, sizeof(gateways[i].tenant), "%s", tenant);
-		gateways[i].fd = -1;
+		gateways[i].fds[0] = gateways[i].fds[1] = -1;
 		return i;
 	}
 	for (const char *at = tenant; *at; at++)
@@ -74,9 +74,12 @@ static int join(int gateway, int *ret_fd, struct rf_err *err)
 }
 
 /* What is said on it is nothing but that somebody joins; a dead one is noticed by that. */
-static int join_or_start(int *gateway, const char *program, int *ret_fd, struct rf_err *err)
+static int join_or_start(int *gateway, const char *program, bool has_masks, int *ret_fd,
+			 struct rf_err *err)
 {
-	const char *const words[] = { "ringfort-gateway", "--many", "3", NULL };
+	static const char *const plain[] = { "ringfort-gateway", "--many", "3", NULL };
+	static const char *const masking[] = { "ringfort-gateway", "--mask", "--many", "3", NULL };
+	const char *const *words = has_masks ? masking : plain;
 
 	if (*gateway >= 0 && join(*gateway, ret_fd, err) == 0)
 		return 0;
@@ -95,10 +98,9 @@ int rf_quay_reach(const char *tenant, bool has_masks, int *ret_fd, struct rf_err
 
 	if (code < 0)
 		return code;
-	if (has_masks)
-		return rf_gate_start(program, true, ret_fd, err);
 	pthread_mutex_lock(&lock);
-	code = join_or_start(&gateways[slot_of(tenant)].fd, program, ret_fd, err);
+	code = join_or_start(&gateways[slot_of(tenant)].fds[has_masks], program, has_masks, ret_fd,
+			     err);
 	pthread_mutex_unlock(&lock);
 	return code;
 }

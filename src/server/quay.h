@@ -9,8 +9,8 @@
 #include "base/err.h"
 
 /*
- * A connection to the tenant's gateway, on which a box can be asked for.  A policy with `network.mask` (`has_masks`) has a gateway of its own, which ends
- * with the connection: the engine is in no other.
+ * A connection to the tenant's gateway, on which a box can be asked for.  Policies with `network.mask` (`has_masks`) have a second one: the engine is in no
+ * other, and what it takes has a most there (filter/own.h).
  */
 int rf_quay_reach(const char *tenant, bool has_masks, int *ret_fd, struct rf_err *err);
 

@@ -15,6 +15,7 @@ struct rf_query {
 	enum rf_wire_side from;
 	struct rf_event *event, *timer;
 	struct rf_buf in;
+	int *kept; /* where the connection goes when it was answered, or NULL */
 	rf_query_fn *fn;
 	void *data;
 };
@@ -33,6 +34,11 @@ void rf_query_drop(struct rf_query *query)
 static void tell(struct rf_query *query, const struct rf_wire_message *answer,
 		 const struct rf_err *why)
 {
+	if (answer && query->kept) {
+		rf_event_cancel(query->event);
+		query->event = NULL;
+		*query->kept = rf_fd_take(&query->fd);
+	}
 	query->fn(query->data, answer, why);
 	rf_query_drop(query);
 }
@@ -145,4 +151,16 @@ int rf_query_reach(struct rf_loop *loop, struct ringfort *fort, const char *id, 
 {
 	return ask(loop, fort, RF_WIRE_REACH, id, (struct rf_wire_ref){ .number = port }, fn, data,
 		   ret_query, err);
+}
+
+int rf_query_still(struct rf_loop *loop, struct ringfort *fort, const char *id, int *ret_fd,
+		   rf_query_fn *fn, void *data, struct rf_query **ret_query, struct rf_err *err)
+{
+	const struct rf_wire_ref ref = { .number = RF_WIRE_FOR_NOW };
+
+	if (ask(loop, fort, ret_fd ? RF_WIRE_FREEZE : RF_WIRE_THAW, id, ref, fn, data, ret_query,
+		err) < 0)
+		return err->code;
+	(*ret_query)->kept = ret_fd;
+	return 0;
 }

@@ -31,6 +31,13 @@ int rf_query_ask_gateway(struct rf_loop *loop, int *fd, enum rf_wire_type type, 
 int rf_query_reach(struct rf_loop *loop, struct ringfort *fort, const char *id, uint16_t port,
 		   rf_query_fn *fn, void *data, struct rf_query **ret_query, struct rf_err *err);
 
+/*
+ * Has a box stand still for as long as a connection lasts, which is given to `*ret_fd` before `fn` hears of it; or, with `ret_fd` NULL, go on if it is for such a one
+ * that it stands still.
+ */
+int rf_query_still(struct rf_loop *loop, struct ringfort *fort, const char *id, int *ret_fd,
+		   rf_query_fn *fn, void *data, struct rf_query **ret_query, struct rf_err *err);
+
 /* Nobody wants to know any more.  Accepts NULL. */
 void rf_query_drop(struct rf_query *query);
 

@@ -30,10 +30,12 @@ static const char tables[] =
 	"CREATE TABLE IF NOT EXISTS once (tenant TEXT, name TEXT, key TEXT, hash TEXT, state INTEGER, status INTEGER,"
 	" answer TEXT, made INTEGER, PRIMARY KEY (tenant, name)) WITHOUT ROWID;"
 	"CREATE INDEX IF NOT EXISTS once_made ON once (made);"
+	"CREATE INDEX IF NOT EXISTS sandbox_old ON sandbox (ended) WHERE ended IS NOT NULL;"
+	"CREATE INDEX IF NOT EXISTS sandbox_ended ON sandbox (tenant, ended) WHERE ended IS NOT NULL;"
 	"PRAGMA user_version = 1;";
 
 enum statement {
-	BEGAN, CAME_TO_END, OTHERS, FATE, LOOK, COUNT, INSERT, STORE, DROP, LOSE, MADE, LAST, OLD_ONCE, OLD_BOXES,
+	BEGAN, CAME_TO_END, OTHERS, FATE, LOOK, COUNT, INSERT, STORE, DROP, LOSE, MADE, LAST, OLD_ONCE, OLD_BOXES, MANY_BOXES,
 	STATEMENTS
 };
 
@@ -52,6 +54,7 @@ static const char *const texts[STATEMENTS] = {
 	[LAST] = "SELECT coalesce(max(round), 0) FROM sandbox",
 	[OLD_ONCE] = "DELETE FROM once WHERE made <= ?1 AND state != 0",
 	[OLD_BOXES] = "DELETE FROM sandbox WHERE ended <= ?1",
+	[MANY_BOXES] = "DELETE FROM sandbox WHERE id IN (SELECT id FROM sandbox WHERE tenant = ?1 AND ended IS NOT NULL ORDER BY ended DESC LIMIT -1 OFFSET ?2)",
 };
 /* clang-format on */
 
@@ -202,6 +205,24 @@ void rf_register_note(struct rf_register *reg, const struct rf_news *news)
 		sqlite3_bind_int64(stmt, 7, reg->round);
 	}
 	run(stmt);
+	if (!news->why[0])
+		return;
+	stmt = use(reg, MANY_BOXES); /* one index, read to where there is nothing to do */
+	put_text(stmt, 1, news->tenant);
+	sqlite3_bind_int64(stmt, 2, RF_REGISTER_ENDS);
+	run(stmt);
+}
+
+void rf_register_tidy(struct rf_register *reg)
+{
+	static const enum statement old[] = { OLD_BOXES, OLD_ONCE };
+
+	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
+		sqlite3_stmt *stmt = use(reg, old[i]);
+
+		sqlite3_bind_int64(stmt, 1, time(NULL) - RF_REGISTER_KEEP_S);
+		run(stmt);
+	}
 }
 
 void rf_register_end_others(struct rf_register *reg, const char *why)
@@ -212,9 +233,7 @@ void rf_register_end_others(struct rf_register *reg, const char *why)
 	put_text(stmt, 2, why);
 	sqlite3_bind_int64(stmt, 3, reg->round);
 	run(stmt);
-	stmt = use(reg, OLD_BOXES);
-	sqlite3_bind_int64(stmt, 1, time(NULL) - RF_REGISTER_KEEP_S);
-	run(stmt);
+	rf_register_tidy(reg);
 }
 
 void rf_register_fate(struct rf_register *reg, const char *tenant, const char *id, char *why,

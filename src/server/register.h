@@ -19,6 +19,7 @@
 #define RF_REGISTER_KEEP_S 86400              /* seconds that answers and ends are kept */
 #define RF_REGISTER_NAMES  10000              /* idempotency keys of one tenant in that time */
 #define RF_REGISTER_BYTES  (64 * 1024 * 1024) /* of their answers */
+#define RF_REGISTER_ENDS   4096 /* sandboxes of one tenant that have ended; older ones go */
 
 struct rf_register;
 
@@ -35,6 +36,9 @@ void rf_register_note(struct rf_register *reg, const struct rf_news *news);
 
 /* Between begin and end: those that were not noted since are no more, and nobody saw them end. */
 void rf_register_end_others(struct rf_register *reg, const char *why);
+
+/* Time passes: what is older than it is kept for goes. */
+void rf_register_tidy(struct rf_register *reg);
 
 /* Why a sandbox of the tenant's is no more; "" if nobody knows. */
 void rf_register_fate(struct rf_register *reg, const char *tenant, const char *id, char *why,

@@ -69,7 +69,7 @@ void rf_registrar_answer(struct landlord *l, const struct rf_wire_message *messa
 		told = (struct rf_pass_told){ .verdict = RF_PASS_STORED, .text = why };
 	}
 	rf_pass_put_told(&told, &body);
-	if (rf_wire_send(l->front, RF_WIRE_FRONT_TOLD, message->id, body.data, body.len, NULL, 0,
-			 &err) < 0)
+	if (rf_household_tell_front(l, RF_WIRE_FRONT_TOLD, message->id, body.data, body.len, NULL,
+				    0, &err) < 0)
 		rf_household_say(err.msg, "");
 }

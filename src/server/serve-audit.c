@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "server/ask-clerk.h"
 #include "server/audit-ask.h"
+#include "server/follow.h"
 #include "server/form.h"
 #include "server/handlers.h"
 
@@ -46,6 +47,10 @@ void rf_serve_audit(struct rf_api_call *call)
 			return;
 		}
 		ask.limit = (uint32_t)number;
+	}
+	if (call->wants_stream && !call->is_head) {
+		rf_follow_begin(call, &ask);
+		return;
 	}
 	rf_audit_ask_put_events(&ask, &body);
 	rf_ask_clerk_json(call, RF_CLERK_AUDIT, &body, false);

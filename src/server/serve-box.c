@@ -10,20 +10,20 @@
 #include "base/pack.h"
 #include "lib/fort.h"
 #include "result/result.h"
+#include "server/agent-use.h"
 #include "server/ask-clerk.h"
 #include "server/box-site.h"
 #include "server/form.h"
 #include "server/front.h"
 #include "server/handlers.h"
 #include "server/harvest.h"
+#include "server/list-page.h"
 #include "server/once.h"
 #include "server/outing.h"
 #include "wire/errand.h"
 #include "wire/exec.h"
 
-#define LIST_MOST  1000
-#define LIST_USUAL 100
-#define TEXT_MOST  (16u << 20)
+#define TEXT_MOST (16u << 20)
 
 /* ------------------------------------------------------------- how one looks */
 
@@ -44,13 +44,15 @@ static void put_note(struct rf_json *json, const char *note)
 {
 	struct rf_jsonread *read = NULL;
 	struct rf_err ignored;
-	const struct rf_jsonread_value *created = NULL, *labels = NULL, *workspace = NULL;
+	const struct rf_jsonread_value *created = NULL, *labels = NULL, *workspace = NULL,
+				       *agent = NULL;
 
 	if (rf_jsonread_parse(note, strlen(note), &read, &ignored) == 0 &&
 	    rf_jsonread_root(read)->type == RF_JSONREAD_OBJECT) {
 		created = rf_jsonread_member(rf_jsonread_root(read), "created");
 		labels = rf_jsonread_member(rf_jsonread_root(read), "labels");
 		workspace = rf_jsonread_member(rf_jsonread_root(read), "workspace");
+		agent = rf_jsonread_member(rf_jsonread_root(read), "agent");
 	}
 	if (created)
 		rf_form_copy(created, "created", json);
@@ -60,6 +62,10 @@ static void put_note(struct rf_json *json, const char *note)
 		rf_form_copy(workspace, "workspace", json);
 	else
 		rf_json_null(json, "workspace");
+	if (agent)
+		rf_form_copy(agent, "agent", json);
+	else
+		rf_json_null(json, "agent");
 	if (labels) {
 		rf_form_copy(labels, "labels", json);
 	} else {
@@ -178,6 +184,8 @@ static int put_labels(const struct rf_order *order, const char *once, struct rf_
 	rf_json_string(&json, "created", now);
 	if (order->workspace)
 		rf_json_string(&json, "workspace", order->workspace);
+	if (order->agent)
+		rf_json_string(&json, "agent", order->agent);
 	if (order->labels)
 		rf_form_copy(order->labels, "labels", &json);
 	if (once[0])
@@ -292,12 +300,17 @@ static void make_own_workspace(struct rf_api_call *call)
 	rf_ask_clerk(call, RF_CLERK_WORKSPACE_MAKE, &body, on_workspace);
 }
 
-static void queue_create(struct rf_api_call *call)
+static void line_up(struct rf_api_call *call)
 {
 	if (call->order.workspace && !call->order.workspace[0])
 		make_own_workspace(call);
 	else
 		rf_api_call_take_place(call, go_create);
+}
+
+static void queue_create(struct rf_api_call *call)
+{
+	rf_agent_use(call, line_up);
 }
 
 void rf_serve_box_create(struct rf_api_call *call)
@@ -400,51 +413,7 @@ void rf_serve_box_delete(struct rf_api_call *call)
 
 /* ------------------------------------------------------------- lists */
 
-struct page {
-	size_t limit;
-	char cursor[32];
-	char label[64], value[64]; /* "": any */
-};
-
-static int read_page(const struct rf_api_call *call, struct page *page, struct rf_api_error *error)
-{
-	char text[160];
-	unsigned long long number;
-	char *sign;
-	int got = rf_api_call_parameter(call, "limit", text, sizeof(text), error);
-
-	*page = (struct page){ .limit = LIST_USUAL };
-	if (got < 0)
-		return -1;
-	if (got > 0 && (rf_span_number(rf_span_of(text), LIST_MOST, &number) < 0 || number < 1)) {
-		rf_api_error_say(error, RF_API_INVALID, "limit",
-				 "limit: it is no number from 1 to %d", LIST_MOST);
-		return rf_api_error_hint(error, "leave it out for %d", LIST_USUAL);
-	}
-	if (got > 0)
-		page->limit = (size_t)number;
-	if (rf_api_call_parameter(call, "cursor", page->cursor, sizeof(page->cursor), error) < 0)
-		return -1;
-	if (page->cursor[0] && !rf_order_is_label(page->cursor)) {
-		rf_api_error_say(error, RF_API_INVALID, "cursor", "cursor: no page has this one");
-		return rf_api_error_hint(error, "pass `next_cursor` of the page before on");
-	}
-	got = rf_api_call_parameter(call, "label", text, sizeof(text), error);
-	if (got <= 0)
-		return got;
-	sign = strchr(text, '=');
-	if (sign)
-		*sign = '\0';
-	if (!sign || !rf_order_is_label(text) || (sign[1] && !rf_order_is_label(sign + 1))) {
-		rf_api_error_say(error, RF_API_INVALID, "label", "label: it is no NAME=VALUE");
-		return rf_api_error_hint(error, "for example: ?label=project%%3Dblue");
-	}
-	snprintf(page->label, sizeof(page->label), "%s", text);
-	snprintf(page->value, sizeof(page->value), "%s", sign + 1);
-	return 0;
-}
-
-static bool has_label(const struct rf_exec_box *box, const struct page *page)
+static bool has_label(const struct rf_exec_box *box, const struct rf_list_page *page)
 {
 	struct rf_jsonread *read = NULL;
 	struct rf_err ignored;
@@ -474,7 +443,8 @@ static int by_id(const void *a, const void *b)
 }
 
 /* By their ids, which never change: so a page begins where the last one ended, whatever has come and gone meanwhile. */
-static size_t pick(const struct rf_wire_message *answer, const struct page *page, struct row **rows)
+static size_t pick(const struct rf_wire_message *answer, const struct rf_list_page *page,
+		   struct row **rows)
 {
 	struct rf_exec_box *box = malloc(sizeof(*box));
 	struct rf_err err = RF_ERR_INIT;
@@ -503,7 +473,7 @@ static size_t pick(const struct rf_wire_message *answer, const struct page *page
 	return count;
 }
 
-static void put_page(const struct rf_wire_message *answer, const struct page *page,
+static void put_page(const struct rf_wire_message *answer, const struct rf_list_page *page,
 		     struct rf_buf *out)
 {
 	struct rf_exec_box *box = malloc(sizeof(*box));
@@ -546,13 +516,13 @@ static void on_list(void *data, const struct rf_wire_message *answer, const stru
 
 void rf_serve_box_list(struct rf_api_call *call)
 {
-	struct page *page = calloc(1, sizeof(*page));
+	struct rf_list_page *page = calloc(1, sizeof(*page));
 	struct rf_api_error error;
 
 	call->extra = page;
 	if (!page)
 		rf_exchange_abort(call->x);
-	else if (read_page(call, page, &error) < 0)
+	else if (rf_list_page_read(call, page, &error) < 0)
 		rf_api_call_fail(call, &error);
 	else
 		ask(call, RF_WIRE_LIST, "", 0, on_list);

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "http/call.h"
 #include "lib/fort.h"
+#include "server/cors.h"
 #include "server/duplex.h"
 #include "server/front.h"
 #include "server/handlers.h"
@@ -180,7 +181,7 @@ static void go_on_as_socket(struct rf_ported *p, const struct rf_http1_head *hea
 static void on_answer(void *own, struct rf_call *line, const struct rf_http1_head *head)
 {
 	struct rf_ported *p = own;
-	struct rf_field fields[RF_TRANSIT_FIELDS + 1];
+	struct rf_field fields[RF_TRANSIT_FIELDS + 1 + RF_CORS_FIELDS];
 	enum rf_body body = head->framing.body;
 	int count;
 
@@ -191,9 +192,11 @@ static void on_answer(void *own, struct rf_call *line, const struct rf_http1_hea
 		return;
 	}
 	count = rf_transit_answer(p->transit, head, fields);
-	if (count >= 0)
+	if (count >= 0) {
 		fields[count++] = (struct rf_field){ RF_SPAN("X-Request-Id"),
 						     rf_span_of(p->call->request_id) };
+		count += (int)rf_cors_put(p->call, fields + count);
+	}
 	if (body == RF_BODY_CLOSE)
 		body = RF_BODY_CHUNKED;
 	if (p->call->is_head && head->framing.length > 0)

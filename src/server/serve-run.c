@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "lib/fort.h"
+#include "server/agent-use.h"
 #include "server/background.h"
 #include "server/events.h"
 #include "server/front.h"
@@ -136,9 +137,14 @@ static void go_run(struct rf_api_call *call)
 		start(call, &task);
 }
 
-static void queue_run(struct rf_api_call *call)
+static void line_up(struct rf_api_call *call)
 {
 	rf_api_call_take_place(call, go_run);
+}
+
+static void queue_run(struct rf_api_call *call)
+{
+	rf_agent_use(call, line_up);
 }
 
 void rf_serve_run(struct rf_api_call *call)

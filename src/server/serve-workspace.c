@@ -10,8 +10,7 @@
 #include "server/box-site.h"
 #include "server/front.h"
 #include "server/handlers.h"
-
-#define MOST "64" /* checkpoints of one workspace */
+#include "server/site-script.h"
 
 /* ------------------------------------------------------------- workspaces */
 
@@ -67,65 +66,6 @@ void rf_serve_workspace_delete(struct rf_api_call *call)
 
 /* ------------------------------------------------------------- checkpoints */
 
-/* One is found by its number, or by its name.  Names are plain words, so they can be written into JSON as they are. */
-#define FIND                                                                                       \
-	"find_point() {\n"                                                                         \
-	"	[ -e \"points/$1/created\" ] && { echo \"$1\"; return; }\n"                              \
-	"	for p in points/*/name; do\n"                                                            \
-	"		[ -e \"$p\" ] && [ \"$(cat \"$p\")\" = \"$1\" ] || continue\n"                          \
-	"		p=${p#points/}; echo \"${p%/name}\"; return\n"                                          \
-	"	done\n"                                                                                  \
-	"	exit 44\n"                                                                               \
-	"}\n"
-
-/* Takes away what a program that was cut short has left, whatever it closed. */
-#define WIPE "wipe() { [ ! -e \"$1\" ] || chmod -R u+rwX \"$1\"; rm -rf \"$1\"; }\n"
-
-static const char make_script[] =
-	"set -e\ncd /work\numask 077\n" FIND WIPE "[ \"$(ls points | wc -l)\" -lt " MOST
-	" ] || exit 52\n"
-	"[ -z \"$1\" ] || ! (find_point \"$1\") >/dev/null || exit 51\n"
-	"n=$(( $(cat last 2>/dev/null || echo 0) + 1 ))\n"
-	"wipe points/.new\nmkdir points/.new\n"
-	"cp -a files points/.new/files\n"
-	"printf %s \"$1\" >points/.new/name\nprintf %s \"$2\" >points/.new/created\n"
-	"echo $n >last\nmv points/.new points/$n\n"
-	"printf '{\"number\": %s, \"name\": \"%s\", \"created\": \"%s\"}\\n' \"$n\" \"$1\" "
-	"\"$2\"\n";
-
-static const char list_script[] =
-	"set -e\ncd /work/points\ncomma=\nprintf '{\"checkpoints\": ['\n"
-	"for n in $(ls | sort -n); do\n"
-	"	[ -e $n/created ] && [ -e $n/files ] || continue\n"
-	"	printf '%s{\"number\": %s, \"name\": \"%s\", \"created\": \"%s\"}' \"$comma\" $n "
-	"\"$(cat $n/name)\" \"$(cat $n/created)\"\n"
-	"	comma=', '\n"
-	"done\necho ']}'\n";
-
-/* The files come first, whole; what is in the way goes when nothing but renames can fail.  The folder itself stays: sandboxes have it. */
-static const char undo_script[] =
-	"set -e\ncd /work\numask 077\n" FIND WIPE "n=$(find_point \"$1\")\n"
-	"wipe .old\nmkdir .old\n"
-	"cp -a points/$n/files .old/files\n"
-	"chmod -R u+rwX files\n"
-	"find files -mindepth 1 -maxdepth 1 -exec rm -rf {} +\n"
-	/* A folder that can't be written can't be moved either. */
-	"find .old/files -mindepth 1 -maxdepth 1 -type d ! -perm -u+w -exec chmod u+w {} +\n"
-	"find .old/files -mindepth 1 -maxdepth 1 -exec mv -t files {} +\n"
-	"cd points/$n/files\n"
-	"find . -mindepth 1 -maxdepth 1 -type d ! -perm -u+w -exec sh -c "
-	"'for d; do chmod --reference=\"$d\" \"/work/files/$d\"; done' sh {} +\ncd /work\n"
-	"chmod --reference=.old/files files\ntouch -r .old/files files\nrm -rf .old\n"
-	"printf '{\"number\": %s, \"name\": \"%s\", \"created\": \"%s\"}\\n' $n "
-	"\"$(cat points/$n/name)\" \"$(cat points/$n/created)\"\n";
-
-static const char diff_script[] =
-	"cd /work || exit\n" FIND "old=files new=files\n"
-	"n=$(find_point \"$1\") || exit\nold=points/$n/files\n"
-	"if [ -n \"$2\" ]; then n=$(find_point \"$2\") || exit; new=points/$n/files; fi\n"
-	"cd /tmp || exit\nln -s /work/$old a\nln -s /work/$new b\n"
-	"diff -ruN --no-dereference a/ b/\n[ $? -lt 2 ]\n";
-
 static void pass_on(struct rf_api_call *call, const struct rf_buf *output)
 {
 	RF_AUTO_BUF struct rf_buf out;
@@ -142,6 +82,15 @@ static void answer_made(struct rf_api_call *call, const struct rf_buf *output)
 	rf_buf_init(&out, output->len + 1);
 	rf_buf_add(&out, output->data, output->len);
 	rf_api_call_answer(call, 201, &out);
+}
+
+static void answer_gone(struct rf_api_call *call, const struct rf_buf *output)
+{
+	RF_AUTO_BUF struct rf_buf out;
+
+	(void)output;
+	rf_buf_init(&out, 1);
+	rf_api_call_answer(call, 204, &out);
 }
 
 static void answer_diff(struct rf_api_call *call, const struct rf_buf *output)
@@ -172,11 +121,15 @@ static void go_on_forking(struct rf_api_call *call, const struct rf_buf *output)
 	rf_ask_clerk_json(call, RF_CLERK_WORKSPACE_MAKE, &body, true);
 }
 
-static const struct rf_box_site_deed making = { make_script, true, answer_made },
-				     listing = { list_script, false, pass_on },
-				     undoing = { undo_script, true, pass_on },
-				     comparing = { diff_script, true, answer_diff },
-				     forking = { make_script, true, go_on_forking };
+/* clang-format off */
+static const struct rf_box_site_deed
+	making    = { rf_site_script_make, RF_BOX_SITE_STILL, true,  answer_made, true },
+	listing   = { rf_site_script_list, RF_BOX_SITE_MOVES, false, pass_on },
+	removing  = { rf_site_script_forget, RF_BOX_SITE_MOVES, true, answer_gone },
+	undoing   = { rf_site_script_undo, RF_BOX_SITE_STILL, true,  pass_on },
+	comparing = { rf_site_script_diff, RF_BOX_SITE_STILL, false, answer_diff },
+	forking   = { rf_site_script_fork, RF_BOX_SITE_STILL, true,  go_on_forking, true };
+/* clang-format on */
 
 static void put_now(char text[RF_TENANCY_NAME])
 {
@@ -210,6 +163,11 @@ void rf_serve_checkpoint_create(struct rf_api_call *call)
 void rf_serve_checkpoint_list(struct rf_api_call *call)
 {
 	begin(call, &listing, NULL, NULL, NULL);
+}
+
+void rf_serve_checkpoint_delete(struct rf_api_call *call)
+{
+	begin(call, &removing, call->parts.part[1], NULL, NULL);
 }
 
 void rf_serve_undo(struct rf_api_call *call)

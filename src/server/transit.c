@@ -47,6 +47,9 @@ static const char *const of_answers[] = {
 	"reporting-endpoints",
 	"set-cookie2",
 	"x-request-id",
+	"access-control-allow-origin", /* which pages may read it is this server's to say */
+	"access-control-allow-credentials",
+	"access-control-expose-headers",
 };
 
 static bool is_among(struct rf_span name, const char *const *names, size_t count)

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "policy/key.h"
+#include "wire/tenant-agent.h"
 
 /* What the boxes of a key have together, whichever connections they came by: also of a server before this one. */
 struct account {
@@ -128,6 +129,11 @@ const char *rf_bound_tenant(const struct rf_bound *bound)
 	return bound->tenant;
 }
 
+const struct rf_terms_sums *rf_bound_sums(const struct rf_bound *bound)
+{
+	return &bound->sums;
+}
+
 bool rf_bound_sees(const struct rf_bound *client, const struct rf_bound *keeper)
 {
 	return !client || (keeper && strcmp(client->tenant, keeper->tenant) == 0);
@@ -196,6 +202,21 @@ int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, stru
 	for (size_t i = 0; i < RF_ERRAND_RLIMITS; i++) /* those of who made the connection hold */
 		errand->rlimits[i].soft = errand->rlimits[i].hard = UINT64_MAX;
 	return 0;
+}
+
+int rf_bound_agent(const struct rf_bound *bound, const struct rf_policy *policy, char **ret_text,
+		   struct rf_err *err)
+{
+	const char *name = policy->values[RF_KEY_AGENT].text;
+	struct rf_tenant_agent agent;
+	int code;
+
+	if (!bound || !name)
+		return 0;
+	code = rf_tenant_agent_find(bound->tenant, name, &agent, err);
+	if (code > 0)
+		*ret_text = agent.policy;
+	return code;
 }
 
 int rf_bound_check(const struct rf_bound *bound, const struct rf_policy *policy, bool has_gateway,

@@ -29,12 +29,20 @@ void rf_bound_unref(struct rf_bound *bound);
 /* Whose it is: a key's id, and a tenant. */
 const char *rf_bound_key(const struct rf_bound *bound);
 const char *rf_bound_tenant(const struct rf_bound *bound);
+const struct rf_terms_sums *rf_bound_sums(const struct rf_bound *bound);
 
 /* True if a client that is bound so (NULL: not at all) may know of a box of one that is bound so. */
 bool rf_bound_sees(const struct rf_bound *client, const struct rf_bound *keeper);
 
 /* Takes from the errand what is not its to say; or refuses it.  Nothing to do for NULL. */
 int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, struct rf_err *err);
+
+/*
+ * The agent of the tenant's (wire/tenant-agent.h) that a policy, met with the ceiling already, is done for: 1, and gives the text of what it may do, to be freed; 0: the
+ * policy names none, or one that nobody ever made, which is but a name.  One that is gone or can't be read is an error: what it may do is not known then.
+ */
+int rf_bound_agent(const struct rf_bound *bound, const struct rf_policy *policy, char **ret_text,
+		   struct rf_err *err);
 
 /*
  * Refuses a policy, met with the ceiling already, that would have the warden open files which the ceiling does not name; and a gateway

@@ -30,6 +30,18 @@ void rf_chronicle_end(struct rf_scribe *scribe, const struct rf_work *work)
 		rf_scribe_say(scribe, RF_WIRE_TELL, &body, NULL, NULL, NULL, &err);
 }
 
+void rf_chronicle_exec(struct rf_scribe *scribe, const struct rf_work *work,
+		       const struct rf_runs_exec *exec)
+{
+	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, RF_TELLER_MOST);
+	if (work->is_told &&
+	    rf_runs_write_exec(&body, work->plan, work->life.box.id, exec, &err) == 0)
+		rf_scribe_say(scribe, RF_WIRE_TELL, &body, NULL, NULL, NULL, &err);
+}
+
 void rf_chronicle_recoveries(struct rf_scribe *scribe, bool is_successor)
 {
 	struct rf_record_swept list[RF_RECORD_SWEPT];

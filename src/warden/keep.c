@@ -11,14 +11,10 @@
 #define MS      1000000ull
 #define LOOK_NS 1000000000ull
 
-static struct warden *warden_of(const struct client *client)
-{
-	return client->visitor.door->host;
-}
-
 bool rf_keep_is_busy(const struct client *client, struct rf_err *err)
 {
-	if (!client->work && !client->program && !client->closes && !client->reach)
+	if (!client->work && !client->program && !client->closes && !client->reach &&
+	    !client->notice)
 		return false;
 	rf_fail_say(err, -EBUSY, "this connection has a run already");
 	rf_fail_hint(err, "make another, or wait for its end");
@@ -49,8 +45,8 @@ void rf_keep_tell_closers(const struct client *keeper)
 	}
 }
 
-static int find_ward(const struct client *client, const char *id, struct client **ret_keeper,
-		     struct rf_err *err)
+int rf_keep_find(const struct client *client, const char *id, struct client **ret_keeper,
+		 struct rf_err *err)
 {
 	for (struct rf_door_visitor *at = client->visitor.door->visitors; at; at = at->next) {
 		struct client *keeper = (struct client *)at;
@@ -76,9 +72,11 @@ int rf_keep_exec(struct client *client, struct rf_wire_message *message, struct 
 	if (rf_door_demand(&client->visitor, err) < 0 || rf_keep_is_busy(client, err) ||
 	    rf_exec_unpack(message->body, message->len, &exec, err) < 0)
 		return err->code;
-	code = find_ward(client, exec.box, &keeper, err);
-	if (code == 0)
-		code = rf_ward_exec(keeper->ward, &exec, message->fds, message->fd_count, &line,
+	code = rf_keep_find(client, exec.box, &keeper, err);
+	if (code == 0 && keeper->work->plan->recorded == RF_RECORDED_ALWAYS)
+		code = rf_notice_begin(client, keeper, message, &exec, err);
+	else if (code == 0)
+		code = rf_ward_exec(keeper->ward, &exec, message->fds, message->fd_count, &line, 0,
 				    err);
 	rf_exec_done(&exec);
 	return code;
@@ -91,7 +89,7 @@ int rf_keep_attach(struct client *client, struct rf_wire_message *message, struc
 	struct rf_wire_ref ref;
 
 	if (rf_door_demand(&client->visitor, err) < 0 || rf_keep_is_busy(client, err) ||
-	    rf_wire_ref(message, &ref, err) < 0 || find_ward(client, ref.id, &keeper, err) < 0)
+	    rf_wire_ref(message, &ref, err) < 0 || rf_keep_find(client, ref.id, &keeper, err) < 0)
 		return err->code;
 	return rf_ward_attach(keeper->ward, ref.number, &line, err);
 }
@@ -103,7 +101,7 @@ int rf_keep_reach(struct client *client, struct rf_wire_message *message, struct
 	struct rf_wire_ref ref;
 
 	if (rf_door_demand(&client->visitor, err) < 0 || rf_keep_is_busy(client, err) ||
-	    rf_wire_ref(message, &ref, err) < 0 || find_ward(client, ref.id, &keeper, err) < 0)
+	    rf_wire_ref(message, &ref, err) < 0 || rf_keep_find(client, ref.id, &keeper, err) < 0)
 		return err->code;
 	return rf_ward_reach(keeper->ward, ref.number, &line, err);
 }
@@ -190,6 +188,32 @@ static int close_box(struct client *client, struct client *keeper, uint64_t id)
 	return 0;
 }
 
+/* For now: until who asked says so or is gone, and unless somebody else wants it for good. */
+static int freeze(struct client *client, struct client *keeper, bool is_frozen, bool is_for_now,
+		  struct rf_err *err)
+{
+	if (is_for_now && (is_frozen ? rf_ward_is_frozen(keeper->ward) : keeper->still_for == NULL))
+		return 0;
+	if (rf_ward_freeze(keeper->ward, is_frozen, err) < 0)
+		return err->code;
+	keeper->still_for = is_frozen && is_for_now ? client : NULL;
+	return 0;
+}
+
+void rf_keep_leave(const struct client *client)
+{
+	for (struct rf_door_visitor *at = client->visitor.door->visitors; at; at = at->next) {
+		struct client *keeper = (struct client *)at;
+		struct rf_err err = RF_ERR_INIT;
+
+		if (keeper->still_for != client)
+			continue;
+		keeper->still_for = NULL;
+		if (keeper->is_standing)
+			rf_ward_freeze(keeper->ward, false, &err); /* or it has just ended */
+	}
+}
+
 /* What is done to a box as a whole. */
 int rf_keep_box(struct client *client, struct rf_wire_message *message, struct rf_err *err)
 {
@@ -199,13 +223,14 @@ int rf_keep_box(struct client *client, struct rf_wire_message *message, struct r
 
 	if (rf_door_demand(&client->visitor, err) < 0 || rf_wire_ref(message, &ref, err) < 0 ||
 	    ((message->type != RF_WIRE_LIST || ref.id[0]) &&
-	     find_ward(client, ref.id, &keeper, err) < 0))
+	     rf_keep_find(client, ref.id, &keeper, err) < 0))
 		return err->code;
 	if (message->type == RF_WIRE_CLOSE)
 		return rf_keep_is_busy(client, err) ? err->code
 						    : close_box(client, keeper, message->id);
 	if (message->type == RF_WIRE_FREEZE || message->type == RF_WIRE_THAW)
-		code = rf_ward_freeze(keeper->ward, message->type == RF_WIRE_FREEZE, err);
+		code = freeze(client, keeper, message->type == RF_WIRE_FREEZE,
+			      ref.number == RF_WIRE_FOR_NOW, err);
 	else if (message->type == RF_WIRE_RENEW)
 		code = rf_life_renew(&keeper->work->life, ref.time_ms, err);
 	return code < 0 ? code : send_boxes(client, message->id, ref.id, err);
@@ -219,7 +244,7 @@ int rf_keep_lend(struct client *client, struct rf_wire_message *message, struct 
 	RF_AUTO_FD int hand = -1;
 
 	if (rf_door_demand(&client->visitor, err) < 0 || rf_wire_ref(message, &ref, err) < 0 ||
-	    find_ward(client, ref.id, &keeper, err) < 0)
+	    rf_keep_find(client, ref.id, &keeper, err) < 0)
 		return err->code;
 	if (keeper->work->outward.fd < 0) {
 		rf_fail_say(err, -ENOTCONN, "box %.20s has no network", ref.id);

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "warden/bound.h"
 #include "warden/gossip.h"
+#include "warden/notice.h"
 #include "warden/owner.h"
 #include "warden/scribe.h"
 #include "warden/ward.h"
@@ -50,11 +51,14 @@ struct client {
 	struct rf_gossip gossip;     /* what is told of its network */
 	struct rf_ward *ward;        /* whose box is kept, and outlives the connection; or NULL */
 	struct rf_ward_program *program; /* in a kept box, whose connection this is; or NULL */
+	struct rf_notice *notice;        /* a program for one that waits for its record; or NULL */
 	struct rf_reach *reach;          /* a port of a kept box that it asked for; or NULL */
 	struct client *closes;           /* whose box is being ended for this one; or NULL */
 	uint64_t closes_id;              /* that its answer carries */
-	struct rf_bound *bound;          /* what bounds it, or NULL; counted */
-	char *label;                     /* what lists say of its kept box, or NULL */
+	struct client
+		*still_for; /* whom its kept box stands still for, and goes on without; or NULL */
+	struct rf_bound *bound;      /* what bounds it, or NULL; counted */
+	char *label;                 /* what lists say of its kept box, or NULL */
 	const char *ended_why;       /* of its kept box, if that was ours to say; static; or NULL */
 	struct rf_event *idle_timer; /* of its kept box, or NULL */
 	uint64_t idle_ms, used_ns;   /* it ends when nobody used it for so long; last used */
@@ -65,10 +69,19 @@ struct client {
 	bool is_gone;
 };
 
+static inline struct warden *warden_of(const struct client *client)
+{
+	return client->visitor.door->host;
+}
+
 typedef int rf_keep_fn(struct client *client, struct rf_wire_message *message, struct rf_err *err);
 
 /* Requests: a program in a kept box; a connection for one that runs; a connection to a port inside; what is done to a box as a whole; a hand on its network. */
 rf_keep_fn rf_keep_exec, rf_keep_attach, rf_keep_reach, rf_keep_box, rf_keep_lend;
+
+/* The connection that keeps the box with this id, if it is one that this client may see. */
+int rf_keep_find(const struct client *client, const char *id, struct client **ret_keeper,
+		 struct rf_err *err);
 
 /* Its kept box stands, and ends when nobody has used it for client->idle_ms; or has ended. */
 void rf_keep_begin(struct client *keeper);
@@ -79,6 +92,9 @@ bool rf_keep_is_busy(const struct client *client, struct rf_err *err);
 
 /* Sends a result, and notes who is no longer there. */
 void rf_keep_send_ended(struct client *client, const struct rf_result *result, uint64_t id);
+
+/* A connection has ended: what stands still for it goes on. */
+void rf_keep_leave(const struct client *client);
 
 /* Who asked for the end of a kept box hears of it as who keeps it does. */
 void rf_keep_tell_closers(const struct client *keeper);

@@ -15,6 +15,7 @@ struct known {
 	enum rf_command command;
 	char *text, *folder, *home;
 	char *ceiling;            /* of the request's own, or NULL */
+	char *agent;              /* that of the agent that it is done for, or NULL */
 	struct rf_policy *policy; /* NULL: the place is free */
 	struct rf_buf told;       /* its text, once somebody wanted it */
 	uint64_t used;
@@ -32,6 +33,7 @@ static void forget(struct known *known)
 	free(known->folder);
 	free(known->home);
 	free(known->ceiling);
+	free(known->agent);
 	rf_policy_free(known->policy);
 	rf_buf_done(&known->told);
 	*known = (struct known){ 0 };
@@ -55,13 +57,18 @@ void rf_lore_free(struct rf_lore *lore)
 	free(lore);
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return !a == !b && (!a || strcmp(a, b) == 0);
+}
+
 static bool is_known(const struct known *known, const struct rf_errand *errand)
 {
 	return known->policy && known->command == errand->command &&
 	       strcmp(known->text, errand->policy) == 0 &&
 	       strcmp(known->folder, errand->folder) == 0 &&
-	       strcmp(known->home, errand->home) == 0 && !known->ceiling == !errand->ceiling &&
-	       (!known->ceiling || strcmp(known->ceiling, errand->ceiling) == 0);
+	       strcmp(known->home, errand->home) == 0 && is_same(known->ceiling, errand->ceiling) &&
+	       is_same(known->agent, errand->agent);
 }
 
 /* Reads the text with what it extends, over the defaults of the command. */
@@ -101,14 +108,15 @@ static int bound(struct known *known, const struct rf_policy *ceiling, const cha
 	return 0;
 }
 
-static int bound_by_own(struct known *known, struct rf_err *err)
+static int bound_by_text(struct known *known, const char *text, const char *whose,
+			 struct rf_err *err)
 {
 	struct rf_policy *ceiling;
 	int code;
 
-	if (rf_policy_parse(known->ceiling, strlen(known->ceiling), "/", "/", &ceiling, err) < 0)
-		return rf_fail_in(err, "the request's ceiling");
-	code = bound(known, ceiling, "the request's", err);
+	if (rf_policy_parse(text, strlen(text), "/", "/", &ceiling, err) < 0)
+		return rf_fail_in(err, "%s ceiling", whose);
+	code = bound(known, ceiling, whose, err);
 	rf_policy_free(ceiling);
 	return code;
 }
@@ -124,7 +132,10 @@ static int learn(const struct rf_lore *lore, struct known *known, struct rf_err 
 		return err->code;
 	}
 	known->policy = base;
-	if (known->ceiling && bound_by_own(known, err) < 0)
+	/* The agent's comes first, as a part of what is asked for: where names lead is for the key's ceiling to say. */
+	if (known->agent && bound_by_text(known, known->agent, "the agent's", err) < 0)
+		return err->code;
+	if (known->ceiling && bound_by_text(known, known->ceiling, "the request's", err) < 0)
 		return err->code;
 	return lore->ceiling ? bound(known, lore->ceiling, "the warden's", err) : 0;
 }
@@ -151,8 +162,9 @@ int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
 	oldest->folder = strdup(errand->folder);
 	oldest->home = strdup(errand->home);
 	oldest->ceiling = errand->ceiling ? strdup(errand->ceiling) : NULL;
+	oldest->agent = errand->agent ? strdup(errand->agent) : NULL;
 	if (!oldest->text || !oldest->folder || !oldest->home ||
-	    !oldest->ceiling != !errand->ceiling) {
+	    !oldest->ceiling != !errand->ceiling || !oldest->agent != !errand->agent) {
 		forget(oldest);
 		return rf_fail(err, -ENOMEM, "remember a policy");
 	}
@@ -163,6 +175,25 @@ int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
 	oldest->used = ++lore->used;
 	*ret_policy = oldest->policy;
 	return 0;
+}
+
+int rf_lore_find_within(struct rf_lore *lore, const struct rf_bound *bound,
+			const struct rf_errand *errand, const struct rf_policy **ret_policy,
+			struct rf_err *err)
+{
+	struct rf_errand own = *errand;
+	char *agent = NULL;
+	int code;
+
+	if (rf_lore_find(lore, errand, ret_policy, err) < 0)
+		return err->code;
+	code = rf_bound_agent(bound, *ret_policy, &agent, err);
+	if (code <= 0)
+		return code;
+	own.agent = agent;
+	code = rf_lore_find(lore, &own, ret_policy, err);
+	free(agent);
+	return code;
 }
 
 bool rf_lore_is_bounded(const struct rf_lore *lore, const struct rf_errand *errand)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "warden/keep.h"
@@ -10,11 +11,6 @@
 
 #define MS          1000000ull
 #define CATCH_UP_NS 200000000ull
-
-static struct warden *warden_of(const struct client *client)
-{
-	return client->visitor.door->host;
-}
 
 /* It was started by its owner, and is what that is. */
 int rf_owner_admit(struct warden *warden, struct rf_err *err)
@@ -106,6 +102,34 @@ void rf_owner_tell(const struct client *keeper, const char *why)
 		      &owner->catch_up, &err);
 }
 
+/* ------------------------------------------------------------- connections on terms */
+
+/* `key` is "" for all.  From the beginning after each: one that ends may take others along. */
+static void withdraw(struct warden *warden, const char *key)
+{
+	struct rf_door_visitor *at = warden->door.visitors;
+
+	while (at) {
+		struct client *client = (struct client *)at;
+
+		if (!client->bound || client->is_gone ||
+		    (key[0] && strcmp(rf_bound_key(client->bound), key) != 0)) {
+			at = at->next;
+			continue;
+		}
+		rf_warden_hang_up(client);
+		at = warden->door.visitors;
+	}
+}
+
+int rf_owner_withdraw(struct client *client, struct rf_wire_message *message, struct rf_err *err)
+{
+	if (!client->is_owner)
+		return rf_fail_say(err, -EPERM, "WITHDRAW: this warden is another's");
+	withdraw(warden_of(client), message->body);
+	return 0;
+}
+
 /* ------------------------------------------------------------- who owns it */
 
 static void on_grace_over(void *data, int what)
@@ -124,6 +148,7 @@ void rf_owner_leave(struct client *client)
 
 	client->is_owner = false;
 	owner->client = NULL;
+	withdraw(warden, ""); /* who had them from it is to be gone, too */
 	if (!owner->rules.grace_ms || !warden->options->is_lasting ||
 	    rf_loop_timer(warden->loop, rf_loop_now() + owner->rules.grace_ms * MS, on_grace_over,
 			  warden, &owner->timer, &err) < 0)

@@ -33,6 +33,12 @@ int rf_owner_admit(struct warden *warden, struct rf_err *err);
 /* The request OWN. */
 int rf_owner_serve(struct client *client, struct rf_wire_message *message, struct rf_err *err);
 
+/*
+ * The request WITHDRAW: connections on terms (bound.h), those of one key or all, are over, whatever who has them does.  Runs on them end, and programs that
+ * somebody waits for; boxes that are kept are their tenant's, and stay.
+ */
+int rf_owner_withdraw(struct client *client, struct rf_wire_message *message, struct rf_err *err);
+
 /* The owner's connection has ended. */
 void rf_owner_leave(struct client *client);
 

@@ -157,6 +157,18 @@ int rf_scribe_reach(struct rf_scribe *scribe, struct rf_err *err)
 	return reconnect(scribe, err);
 }
 
+int rf_scribe_demand(struct rf_scribe *scribe, struct rf_err *err)
+{
+	struct pollfd line = { 0 };
+
+	if (rf_scribe_reach(scribe, err) < 0)
+		return err->code;
+	line.fd = scribe->fd;
+	if (poll(&line, 1, 0) > 0 && line.revents & (POLLHUP | POLLERR))
+		return rf_fail_say(err, -ECONNREFUSED, "the watcher is gone");
+	return 0;
+}
+
 uint64_t rf_scribe_era(const struct rf_scribe *scribe)
 {
 	return scribe->fd >= 0 ? scribe->era : 0;

@@ -35,6 +35,9 @@ void rf_scribe_free(struct rf_scribe *scribe);
 /* Connects, if need be.  -ENOENT, -ECONNREFUSED: no watcher stands; -ETIMEDOUT: the last question is still open. */
 int rf_scribe_reach(struct rf_scribe *scribe, struct rf_err *err);
 
+/* The same for what does not wait for an answer: fails, too, where the loop has yet to hear that the watcher is gone. */
+int rf_scribe_demand(struct rf_scribe *scribe, struct rf_err *err);
+
 /* Which connection it is: another one is to another watcher, perhaps.  0: there is none. */
 uint64_t rf_scribe_era(const struct rf_scribe *scribe);
 

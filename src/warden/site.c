@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -41,12 +41,56 @@ static bool is_nearly_full(int folder)
 					      (fs.f_files > 0 && fs.f_favail < LEFT_FILES));
 }
 
+/*
+ * For boxes of programs.  One that has the whole tree undoes, lists and removes, which must be possible just then; before it copies the clerk was asked whether there is room.
+ *
+ * Above what its tenant's workspaces may take a new one is refused, and a copy (clerk-quota.h); boxes begin until they take a quarter more, since it takes one to
+ * remove files.  By the last count: boxes that live are counted again every few seconds, and each has its own limit of what it writes.  Who is refused has it counted
+ * again, so that nobody is kept out by what is no longer there.
+ */
+static int check_usage(const struct rf_bound *bound, struct rf_err *err)
+{
+	const struct rf_terms_sums *sums = rf_bound_sums(bound);
+	const uint64_t storage = sums->storage ? sums->storage : RF_TENANCY_STORAGE;
+	const uint64_t files = sums->files ? sums->files : RF_TENANCY_FILES;
+	RF_AUTO_FD int all = rf_tenancy_open_all(rf_bound_tenant(bound), false);
+	RF_AUTO_FD int used = -1;
+	struct rf_tenancy_usage usage;
+	struct rf_tenancy_sum sum;
+
+	if (all < 0 || rf_tenancy_read_usage(all, &sum) < 0)
+		return 0;
+	usage = sum.held;
+	if (usage.bytes / 5 <= storage / 4 && usage.files / 5 <= files / 4)
+		return 0;
+	used = rf_tenancy_open_used(all);
+	rf_tenancy_touch_used(used);
+	rf_fail_say(
+		err, -EDQUOT,
+		"the tenant's take %llu bytes in %llu files together, and may take %llu in %llu",
+		(unsigned long long)usage.bytes, (unsigned long long)usage.files,
+		(unsigned long long)storage, (unsigned long long)files);
+	return rf_fail_hint(err, "delete a workspace, or files in a sandbox that lives");
+}
+
+/* A lock that is asked about, and never waited for. */
+static int mark_used(const struct rf_bound *bound)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	RF_AUTO_FD int all = rf_tenancy_open_all(rf_bound_tenant(bound), false);
+	int fd = all < 0 ? -1 : rf_tenancy_open_used(all);
+
+	if (fd >= 0)
+		fcntl(fd, F_OFD_SETLK, &lock);
+	return fd;
+}
+
 int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand,
 		 struct rf_site *ret_site, struct rf_err *err)
 {
 	struct rf_site *site = ret_site;
 
-	*site = (struct rf_site){ .held = -1 };
+	*site = (struct rf_site){ .held = -1, .used = -1 };
 	if (!errand->workspace)
 		return 0;
 	if (!bound) {
@@ -60,9 +104,12 @@ int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand,
 	}
 	if (is_nearly_full(site->held))
 		rf_fail_say(err, -EDQUOT, "the disk that workspaces lie on is nearly full");
-	else if (flock(site->held, LOCK_SH | LOCK_NB) < 0)
+	else if (!errand->is_whole && check_usage(bound, err) < 0)
+		rf_fail_in(err, "workspace `%.63s`", errand->workspace);
+	else if (rf_tenancy_hold(site->held) < 0)
 		rf_fail_say(err, -EBUSY, "workspace `%.63s` is being removed", errand->workspace);
 	else if (find_path(site, errand->is_whole, err) == 0) {
+		site->used = mark_used(bound);
 		site->place = (struct rf_place){ .kind = RF_PLACE_HOST,
 						 .path = RF_TENANCY_PLACE,
 						 .source = site->path,
@@ -76,5 +123,7 @@ int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand,
 
 void rf_site_done(struct rf_site *site)
 {
+	rf_tenancy_touch_used(site->used); /* what it has left is to be counted */
+	rf_fd_done(&site->used);
 	rf_fd_done(&site->held);
 }

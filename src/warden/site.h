@@ -13,6 +13,7 @@
 
 struct rf_site {
 	int held; /* its folder, with a shared lock; or -1: there is no workspace */
+	int used; /* that one of the tenant's is used, for who counts; or -1 */
 	char path[4096];
 	struct rf_place place; /* for the plan */
 };

@@ -34,9 +34,11 @@ struct rf_ward_program {
 struct rf_ward {
 	struct rf_work *work; /* borrowed */
 	struct rf_loop *loop; /* borrowed */
-	int porter;           /* borrowed */
+	int porter;           /* a program of ours, borrowed; or -1 */
 	struct rf_ward_program *programs;
 	struct rf_reach_list reaches;
+	rf_ward_fn *fn; /* or NULL */
+	void *data;
 	uint32_t last_number;
 	bool is_frozen;
 };
@@ -44,6 +46,12 @@ struct rf_ward {
 static int channel_of(const struct rf_ward *ward)
 {
 	return ward->work->life.box.channel[0];
+}
+
+void rf_ward_listen(struct rf_ward *ward, rf_ward_fn *fn, void *data)
+{
+	ward->fn = fn;
+	ward->data = data;
 }
 
 int rf_ward_new(struct rf_work *work, struct rf_loop *loop, int porter, struct rf_ward **ret_ward,
@@ -166,6 +174,14 @@ static void judge(struct rf_ward_program *program, struct rf_result *result)
 	}
 }
 
+static void announce(const struct rf_ward_program *program, const struct rf_result *result)
+{
+	const struct rf_ward *ward = program->ward;
+
+	if (ward->fn)
+		ward->fn(ward->data, program->name, program->number, result);
+}
+
 /* It is over: who listens is told, or the result is kept. */
 static void end(struct rf_ward_program *program)
 {
@@ -173,6 +189,7 @@ static void end(struct rf_ward_program *program)
 	struct rf_result result;
 
 	judge(program, &result);
+	announce(program, &result);
 	program->has_ended = true;
 	rf_event_cancel(program->timer);
 	program->timer = NULL;
@@ -299,11 +316,16 @@ static const char *name_of(const struct rf_exec *exec)
 {
 	const char *slash = strrchr(exec->argv[0], '/');
 
-	return exec->is_porter ? "ringfort-porter" : slash ? slash + 1 : exec->argv[0];
+	return exec->is_porter ? "(ours)" : slash ? slash + 1 : exec->argv[0];
+}
+
+uint32_t rf_ward_number(struct rf_ward *ward)
+{
+	return ++ward->last_number;
 }
 
 static int make(struct rf_ward *ward, const struct rf_exec *exec, const struct rf_ward_line *line,
-		struct rf_ward_program **ret_program, struct rf_err *err)
+		uint32_t number, struct rf_ward_program **ret_program, struct rf_err *err)
 {
 	struct rf_ward_program *program = calloc(1, sizeof(*program));
 
@@ -312,7 +334,7 @@ static int make(struct rf_ward *ward, const struct rf_exec *exec, const struct r
 	*program = (struct rf_ward_program){
 		.ward = ward,
 		.next = ward->programs,
-		.number = ++ward->last_number,
+		.number = number ? number : rf_ward_number(ward),
 		.line = *line,
 		.ending.killed_for = RF_LIMIT_COUNT,
 		.began_ns = rf_loop_now(),
@@ -362,14 +384,15 @@ static int check(const struct rf_ward *ward, const struct rf_exec *exec, size_t 
 	if (exec->time_ms > UINT32_MAX)
 		return rf_fail_say(err, -EINVAL, "a time of more than 49 days");
 	if (exec->is_porter && ward->porter < 0) {
-		rf_fail_say(err, -ENOENT, "ringfort-porter is not there");
+		rf_fail_say(err, -ENOENT, "this warden has no program of ours for boxes");
 		return rf_fail_hint(err, "it belongs beside ringfort-warden; install both");
 	}
 	return 0;
 }
 
 int rf_ward_exec(struct rf_ward *ward, const struct rf_exec *exec, const int *streams,
-		 size_t stream_count, const struct rf_ward_line *line, struct rf_err *err)
+		 size_t stream_count, const struct rf_ward_line *line, uint32_t number,
+		 struct rf_err *err)
 {
 	const struct rf_box *box = &ward->work->life.box;
 	struct rf_ward_program *program = NULL;
@@ -380,7 +403,9 @@ int rf_ward_exec(struct rf_ward *ward, const struct rf_exec *exec, const int *st
 	if (code == 0)
 		code = admit(ward, exec, err);
 	if (code == 0)
-		code = make(ward, exec, line, &program, err);
+		code = make(ward, exec, line, number, &program, err);
+	if (code == 0 && !number)
+		announce(program, NULL);
 	if (code == 0 && !exec->has_terminal) {
 		code = start(program, exec, streams, err);
 	} else if (code == 0) {
@@ -391,8 +416,16 @@ int rf_ward_exec(struct rf_ward *ward, const struct rf_exec *exec, const int *st
 		if (code < 0 && !err->code)
 			rf_fail(err, code, "ask pid 1 for a terminal");
 	}
-	if (code < 0 && program)
+	if (code < 0 && program) {
+		struct rf_result result;
+
+		program->ending.setup = *err;
+		judge(program, &result);
+		if (!number)
+			announce(program, &result);
+		rf_result_done(&result);
 		forget(program);
+	}
 	return code;
 }
 
@@ -508,6 +541,11 @@ int rf_ward_freeze(struct rf_ward *ward, bool is_frozen, struct rf_err *err)
 		return err->code;
 	ward->is_frozen = is_frozen;
 	return 0;
+}
+
+bool rf_ward_is_frozen(const struct rf_ward *ward)
+{
+	return ward->is_frozen;
 }
 
 static uint64_t left_of(const struct rf_life *life)

@@ -27,9 +27,18 @@ struct rf_ward_line {
 	struct rf_ward_program **holder;
 };
 
-/* Keeps the box of `work` (borrows).  `porter` is a descriptor of ringfort-porter (borrows), or -1. */
+/*
+ * Hears of each program that is begun, before pid 1 is told to, and of its end, with its result; what runs when its box ends, ends with
+ * that, and is not told of.
+ */
+typedef void rf_ward_fn(void *data, const char *program, uint32_t number,
+			const struct rf_result *result);
+
+/* Keeps the box of `work` (borrows).  `porter` is a descriptor of a program of ours that may be started in it (borrows), or -1: there is none. */
 int rf_ward_new(struct rf_work *work, struct rf_loop *loop, int porter, struct rf_ward **ret_ward,
 		struct rf_err *err);
+
+void rf_ward_listen(struct rf_ward *ward, rf_ward_fn *fn, void *data);
 
 /* Tells who waits for a program that the box is over, and frees all of it.  Accepts NULL. */
 void rf_ward_free(struct rf_ward *ward);
@@ -40,9 +49,16 @@ void rf_ward_hear(struct rf_ward *ward, const struct rf_report *report, int fd);
 /* What there is of it; a look at its processes costs some tens of microseconds. */
 void rf_ward_describe(const struct rf_ward *ward, struct rf_exec_box *ret_box);
 
-/* Starts a program with three pipes (borrows), or with a terminal and none; *line->holder holds it then. */
+/*
+ * Starts a program with three pipes (borrows), or with a terminal and none; *line->holder holds it then.  `number` is one that rf_ward_number() gave:
+ * then who listens knows of it already, and of its end if it fails; or 0.
+ */
 int rf_ward_exec(struct rf_ward *ward, const struct rf_exec *exec, const int *streams,
-		 size_t stream_count, const struct rf_ward_line *line, struct rf_err *err);
+		 size_t stream_count, const struct rf_ward_line *line, uint32_t number,
+		 struct rf_err *err);
+
+/* A number for a program that is to be started. */
+uint32_t rf_ward_number(struct rf_ward *ward);
 
 /* True while a program runs in it. */
 bool rf_ward_is_busy(const struct rf_ward *ward);
@@ -64,5 +80,6 @@ void rf_ward_kill(struct rf_ward_program *program, enum rf_limit limit);
 
 /* Stops all of it, or lets it go on; nothing can be started meanwhile. */
 int rf_ward_freeze(struct rf_ward *ward, bool is_frozen, struct rf_err *err);
+bool rf_ward_is_frozen(const struct rf_ward *ward);
 
 #endif

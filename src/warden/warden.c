@@ -34,17 +34,13 @@
 #define ANSWER_NS   1000000ull     /* nanoseconds in which a watcher answers */
 #define TEND_EVERY  10000000000ull /* nanoseconds: boxes that nobody wants are looked for */
 
-static struct warden *warden_of(const struct client *client)
-{
-	return client->visitor.door->host;
-}
-
 /* ------------------------------------------------------------- clients */
 
 /* What it holds besides its connection and its run. */
 static void let_go(struct client *client)
 {
 	rf_buf_done(&client->started);
+	rf_notice_drop(client->notice);
 	if (client->reach)
 		rf_reach_drop(client->reach);
 	rf_gossip_done(&client->gossip);
@@ -63,6 +59,7 @@ static void forget(struct client *client)
 {
 	if (client->is_owner) /* also one that was found gone when it was to be told something */
 		rf_owner_leave(client);
+	rf_keep_leave(client);
 	let_go(client);
 	rf_door_leave(&client->visitor);
 }
@@ -70,15 +67,17 @@ static void forget(struct client *client)
 static void give_up(struct client *client);
 
 /* A connection that ended takes its box along, unless that is kept; it is forgotten when that is dead. */
-static void hang_up(struct client *client)
+void rf_warden_hang_up(struct client *client)
 {
 	if (client->is_owner)
 		rf_owner_leave(client);
 	client->is_gone = true;
+	rf_keep_leave(client);
 	rf_event_cancel(client->visitor.event);
 	client->visitor.event = NULL;
 	if (client->program)
 		rf_ward_let_go(client->program);
+	rf_notice_drop(client->notice);
 	if (client->work && client->work->is_waiting)
 		give_up(client);
 	else if (client->is_standing)
@@ -347,6 +346,13 @@ static void on_parted(void *data)
 		finish(client);
 }
 
+static void on_ended(void *data)
+{
+	const struct client *client = data;
+
+	rf_outward_close(&client->work->outward);
+}
+
 static void on_over(void *data)
 {
 	struct client *client = data;
@@ -377,7 +383,7 @@ static void report_start(struct client *client)
 	if (client->work->is_over)
 		on_over(client);
 	else if (!client->ward && send_started(client, client->work, &err) < 0)
-		hang_up(client);
+		rf_warden_hang_up(client);
 }
 
 /* A kept box is there when it is proven.  Who does not hear of it has none. */
@@ -391,9 +397,18 @@ static void on_report(void *data, const struct rf_report *report, int fd)
 		return;
 	client->is_standing = send_started(client, client->work, &err) == 0;
 	if (!client->is_standing)
-		hang_up(client);
+		rf_warden_hang_up(client);
 	else
 		rf_keep_begin(client);
+}
+
+static void on_program(void *data, const char *program, uint32_t number,
+		       const struct rf_result *result)
+{
+	const struct client *client = data;
+
+	rf_chronicle_exec(warden_of(client)->scribe, client->work,
+			  &(struct rf_runs_exec){ program, number, result });
 }
 
 static int run(struct client *client, struct rf_wire_message *message,
@@ -415,7 +430,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 		.site = &site,
 	};
 
-	if (rf_lore_find(warden->lore, errand, &order.policy, err) < 0 ||
+	if (rf_lore_find_within(warden->lore, client->bound, errand, &order.policy, err) < 0 ||
 	    rf_bound_check(client->bound, order.policy, message->fd_count > streams, err) < 0 ||
 	    rf_site_open(client->bound, errand, &site, err) < 0)
 		return err->code;
@@ -440,6 +455,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 	client->work->id = message->id;
 	client->work->is_bounded = order.is_bounded || rf_net_change_is_final(order.policy);
 	client->work->life.on_settled = on_settled;
+	client->work->life.on_ended = is_kept ? NULL : on_ended;
 	rf_gossip_listen(&client->gossip, client->work, warden->scribe);
 	if (is_kept) {
 		client->work->life.on_report = on_report;
@@ -447,6 +463,8 @@ static int run(struct client *client, struct rf_wire_message *message,
 		if (rf_ward_new(client->work, warden->loop, -1, &client->ward, err) < 0) {
 			client->work->life.on_report = NULL;
 			rf_life_end(&client->work->life);
+		} else {
+			rf_ward_listen(client->ward, on_program, client);
 		}
 	}
 	if (client->work->is_waiting)
@@ -614,6 +632,7 @@ static serve_fn *const serve[RF_WIRE_COUNT] = {
 	[RF_WIRE_HAND]   = rf_keep_lend,
 	[RF_WIRE_BOUND]  = serve_bound,
 	[RF_WIRE_OWN]    = rf_owner_serve,
+	[RF_WIRE_WITHDRAW] = rf_owner_withdraw,
 };
 /* clang-format on */
 
@@ -627,7 +646,7 @@ static void on_message(void *data, int what)
 
 	if (client->work && client->work->is_waiting) {
 		if (what & RF_LOOP_HANGUP)
-			hang_up(client);
+			rf_warden_hang_up(client);
 		return;
 	}
 	got = rf_wire_receive(client->visitor.fd, RF_WIRE_CLIENT, &warden_of(client)->in, &message,
@@ -639,12 +658,12 @@ static void on_message(void *data, int what)
 	if (got < 0 && got != -ECONNRESET)
 		rf_wire_refuse(client->visitor.fd, 0, &err, &ignored);
 	if (got <= 0) {
-		hang_up(client);
+		rf_warden_hang_up(client);
 		return;
 	}
 	if (serve[message.type](client, &message, &err) < 0 &&
 	    rf_wire_refuse(client->visitor.fd, message.id, &err, &ignored) < 0)
-		hang_up(client);
+		rf_warden_hang_up(client);
 }
 
 static const struct rf_door_rules rules = {
@@ -737,6 +756,8 @@ static int start(struct warden *warden, struct rf_err *err)
 /* Ends what runs on all connections. */
 static void dismiss(struct warden *warden)
 {
+	for (struct rf_door_visitor *at = warden->door.visitors; at; at = at->next)
+		rf_notice_drop(((struct client *)at)->notice); /* while the boxes are there */
 	for (struct rf_door_visitor *at = warden->door.visitors; at; at = at->next) {
 		struct client *client = (struct client *)at;
 

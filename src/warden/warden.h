@@ -26,6 +26,11 @@ struct rf_warden_options {
 	size_t ahead;      /* shapes of boxes that are kept ready */
 };
 
+struct client;
+
+/* A connection is over, also before its other end says so: what it has of its own ends, and what is kept stays (keep.h). */
+void rf_warden_hang_up(struct client *client);
+
 /* Serves until the owner is gone or a signal asks to end.  Nothing of it is left then. */
 int rf_warden_serve(const struct rf_warden_options *options, struct rf_err *err);
 

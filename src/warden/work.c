@@ -197,6 +197,10 @@ static void lead_outward(struct rf_work *work, struct rf_loop *loop)
 {
 	struct rf_err why = RF_ERR_INIT;
 
+	/* Who decides about its writes is to know whose they are; that they wait does not depend on it. */
+	if (work->plan->net && work->plan->net->holds_writes)
+		rf_gate_name(work->outward.fd, work->outward.box, work->life.box.id, &why);
+	why = RF_ERR_INIT;
 	if (rf_outward_give(&work->outward, &work->life.box.capture, &why) < 0 ||
 	    rf_outward_watch(&work->outward, loop, &why) < 0) {
 		work->life.ending.setup = why;

@@ -34,7 +34,7 @@ enum rf_metric {
 	RF_METRIC_NET_REQUESTS,    /* and connections that were not looked into; label: decision */
 	RF_METRIC_NET_BYTES,       /* label: direction */
 	RF_METRIC_NET_SECONDS,     /* that answers took */
-	RF_METRIC_CREDENTIAL_USES, /* labels: credential, decision */
+	RF_METRIC_CREDENTIAL_USES, /* labels: credential, of a tenant's TENANT/NAME; decision */
 	RF_METRIC_MONEY,           /* in millionths; label: credential */
 	RF_METRIC_ALARMS,          /* label: alarm */
 	RF_METRIC_EVENTS,          /* recorded; label: kind */
@@ -43,7 +43,8 @@ enum rf_metric {
 };
 
 #define RF_METRICS_SERIES 64 /* of one figure, "other" not counted */
-#define RF_METRICS_LABEL  64 /* bytes of a label's value, with its NUL; longer ones are cut */
+#define RF_METRICS_LABEL                                                                           \
+	128 /* bytes of a label's value, with its NUL; longer ones are cut: TENANT/NAME is not */
 
 struct rf_metrics;
 

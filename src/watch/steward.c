@@ -275,6 +275,16 @@ static void count_traffic(struct rf_steward *steward, const struct rf_audit_even
 				  steward->now.mono_ms);
 }
 
+/* Two tenants may call theirs the same: a tenant's is TENANT/NAME, as its agents are.  No name of a credential has a slash. */
+static void name_credential(const struct rf_audit_event *event, char name[RF_TABLE_NAME])
+{
+	char tenant[65], own[RF_TABLE_NAME];
+
+	rf_audit_event_copy(event, RF_AUDIT_TENANT, tenant, sizeof(tenant));
+	rf_audit_event_copy(event, RF_AUDIT_CREDENTIAL, own, sizeof(own));
+	snprintf(name, RF_TABLE_NAME, "%s%s%s", tenant, tenant[0] ? "/" : "", own);
+}
+
 /* A credential that the gateway put into a request, or kept from one. */
 static void count_use(struct rf_steward *steward, const struct rf_audit_event *event)
 {
@@ -284,7 +294,7 @@ static void count_use(struct rf_steward *steward, const struct rf_audit_event *e
 	rf_audit_event_copy(event, RF_AUDIT_DECISION, decision, sizeof(decision));
 	if (!rf_audit_event_has(event, RF_AUDIT_HOST)) /* a canary that was planted */
 		return;
-	rf_audit_event_copy(event, RF_AUDIT_CREDENTIAL, credential, sizeof(credential));
+	name_credential(event, credential);
 	rf_audit_event_copy(event, RF_AUDIT_AGENT, agent, sizeof(agent));
 	rf_metrics_add(steward->metrics, RF_METRIC_CREDENTIAL_USES, credential, decision, 1);
 	if (strcmp(decision, "allow") != 0)

@@ -297,6 +297,7 @@ static int follow_event(struct client *client, const void *data, size_t len, uin
 			struct rf_err *err)
 {
 	struct rf_audit_event event;
+	char tenant[65];
 
 	(void)seq;
 	if (rf_audit_event_decode(data, len, &event, err) < 0)
@@ -305,6 +306,7 @@ static int follow_event(struct client *client, const void *data, size_t len, uin
 		return 0;
 	rf_audit_event_number(&event, RF_AUDIT_USER, geteuid());
 	event.time_ns = rf_store_now();
+	put_tenant(watcher_of(client), &event, tenant);
 	rf_muster_hear(watcher_of(client)->muster, &event, client);
 	tell_guest(watcher_of(client), &event);
 	return 0;

@@ -139,6 +139,7 @@ struct birth {
 	const char *const *argv;
 	int fd;
 	char *stack;      /* of the grandchild: its end */
+	int process;      /* a descriptor of the grandchild, in our table; or -1 */
 	int code;         /* negative errno, or 0 */
 	const char *what; /* failed */
 };
@@ -201,7 +202,9 @@ static int bear_program(void *data)
 {
 	struct birth *birth = data;
 
-	if (clone(become_program, birth->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, birth) < 0)
+	if (clone(become_program, birth->stack,
+		  CLONE_VM | CLONE_VFORK | (int)RF_CLONE_PIDFD | SIGCHLD, birth,
+		  &birth->process) < 0)
 		fail_birth(birth, "a process");
 	return 0;
 }
@@ -218,8 +221,11 @@ static int start(struct birth *birth, const char *who, struct rf_err *err)
 	birth->stack = stacks + 2 * STACK;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	/* Without a signal at its end, it is no child that anybody else waits for. */
-	child = clone(bear_program, stacks + STACK, CLONE_VM | CLONE_VFORK, birth);
+	/*
+	 * Without a signal at its end, it is no child that anybody else waits for.  It shares our descriptors, so that the one it gets of its own child is
+	 * ours: a number could be another's by the time that we look.
+	 */
+	child = clone(bear_program, stacks + STACK, CLONE_VM | CLONE_VFORK | CLONE_FILES, birth);
 	if (child < 0)
 		fail_birth(birth, "a process");
 	do
@@ -235,20 +241,31 @@ static int start(struct birth *birth, const char *who, struct rf_err *err)
 	return err->code;
 }
 
-int rf_client_start(const char *program, const char *const *argv, const char *who, int *ret_fd,
-		    struct rf_err *err)
+int rf_client_start_held(const char *program, const char *const *argv, const char *who, int *ret_fd,
+			 int *ret_process, struct rf_err *err)
 {
 	int pair[2];
-	struct birth birth = { .program = program, .argv = argv };
+	struct birth birth = { .program = program, .argv = argv, .process = -1 };
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return rf_fail(err, -errno, "a pair of sockets");
 	birth.fd = pair[1];
-	if (start(&birth, who, err) == 0)
+	if (start(&birth, who, err) == 0) {
 		*ret_fd = rf_fd_take(&pair[0]);
+		*ret_process = rf_fd_take(&birth.process);
+	}
+	rf_fd_done(&birth.process);
 	rf_fd_done(&pair[0]);
 	rf_fd_done(&pair[1]);
 	return birth.code;
+}
+
+int rf_client_start(const char *program, const char *const *argv, const char *who, int *ret_fd,
+		    struct rf_err *err)
+{
+	RF_AUTO_FD int process = -1;
+
+	return rf_client_start_held(program, argv, who, ret_fd, &process, err);
 }
 
 int rf_client_private(const char *program, int *ret_fd, struct rf_err *err)

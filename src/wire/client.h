@@ -42,6 +42,13 @@ int rf_client_start(const char *program, const char *const *argv, const char *wh
 		    struct rf_err *err);
 
 /*
+ * The same, and gives a descriptor of the process itself, by which it can be killed and its end be seen, whatever it does with the connection; -1
+ * where the kernel has none (before 5.2).
+ */
+int rf_client_start_held(const char *program, const char *const *argv, const char *who, int *ret_fd,
+			 int *ret_process, struct rf_err *err);
+
+/*
  * Starts a warden for this process alone, `program` with --private, and gives the connection: when it
  * closes, the warden ends.  It is nobody's child that could be waited for.
  */

@@ -16,7 +16,7 @@
 #include "wire/wire.h"
 
 #define BACKLOG 128
-#define LOCK_NS 500000000ull
+#define LOCK_NS 2000000000ull /* who was killed takes its time to end where the machine is busy */
 
 int rf_door_lock(int fd)
 {

@@ -43,6 +43,7 @@ struct rf_errand {
 	struct rf_plan_origin
 		origin;        /* tenant and key are never sent: who bounds it fills them in */
 	bool is_recorded;      /* nor is that: whatever the policy says */
+	const char *agent;     /* nor that: what the agent that it is done for may do, or NULL */
 	const char *workspace; /* of a server's tenant, that it has at /work (tenancy.h), or NULL */
 	bool is_whole;         /* with its checkpoints beside its files */
 	bool wants_denials;

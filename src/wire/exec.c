@@ -36,7 +36,7 @@ static int check(const struct rf_exec *exec, struct rf_err *err)
 			return rf_fail_hint(err, "write it as NAME=VALUE");
 		}
 	if (exec->is_porter && exec->has_terminal)
-		return rf_fail_say(err, -EINVAL, "the porter speaks on no terminal");
+		return rf_fail_say(err, -EINVAL, "a program of ours has no terminal");
 	return 0;
 }
 

@@ -25,7 +25,7 @@ struct rf_exec {
 	uint64_t time_ms; /* after which it is killed, and what is in its process group; 0: never */
 	bool is_background; /* it goes on when the connection ends */
 	bool has_terminal;  /* of its own, whose master comes by TERMINAL; without streams */
-	bool is_porter; /* ringfort-porter (docs/protocols/porter.md), and no program of the box's */
+	bool is_porter; /* a program of ours that the warden has, and none of the box's; none has one yet */
 };
 
 /* Writes it (borrows), for a buffer whose maximum is RF_EXEC_BYTES. */

@@ -289,6 +289,64 @@ int rf_gate_read_held(const void *data, size_t len, struct rf_gate_held *ret_hel
 	return 0;
 }
 
+/* ------------------------------------------------------------- ASKED, TAKEN and NAME */
+
+void rf_gate_pack_asked(const struct rf_gate_asked *asked, struct rf_buf *out)
+{
+	rf_pack_u64(out, asked->wait_ms);
+	rf_gate_pack_held(&asked->held, out);
+}
+
+int rf_gate_read_asked(const void *data, size_t len, struct rf_gate_asked *ret_asked,
+		       struct rf_err *err)
+{
+	struct rf_gate_asked asked;
+	struct rf_pack_reader in;
+
+	rf_pack_read_init(&in, data, len);
+	asked.wait_ms = rf_pack_read_u64(&in);
+	if (in.has_failed)
+		return rf_fail_say(err, -EBADMSG, "a request that waits is malformed");
+	if (rf_gate_read_held(in.at, (size_t)(in.end - in.at), &asked.held, err) < 0)
+		return err->code;
+	*ret_asked = asked;
+	return 0;
+}
+
+void rf_gate_pack_taken(const struct rf_gate_taken *taken, struct rf_buf *out)
+{
+	rf_pack_string(out, taken->id);
+	rf_pack_string(out, taken->reason);
+}
+
+int rf_gate_read_taken(const void *data, size_t len, struct rf_gate_taken *ret_taken,
+		       struct rf_err *err)
+{
+	struct rf_gate_taken taken;
+	struct rf_pack_reader in;
+
+	rf_pack_read_init(&in, data, len);
+	taken.id = rf_pack_read_string(&in, RF_GATE_NAME);
+	taken.reason = rf_pack_read_string(&in, RF_GATE_WORDS);
+	if (!rf_pack_is_whole(&in))
+		return rf_fail_say(err, -EBADMSG, "the answer to a request is malformed");
+	*ret_taken = taken;
+	return 0;
+}
+
+int rf_gate_read_name(const void *data, size_t len, const char **ret_name, struct rf_err *err)
+{
+	struct rf_pack_reader in;
+	const char *name;
+
+	rf_pack_read_init(&in, data, len);
+	name = rf_pack_read_string(&in, RF_GATE_NAME);
+	if (!rf_pack_is_whole(&in))
+		return rf_fail_say(err, -EBADMSG, "a box's name is malformed");
+	*ret_name = name;
+	return 0;
+}
+
 /* ------------------------------------------------------------- DONE */
 
 void rf_gate_pack_counts(const struct rf_gate_counts *counts, struct rf_buf *out)
@@ -368,6 +426,15 @@ int rf_gate_send_held(int fd, uint64_t box, const struct rf_gate_held *held, str
 	rf_buf_init(&body, RF_GATE_HELD_MAX + EVENT_MAX);
 	rf_gate_pack_held(held, &body);
 	return send_packed(fd, RF_WIRE_GATE_HELD, box, &body, err);
+}
+
+int rf_gate_send_asked(int fd, uint64_t id, const struct rf_gate_asked *asked, struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, RF_GATE_HELD_MAX + EVENT_MAX);
+	rf_gate_pack_asked(asked, &body);
+	return send_packed(fd, RF_WIRE_GATE_ASKED, id, &body, err);
 }
 
 /* ------------------------------------------------------------- the client's side */
@@ -493,6 +560,29 @@ int rf_gate_give_hand(int fd, uint64_t box, int hand, bool is_bounded, struct rf
 int rf_gate_bound(int fd, uint64_t box, const char *policy, struct rf_err *err)
 {
 	return rf_wire_send(fd, RF_WIRE_GATE_BOUND, box, policy, strlen(policy), NULL, 0, err);
+}
+
+int rf_gate_give_custody(int fd, uint64_t box, int custody, struct rf_err *err)
+{
+	return rf_wire_send(fd, RF_WIRE_GATE_CUSTODY, box, NULL, 0, &custody, 1, err);
+}
+
+int rf_gate_take(int fd, uint64_t id, const struct rf_gate_taken *taken, struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, COUNTS_MAX + RF_GATE_WORDS);
+	rf_gate_pack_taken(taken, &body);
+	return send_packed(fd, RF_WIRE_GATE_TAKEN, id, &body, err);
+}
+
+int rf_gate_name(int fd, uint64_t box, const char *name, struct rf_err *err)
+{
+	RF_AUTO_BUF struct rf_buf body;
+
+	rf_buf_init(&body, RF_GATE_NAME + 16);
+	rf_pack_string(&body, name);
+	return send_packed(fd, RF_WIRE_GATE_NAME, box, &body, err);
 }
 
 int rf_gate_seal(int fd, uint64_t box, const char *policy, struct rf_err *err)

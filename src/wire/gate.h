@@ -135,6 +135,17 @@ struct rf_gate_held {
 	size_t len;
 };
 
+/* The same of a box whose writes wait for approval; and what is answered to it. */
+struct rf_gate_asked {
+	uint64_t wait_ms; /* that it waits at most */
+	struct rf_gate_held held;
+};
+
+struct rf_gate_taken {
+	const char *id;     /* what it is called from now on; or "": it is not kept */
+	const char *reason; /* why; or "" */
+};
+
 struct rf_gate_counts {
 	uint64_t connections, requests, names;
 	uint64_t denied, held;
@@ -164,6 +175,11 @@ int rf_gate_read_place(const void *data, size_t len, struct rf_gate_place *ret_p
 		       struct rf_err *err);
 int rf_gate_read_held(const void *data, size_t len, struct rf_gate_held *ret_held,
 		      struct rf_err *err);
+int rf_gate_read_asked(const void *data, size_t len, struct rf_gate_asked *ret_asked,
+		       struct rf_err *err);
+int rf_gate_read_taken(const void *data, size_t len, struct rf_gate_taken *ret_taken,
+		       struct rf_err *err);
+int rf_gate_read_name(const void *data, size_t len, const char **ret_name, struct rf_err *err);
 
 /* Writes one.  Texts that are too long are cut in events, and nowhere else. */
 void rf_gate_pack_open(const struct rf_gate_open *open, struct rf_buf *out);
@@ -171,6 +187,8 @@ void rf_gate_pack_event(const struct rf_gate_event *event, struct rf_buf *out);
 void rf_gate_pack_counts(const struct rf_gate_counts *counts, struct rf_buf *out);
 void rf_gate_pack_place(const struct rf_gate_place *place, struct rf_buf *out);
 void rf_gate_pack_held(const struct rf_gate_held *held, struct rf_buf *out);
+void rf_gate_pack_asked(const struct rf_gate_asked *asked, struct rf_buf *out);
+void rf_gate_pack_taken(const struct rf_gate_taken *taken, struct rf_buf *out);
 
 /* ------------------------------------------------------------- the gateway's side */
 
@@ -180,6 +198,7 @@ int rf_gate_send_event(int fd, uint64_t box, const struct rf_gate_event *event, 
 int rf_gate_send_done(int fd, uint64_t box, const struct rf_gate_counts *counts,
 		      struct rf_err *err);
 int rf_gate_send_held(int fd, uint64_t box, const struct rf_gate_held *held, struct rf_err *err);
+int rf_gate_send_asked(int fd, uint64_t id, const struct rf_gate_asked *asked, struct rf_err *err);
 
 /* ------------------------------------------------------------- the client's side */
 
@@ -224,6 +243,16 @@ int rf_gate_give_hand(int fd, uint64_t box, int hand, bool is_bounded, struct rf
 
 /* Before the box has its sockets: this policy, or none.  Whoever asked for the box may have asked for more. */
 int rf_gate_bound(int fd, uint64_t box, const char *policy, struct rf_err *err);
+
+/*
+ * Before others have the connection: one end of a SEQPACKET pair (borrows), whose other end is asked about each write of a box with `network.writes: hold`
+ * (GATE_ASKED, answered by GATE_TAKEN), and has it sent later (GATE_SPEAK).
+ */
+int rf_gate_give_custody(int fd, uint64_t box, int custody, struct rf_err *err);
+int rf_gate_take(int fd, uint64_t id, const struct rf_gate_taken *taken, struct rf_err *err);
+
+/* Before the box has its sockets: what others call it.  Only the first counts. */
+int rf_gate_name(int fd, uint64_t box, const char *name, struct rf_err *err);
 
 /* Before others have the connection: nothing that is said on it leads beyond this policy, and it has no further box. */
 int rf_gate_seal(int fd, uint64_t box, const char *policy, struct rf_err *err);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -139,13 +140,12 @@ bool rf_peer_is_alive(int connection)
 	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
 }
 
-int rf_peer_check(int connection, const struct rf_peer *self, const char *who, pid_t *ret_pid,
-		  struct rf_err *err)
+/* What is at the other end, while it is there. */
+static int look_at_end(int connection, struct rf_peer *peer, pid_t *ret_pid, struct rf_err *err)
 {
 	struct ucred cred = { 0 };
 	socklen_t len = sizeof(cred);
 	RF_AUTO_FD int proc = -1;
-	struct rf_peer peer = { .has_any_groups = self->has_any_groups };
 	char path[32];
 
 	if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
@@ -153,12 +153,98 @@ int rf_peer_check(int connection, const struct rf_peer *self, const char *who, p
 		return rf_fail_say(err, -EACCES, "a connection of another user's");
 	snprintf(path, sizeof(path), "/proc/%d", (int)cred.pid);
 	proc = rf_fd_open(path, O_PATH | O_DIRECTORY);
-	if (proc < 0 || look_at(proc, &peer, err) < 0 || !rf_peer_is_alive(connection))
+	if (proc < 0 || look_at(proc, peer, err) < 0 || !rf_peer_is_alive(connection))
 		return rf_fail_say(err, -EACCES, "the other end can't be looked at");
-	if (compare(&peer, self, who, err) < 0)
-		return err->code;
 	*ret_pid = cred.pid;
 	return 0;
+}
+
+int rf_peer_check(int connection, const struct rf_peer *self, const char *who, pid_t *ret_pid,
+		  struct rf_err *err)
+{
+	struct rf_peer peer = { .has_any_groups = self->has_any_groups };
+	pid_t pid = 0;
+
+	if (look_at_end(connection, &peer, &pid, err) < 0 || compare(&peer, self, who, err) < 0)
+		return err->code;
+	*ret_pid = pid;
+	return 0;
+}
+
+/* ------------------------------------------------------------- whether it is confined */
+
+/* What a line says, without its name; "" if there was none. */
+static const char *value_of(const struct rf_peer *peer, const char *name)
+{
+	for (int i = 0; i < RF_PEER_LINES; i++)
+		if (strcmp(lines[i].name, name) == 0 && peer->lines[i][0])
+			return peer->lines[i] + strlen(name);
+	return "";
+}
+
+static uint64_t number_of(const struct rf_peer *peer, const char *name, int base)
+{
+	return strtoull(value_of(peer, name), NULL, base);
+}
+
+/* What is confined around all of us is around pid 1, too.  What we may not look at of it is zero, and like nobody's. */
+static void note_first(struct rf_peer *first)
+{
+	RF_AUTO_FD int proc = rf_fd_open("/proc/1", O_PATH | O_DIRECTORY);
+	struct rf_err ignored = RF_ERR_INIT;
+	char text[8192];
+
+	*first = (struct rf_peer){ .has_any_groups = true };
+	if (proc < 0 || look_at(proc, first, &ignored) == 0)
+		return;
+	*first = (struct rf_peer){ 0 };
+	if (rf_fd_read_text(proc, "status", text, sizeof(text)) < 0)
+		return;
+	for (int i = 0; i < RF_PEER_LINES; i++)
+		take_line(text, lines[i].name, first->lines[i], sizeof(first->lines[i]));
+}
+
+static int judge(const struct rf_peer *peer, const struct rf_peer *self, const char *who,
+		 struct rf_err *err)
+{
+	static const char *const sets[] = { "CapPrm:", "CapEff:", "CapBnd:" };
+	struct rf_peer first;
+	char what[32];
+	bool knows_filters = value_of(peer, "Seccomp_filters:")[0]; /* Linux 5.9 */
+
+	note_first(&first);
+	for (int i = 0; i < RF_PEER_SPACES; i++)
+		if (peer->spaces[i] != self->spaces[i] && peer->spaces[i] != first.spaces[i]) {
+			snprintf(what, sizeof(what), "%s namespaces", spaces[i]);
+			return differ(who, what, err);
+		}
+	if ((peer->root_dev != self->root_dev || peer->root_ino != self->root_ino) &&
+	    (peer->root_dev != first.root_dev || peer->root_ino != first.root_ino))
+		return differ(who, "root directories", err);
+	if (strcmp(value_of(peer, "Uid:"), value_of(self, "Uid:")) != 0)
+		return differ(who, "user ids", err);
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		if (number_of(self, sets[i], 16) & ~number_of(peer, sets[i], 16))
+			return differ(who, "capabilities", err);
+	if (is_set(peer, "NoNewPrivs:") ||
+	    (knows_filters ? number_of(peer, "Seccomp_filters:", 10) >
+				     number_of(&first, "Seccomp_filters:", 10)
+			   : is_set(peer, "Seccomp:")))
+		return rf_fail_say(
+			err, -EXDEV,
+			"who has no_new_privs or a filter of system calls of its own may be in a "
+			"sandbox");
+	return 0;
+}
+
+int rf_peer_check_free(int connection, const struct rf_peer *self, const char *who,
+		       struct rf_err *err)
+{
+	struct rf_peer peer = { .has_any_groups = true };
+	pid_t pid = 0;
+
+	return look_at_end(connection, &peer, &pid, err) < 0 ? err->code
+							     : judge(&peer, self, who, err);
 }
 
 /* ------------------------------------------------------------- the proof of a root without a domain */

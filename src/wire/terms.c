@@ -19,6 +19,8 @@ void rf_terms_pack(const struct rf_terms *terms, struct rf_buf *out)
 	rf_pack_u64(out, terms->sums.memory);
 	rf_pack_u64(out, terms->sums.cpu);
 	rf_pack_u64(out, terms->sums.disk);
+	rf_pack_u64(out, terms->sums.storage);
+	rf_pack_u64(out, terms->sums.files);
 }
 
 int rf_terms_unpack(const void *data, size_t len, struct rf_terms *ret_terms, struct rf_err *err)
@@ -35,6 +37,8 @@ int rf_terms_unpack(const void *data, size_t len, struct rf_terms *ret_terms, st
 	terms.sums.memory = rf_pack_read_u64(&in);
 	terms.sums.cpu = rf_pack_read_u64(&in);
 	terms.sums.disk = rf_pack_read_u64(&in);
+	terms.sums.storage = rf_pack_read_u64(&in);
+	terms.sums.files = rf_pack_read_u64(&in);
 	if (!rf_pack_is_whole(&in) || !terms.key[0] || !terms.tenant[0] || terms.boxes == 0)
 		return rf_fail_say(err, -EBADMSG, "the terms of a connection are malformed");
 	*ret_terms = terms;

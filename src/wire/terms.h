@@ -25,6 +25,7 @@ struct rf_terms {
 	bool is_recorded;    /* none of them without a watcher, whatever its policy says */
 	struct rf_terms_sums {
 		uint64_t memory, cpu, disk; /* of the limits of these boxes together; 0: any */
+		uint64_t storage, files; /* that the tenant's workspaces take; 0: wire/tenancy.h */
 	} sums;
 };
 

@@ -107,6 +107,10 @@ static const struct shape {
 	[RF_WIRE_LENT]           = { "LENT",     FROM(WARDEN), 1, 0, 0 },
 	[RF_WIRE_GATE_SEAL]      = { "SEAL",     FROM(TENANT), 0, 1, RESULT_MAX },
 	[RF_WIRE_GATE_LOG]       = { "LOG",      FROM(TENANT), 0, 2 * sizeof(uint64_t), 2 * sizeof(uint64_t) },
+	[RF_WIRE_GATE_CUSTODY]   = { "CUSTODY",  FROM(TENANT), 1, 0, 0 },
+	[RF_WIRE_GATE_NAME]      = { "NAME",     FROM(TENANT) | FROM(GATE), 0, 1, HELLO_MAX },
+	[RF_WIRE_GATE_ASKED]     = { "ASKED",    FROM(GATE), 0, 1, RESULT_MAX },
+	[RF_WIRE_GATE_TAKEN]     = { "TAKEN",    FROM(TENANT), 0, 1, ERROR_MAX },
 	[RF_WIRE_GATE_LOGGED]    = { "LOGGED",   FROM(GATE), 0, 1, SHORT },
 	[RF_WIRE_FRONT_TLS]      = { "TLS",      FROM(HOST), 0, 1, RESULT_MAX },
 	[RF_WIRE_REACH]          = { "REACH",    FROM(CLIENT), 0, REF, REF },
@@ -115,6 +119,7 @@ static const struct shape {
 	[RF_WIRE_FRONT_ASK]  = { "ASK",  FROM(FRONT), 0, 1, 2 * RESULT_MAX },
 	[RF_WIRE_FRONT_TOLD] = { "TOLD", FROM(HOST), 0, 1, 2 * RESULT_MAX },
 	[RF_WIRE_NEWS] = { "NEWS", FROM(WARDEN), 0, 1, RF_WIRE_BODY },
+	[RF_WIRE_WITHDRAW] = { "WITHDRAW", FROM(CLIENT) | FROM(HOST), 0, 0, HELLO_MAX },
 };
 /* clang-format on */
 

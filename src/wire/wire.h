@@ -145,7 +145,16 @@ enum rf_wire_type {
 	RF_WIRE_HERALD_TELL = 78, /* two u64, number and time, and an event; back: an event alone */
 	RF_WIRE_HERALD_FIGURES = 79, /* as Prometheus reads them */
 	RF_WIRE_HERALD_SPAN = 80,    /* a request that was answered; the front's words, passed on */
-	RF_WIRE_COUNT = 96           /* above all of them; there is room between some */
+	/* Of writes that wait for approval (gateway/custody.h).  From who opens a box, before its connection is sealed: */
+	RF_WIRE_GATE_CUSTODY = 88, /* a socket on whose other end writes of the box are decided */
+	RF_WIRE_GATE_NAME = 89,    /* what others call the box; passed on there */
+	/* On that socket, from the gateway and back: */
+	RF_WIRE_GATE_ASKED = 90, /* a request that waits */
+	RF_WIRE_GATE_TAKEN = 91, /* it is kept, under that name, or why it is not */
+	/* From who serves strangers to its warden and to who does what takes rights: */
+	RF_WIRE_WITHDRAW =
+		95,        /* a key's id, or nothing: connections on its terms, or on any, end */
+	RF_WIRE_COUNT = 96 /* above all of them; there is room between some */
 };
 
 struct rf_wire_head {
@@ -184,6 +193,12 @@ struct rf_wire_ref {
 	uint32_t number, rest;
 	uint64_t time_ms;
 };
+
+/*
+ * The number in FREEZE and THAW.  Frozen for now, a box goes on when the connection that asked ends; a thaw for now is of no consequence to one that stands
+ * still for good.
+ */
+#define RF_WIRE_FOR_NOW 1u
 
 /* Besides a signal's number in SIGNAL, for a program in a kept box: to all of its process group. */
 #define RF_WIRE_TO_GROUP 0x100u

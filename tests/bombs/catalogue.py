@@ -76,6 +76,7 @@ NO_FAMILY = refused("EAFNOSUPPORT")
 
 memory("anonymous", "anonymous memory")
 memory("anonymous-many", "anonymous memory, in eight processes, of which the dead are replaced")
+memory("hopping", "the same, by a process that others have left in their place")
 memory("huge-pages", "anonymous memory, two megabytes a fault")
 memory("huge-pages-many", "the same in eight processes")
 memory("heap", "the heap")

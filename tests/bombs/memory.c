@@ -1,12 +1,15 @@
 /* Memory that a program can touch, in every way to come by it.  The unit is a byte. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bomb.h"
@@ -211,10 +214,43 @@ static int segments_detached(void)
 	return segments(false);
 }
 
+/* Lets the next process go on in its place, for a while: who looks for it finds one that is gone. */
+static void hop(int milliseconds)
+{
+	struct timespec begin, now;
+	pid_t next;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		next = fork();
+		if (next > 0)
+			_exit(0);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (next == 0 &&
+		 (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
+			 milliseconds);
+}
+
+/* What is left of it belongs to a parent that sleeps for good, and takes what it can when nobody may be looking. */
+static int hopping(void)
+{
+	pid_t child;
+
+	signal(SIGCHLD, SIG_IGN);
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	child = fork();
+	while (child > 0)
+		pause();
+	hop(1500);
+	usleep(300000); /* as all others of the box do */
+	return anonymous();
+}
+
 /* clang-format off */
 const struct bomb bomb_memory[] = {
 	{ "anonymous",        anonymous,        1 },
 	{ "anonymous-many",   anonymous,        8 },
+	{ "hopping",          hopping,          1 },
 	{ "huge-pages",       huge,             1 },
 	{ "huge-pages-many",  huge,             8 },
 	{ "heap",             heap,             1 },

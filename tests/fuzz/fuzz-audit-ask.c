@@ -11,6 +11,28 @@ static void check(const struct rf_buf *again, const uint8_t *data, size_t size)
 		abort();
 }
 
+/* What is read ends with the bytes, and is written again as it was. */
+static void check_rows(const uint8_t *data, size_t size)
+{
+	struct rf_audit_ask_reader reader;
+	struct rf_audit_ask_row row;
+	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf out;
+	int code;
+
+	rf_buf_init(&out, size + 16);
+	rf_audit_ask_read_init(&reader, data, size);
+	if (reader.in.has_failed)
+		return;
+	rf_audit_ask_put_before(reader.before, &out);
+	while ((code = rf_audit_ask_read(&reader, &row, &err)) > 0)
+		rf_audit_ask_put_row(&row, &out);
+	if (code < 0)
+		return;
+	rf_audit_ask_put_row(&row, &out);
+	check(&out, data, size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct rf_audit_ask_events events;
@@ -32,5 +54,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rf_audit_ask_put_breaker(&breaker, &other);
 		check(&other, data, size);
 	}
+	check_rows(data, size);
 	return 0;
 }

@@ -19,6 +19,8 @@ static int take(int which, const void *data, size_t size, struct rf_buf *again, 
 	struct rf_gate_counts counts;
 	struct rf_gate_held held;
 	struct rf_gate_place place;
+	struct rf_gate_asked asked;
+	struct rf_gate_taken taken;
 	struct rf_page page;
 	int code;
 
@@ -64,6 +66,18 @@ static int take(int which, const void *data, size_t size, struct rf_buf *again, 
 			require(at <= page.events_len);
 		return code;
 	}
+	if (which == 6) {
+		code = rf_gate_read_asked(data, size, &asked, err);
+		if (code == 0)
+			rf_gate_pack_asked(&asked, again);
+		return code;
+	}
+	if (which == 7) {
+		code = rf_gate_read_taken(data, size, &taken, err);
+		if (code == 0)
+			rf_gate_pack_taken(&taken, again);
+		return code;
+	}
 	code = rf_gate_read_place(data, size, &place, err);
 	if (code == 0)
 		rf_gate_pack_place(&place, again);
@@ -78,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rf_buf_init(&again, 8 << 20);
 	if (size < 2)
 		return 0;
-	if (take(data[0] % 6, data + 1, size - 1, &again, &err) < 0)
+	if (take(data[0] % 8, data + 1, size - 1, &again, &err) < 0)
 		require(err.msg[0]);
 	else
 		require(!again.has_failed && again.len == size - 1 &&

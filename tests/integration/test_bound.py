@@ -169,6 +169,47 @@ def test_a_tenant_sees_its_own_kept_boxes_and_no_others(speak):
     """) == [{"acme": [True, False, True], "other": [False, True, False]}, [9] * 7, True, [8, 8]]
 
 
+def test_a_box_that_stands_still_for_now_goes_on_when_who_asked_is_gone(speak):
+    """And one that somebody wants still for good does not."""
+    assert speak("""
+        FOR_NOW = 1
+
+        def ask(line, kind, number=0):
+            send(line, message(kind, box.encode().ljust(24, b"\\0") + struct.pack("=IIQ", number, 0, 0)))
+            kind, _, body = receive(line)
+            at = 4 + len(box) + 1
+            return struct.unpack("=I", body[at:at + 4])[0]
+
+        bound = bind(sock, key="acme", tenant="acme")
+        line = joined(bound)
+        send(line, message(KEEP, errand("box")))
+        box = receive(line)[2][:24].rstrip(b"\\0").decode()
+        look = joined(bound)
+
+        def goes_on():
+            for _ in range(100):
+                if ask(look, LIST) == 0:
+                    return True
+                time.sleep(0.02)
+            return False
+
+        import time
+        said = []
+        holder = joined(bound)
+        said.append([ask(holder, FREEZE, FOR_NOW), ask(look, LIST)])
+        holder.close()
+        said.append(goes_on())
+        holder, other = joined(bound), joined(bound)
+        said.append([ask(holder, FREEZE, FOR_NOW), ask(look, THAW, FOR_NOW)])
+        said.append([ask(holder, FREEZE, FOR_NOW), ask(look, FREEZE)])
+        holder.close()
+        said.append([goes_on(), ask(look, THAW, FOR_NOW), ask(other, FREEZE, FOR_NOW)])
+        other.close()
+        said.append([goes_on(), ask(look, THAW)])
+        print(json.dumps(said))
+    """) == [[1, 1], True, [1, 0], [1, 1], [False, 1, 1], [False, 0]]
+
+
 def test_who_never_reads_and_makes_its_sockets_block_keeps_nobody_waiting(speak):
     """Whether a socket blocks is shared by all descriptors of it: so what the warden was given, it waits at never."""
     assert speak("""
@@ -209,3 +250,15 @@ def test_a_box_whose_gateway_is_gone_as_it_begins_says_so(speak):
         print(json.dumps([kinds, repr(answer)]))
     """)
     assert kinds[-1] == 8 and "the network" in last and "Broken pipe" in last, last
+
+
+def test_only_the_owner_takes_connections_on_terms_back(speak):
+    """WITHDRAW is who serves strangers' to say: of one that is bound, and of another client, it is refused, and ends nothing."""
+    said = speak("""
+        first, second = bind(sock, key="k1"), bind(sock, key="k2")
+        for line in (second, connect()):
+            send(line, message(95, b"k1"))
+            assert receive(line)[0] == REFUSED
+        print(json.dumps(run(first, errand("echo", "on"))))
+    """)
+    assert said == "on\n"

@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from helpers import eventually
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from servers import Server  # noqa: E402
 
@@ -38,6 +40,38 @@ def test_a_browser_that_asks_whether_it_may_is_told_what_without_a_key(server):
     assert "Access-Control-Allow-Credentials" not in told.headers
     several = server.ask("OPTIONS", "/v1/sandboxes/abc", key="", headers=ASKS).headers["Access-Control-Allow-Methods"]
     assert set(several.split(", ")) >= {"GET", "DELETE"}
+
+
+SERVES = """
+import http.server
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_OPTIONS(self):
+        self.send_response(299)
+        self.end_headers()
+    def do_PUT(self):
+        self.send_response(200)
+        self.send_header("Access-Control-Allow-Origin", "*")
+        self.end_headers()
+        self.wfile.write(b"inside")
+print("ready", flush=True)
+http.server.HTTPServer(("127.0.0.1", 8000), Handler).serve_forever()
+"""
+
+
+def test_a_port_of_a_sandbox_can_be_asked_by_a_page(server):
+    box = server.post("/v1/sandboxes", {}).json["id"]
+    started = server.post(f"/v1/sandboxes/{box}/exec", {"argv": ["python3", "-c", SERVES], "background": True})
+    assert started.status < 300, started.body
+    path = f"/v1/sandboxes/{box}/ports/8000/x"
+    told = server.ask("OPTIONS", path, key="", headers={**ASKS, "Access-Control-Request-Headers": "x-api-key,x-own"})
+    assert told.status == 204 and told.headers["Access-Control-Allow-Origin"] == PAGE
+    assert "PUT" in told.headers["Access-Control-Allow-Methods"].split(", ")
+    assert told.headers["Access-Control-Allow-Headers"] == "x-api-key,x-own"
+    done = eventually(lambda: (lambda one: one if one.status == 200 else None)(server.ask("PUT", path, headers={"Origin": PAGE})))
+    assert done.body == b"inside" and done.headers.get_all("Access-Control-Allow-Origin") == [PAGE]
+    assert server.ask("OPTIONS", path, headers=ASKS).status == 299  # who has a key asks the program itself
+    assert server.ask("PUT", path, key="", headers={"Origin": PAGE}).status == 401
+    server.ask("DELETE", f"/v1/sandboxes/{box}")
 
 
 def test_every_answer_to_such_a_page_can_be_read_by_it(server):

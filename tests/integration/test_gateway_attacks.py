@@ -159,7 +159,9 @@ def test_a_rule_for_the_internet_does_not_name_this_machine(server, rule, addres
 
 @pytest.mark.parametrize("field, status", [
     ("X-Method: DELETE", 200), ("X-HTTP-Method-Override: POST", 200), ("X-HTTP-Method-Override: DELETE", 403),
-    ("x-http-method: delete", 403), ("X-Method-Override: DELETE", 403), ("X-Original-URL: /admin", 403), ("X-Rewrite-Url: /admin", 403)])
+    ("x-http-method: delete", 403), ("X-Method-Override: DELETE", 403), ("X-Original-URL: /admin", 403), ("X-Rewrite-Url: /admin", 403),
+    ("X_HTTP_Method_Override: DELETE", 403), ("X-HTTP_METHOD-Override: DELETE", 403), ("x_http_method: delete", 403),
+    ("X_Original_URL: /admin", 403), ("X-Rewrite_Url: /admin", 403)])
 def test_a_request_that_claims_to_be_another_is_judged_as_both(server, field, status):
     policy = {"version": 1, "network": {"allow": [f"GET,POST {HERE}:{server}/work/**"], "hosts": {HERE: "127.0.0.1"}}}
     with Tenant(program(), policy) as box, dial(box) as line:

@@ -14,6 +14,8 @@ import pytest
 from helpers import eventually
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "gateway"))
+from gates import nginx  # noqa: E402,F401 pylint: disable=unused-import
 from servers import Server  # noqa: E402
 from wardens import IS_ROOT, USER_ID  # noqa: E402
 
@@ -123,6 +125,31 @@ def test_what_nobody_takes_is_given_up_and_recorded_and_the_next_is_told(serve, 
     assert lost[0]["verdict"] == "failed" and place.url in lost[0]["program"] and "503" in lost[0]["reason"]
     trip(server, "two")
     eventually(lambda: any(b"/two" in body for _, _, body in place.got), 30)
+
+
+def test_a_webhook_is_told_of_what_waits_for_approval_and_can_name_it(serve, receiver, nginx, as_who, public):  # noqa: F811
+    place = receiver()
+    server = serve({"webhooks": [{"url": place.url, "secret": "SECRET", "events": ["approvals"]}]})
+    ceiling = public / f"waits-{as_who}-{time.monotonic_ns()}.yaml"
+    network = {"allow": ["api.example"], "writes": "hold"}
+    ceiling.write_text(json.dumps({"files": {"current": "none"}, "network": {**network, "hosts": {"api.example": f"127.0.0.1:{nginx.port}"}}}))
+    if IS_ROOT and as_who == "user":
+        os.chown(ceiling, USER_ID, USER_ID)
+    ceiling.chmod(0o600)
+    key = server.make_key("--tenant", "acme", "--ceiling", str(ceiling), "--scope", "admin")
+    made = server.post("/v1/sandboxes", {"policy": {"agent": "bot", "network": {"allow": ["api.example"]}}}, key=key)
+    assert made.status == 201, made.body
+    done = server.post(f"/v1/sandboxes/{made.json['id']}/exec", {"argv": ["curl", "-sS", "-m", "20", "-d", "x", "http://api.example/x?secret=1"]},
+                       key=key, timeout=60)
+    which = json.loads(done.json["stdout"])["held"]["id"]
+    eventually(lambda: place.got, 30)
+    _, headers, body = place.got[0]
+    event = json.loads(body)
+    assert headers["Ringfort-Event"] == "approval" and (event["decision"], event["approval"]) == ("asked", which)
+    assert (event["box"], event["agent"], event["tenant"]) == (made.json["id"], "acme/bot", "acme") and b"secret" not in body
+    assert server.post(f"/v1/approvals/{which}/approve", key=key).json["status"] in (200, 404, 405)
+    eventually(lambda: len(place.got) == 2, 30)
+    assert json.loads(place.got[1][2])["decision"] == "allow"
 
 
 def test_a_collector_gets_spans_of_requests_and_runs_in_the_client_s_trace_and_figures(serve, receiver):

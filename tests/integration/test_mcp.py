@@ -133,6 +133,16 @@ def test_what_was_changed_in_a_workspace_is_shown_and_undone(server):
     use(server, "delete_sandbox", sandbox=plain)
 
 
+def test_a_sandbox_for_an_agent_has_its_workspace(server, as_who):
+    name = f"mcp-{as_who}"
+    assert server.post("/v1/agents", {"name": name}).status == 201
+    box = use(server, "create_sandbox", agent=name)["structuredContent"]
+    assert box["agent"] == name and box["workspace"] == name
+    assert use(server, "create_sandbox", agent="nobody")["isError"]
+    use(server, "delete_sandbox", sandbox=box["id"])
+    assert server.delete(f"/v1/agents/{name}").status == 204
+
+
 def test_what_a_tool_gives_is_what_its_schema_promises(server):
     jsonschema = pytest.importorskip("jsonschema")
     tools = {tool["name"]: tool for tool in modern(server, "tools/list").json["result"]["tools"]}

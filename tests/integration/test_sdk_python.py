@@ -6,14 +6,18 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
+import tarfile
 import threading
+import zipfile
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from flaky import Flaky  # noqa: E402
 from servers import Server  # noqa: E402
 from wardens import become  # noqa: E402
 
@@ -24,14 +28,14 @@ SDK = ROOT / "sdk/python"
 @pytest.fixture(scope="session")
 def python():
     venv = ROOT / "build/sdk-python"
-    if not (venv / "bin/mypy").exists():
+    if not (venv / "bin/hatchling").exists():
         made = subprocess.run(["/usr/bin/python3", "-m", "venv", venv], capture_output=True, text=True, check=False)
         if made.returncode:
             pytest.skip(f"no venv can be made: {made.stderr[-200:]}")
-        done = subprocess.run([venv / "bin/pip", "-q", "install", "--no-input", "--retries", "1", "httpx", "mypy"],
+        done = subprocess.run([venv / "bin/pip", "-q", "install", "--no-input", "--retries", "1", "httpx", "mypy", "hatchling"],
                               capture_output=True, text=True, timeout=280, check=False)
         if done.returncode:
-            pytest.skip(f"httpx and mypy can't be had from PyPI: {done.stderr[-200:]}")
+            pytest.skip(f"httpx, mypy and hatchling can't be had from PyPI: {done.stderr[-200:]}")
     return venv / "bin/python"
 
 
@@ -43,7 +47,7 @@ def server(ringfort, public):
 
 def run(python, server, workdir, *words, before=(), **env):
     done = subprocess.run([*before, python, "-B", *words], cwd=workdir, capture_output=True, text=True, timeout=120, check=False,
-                          env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SDK), "RINGFORT_KEY": server.key,
+                          env={"PATH": os.environ["PATH"], "PYTHONPATH": str(SDK), "ECHO": str(ROOT / "tests/echo_websocket.py"), "RINGFORT_KEY": server.key,
                                "RINGFORT_URL": f"http://127.0.0.1:{server.port}", **env})
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -71,14 +75,43 @@ def test_it_does_what_it_says(python, server, workdir, kind):
             "allow": ["plain.test:*"], "hosts": {"plain.test": f"127.0.0.1:{port}"}}}))
         ceiling.chmod(0o644)
         open_key = server.make_key("--tenant", f"net-{kind}", "--ceiling", str(ceiling))
+        admin = server.make_key("--tenant", f"net-{kind}", "--scope", "admin")
         assert run(python, server, workdir, SDK / "tests/live.py", kind, OTHER_KEY=other, SLOW_KEY=rate, NET_KEY=open_key,
-                   NET_PORT=str(port)) == "all is well\n"
+                   ADMIN_KEY=admin, NET_PORT=str(port)) == "all is well\n"
+
+
+def key_to(server, host, tenant, *options):
+    """A key whose boxes may reach a host, where nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ceiling = server.runtime / f"ceiling-{tenant}.yaml"
+    ceiling.write_text(json.dumps({"files": {"current": "none"}, "limits": {"time": "1h"}, "network": {
+        "allow": [host], "hosts": {host: f"127.0.0.1:{port}"}}}))
+    ceiling.chmod(0o644)
+    return server.make_key("--tenant", tenant, "--ceiling", str(ceiling), *options)
+
+
+# What the examples of its page print, in their order.
+EXAMPLES = ["42\n\ndone\n\nhello\n", "got one\ngot two\nok\n", "True True\n", "/tmp/site/log True\n200 served\n", "True\none\n",
+            "['a.txt']\nadded\ntwo\n",
+            "POST http://api.example.com:80/notes b'hello'\napproved\nasked\nallow\n"]
 
 
 def test_its_page_works_as_pasted(python, server, workdir):
-    text = (SDK / "README.md").read_text()
-    code = text.split("```python\n", 1)[1].split("```", 1)[0]
-    assert run(python, server, workdir, "-c", code) == "42\n\ndone\n\nhello\n"
+    blocks = re.findall(r"^```python\n(.*?)^```", (SDK / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert len(blocks) == len(EXAMPLES)
+    decides = key_to(server, "api.example.com", "page", "--scope", "run,admin")
+    for number, (code, said) in enumerate(zip(blocks, EXAMPLES)):
+        assert run(python, server, workdir, "-c", code, RINGFORT_KEY=decides if "Approvals" in code else server.key) == said
+        (workdir / f"page_{number}.py").write_text(code)
+    done = subprocess.run([python, "-m", "mypy", "--strict", f"--cache-dir={ROOT}/build/sdk-mypy", *workdir.glob("page_*.py")], cwd=workdir,
+                          capture_output=True, text=True, timeout=280, check=False, env={**os.environ, "MYPYPATH": str(SDK)})
+    assert done.returncode == 0, done.stdout
+
+
+def test_it_minds_servers_that_misbehave(python, server, workdir):
+    assert run(python, server, workdir, SDK / "tests/unit.py", RINGFORT_KEY="k") == "all is well\n"
 
 
 def test_the_client_without_a_loop_is_made_from_the_other():
@@ -111,53 +144,18 @@ def test_it_goes_by_tls_to_who_proves_to_be_it(python, ringfort, public, workdir
         assert run(python, safe, workdir, "-c", refused, RINGFORT_URL=url) == "True\n"
 
 
-class Flaky:
-    """Stands before a server, and cuts the first connections: at once, or when it has heard the request."""
-    def __init__(self, port, cuts, hears):
-        self.port, self.cuts, self.hears, self.seen = port, cuts, hears, 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            self.seen += 1
-            if self.seen <= self.cuts:
-                if self.hears:
-                    client.recv(65536)
-                client.close()
-                continue
-            there = socket.create_connection(("127.0.0.1", self.port))
-            for one, other in ((client, there), (there, client)):
-                threading.Thread(target=self.pass_on, args=(one, other), daemon=True).start()
-
-    @staticmethod
-    def pass_on(one, other):
-        try:
-            while data := one.recv(65536):
-                other.sendall(data)
-            other.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
-
-
 def test_what_was_lost_is_asked_again_unless_it_could_be_done_twice(python, server, workdir):
     code = ("import ringfort, sys\ntry:\n print(%s)\n"
             "except ringfort.Unreachable as error: print('lost', error.was_sent)")
     listing, running = code % "len(ringfort.Sandbox.list()) - 1", code % "ringfort.run(['echo', 'x']).stdout.strip()"
     box = json.loads(server.post("/v1/sandboxes", {}).body)["id"]
     inside = ("import os; os.environ['RINGFORT_URL'], flaky = 'http://127.0.0.1:%d', os.environ['RINGFORT_URL']\nimport ringfort\n"
-              "one = ringfort.Sandbox('%s', ringfort._sync._Line(flaky, None, None, 2))\ntry:\n print(one.commands.run('echo x').stdout)\n"
+              "one = ringfort.Sandbox('%s', ringfort._sync.line.Line(flaky, None, None, 2))\ntry:\n print(one.commands.run('echo x').stdout)\n"
               "except ringfort.Unreachable as error: print('lost', error.was_sent)") % (server.port, box)
     for words, cuts, said, seen in ((listing, 2, "0\n", 3), (listing, 9, "lost True\n", 3), (running, 2, "x\n", 3), (inside, 1, "lost True\n", 1)):
-        flaky = Flaky(server.port, cuts, True)
-        url = f"http://127.0.0.1:{flaky.listener.getsockname()[1]}"
-        assert run(python, server, workdir, "-c", words, RINGFORT_URL=url) == said
-        assert flaky.seen == seen
-        flaky.listener.close()
+        with Flaky(server.port, cuts) as flaky:
+            assert run(python, server, workdir, "-c", words, RINGFORT_URL=flaky.url) == said
+            assert flaky.seen == seen
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))  # and does not listen
         assert run(python, server, workdir, "-c", running, RINGFORT_URL=f"http://127.0.0.1:{nobody.getsockname()[1]}") == "lost False\n"
@@ -184,3 +182,23 @@ def test_its_types_hold(python):
     done = subprocess.run([python, "-m", "mypy", "--strict", f"--cache-dir={ROOT}/build/sdk-mypy", "ringfort"], cwd=SDK, capture_output=True,
                           text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_what_is_published_is_what_is_meant(python, workdir):
+    folder = workdir / "sdk"
+    shutil.copytree(SDK, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run([python.parent / "hatchling", "build"], cwd=folder, check=True, capture_output=True, timeout=100)
+    wheel, = (folder / "dist").glob("*.whl")
+    modules = {str(path.relative_to(SDK)) for path in (SDK / "ringfort").rglob("*") if path.suffix in (".py", ".typed")}
+    with zipfile.ZipFile(wheel) as packed:
+        names = set(packed.namelist())
+        about = packed.read("ringfort-0.1.0.dist-info/METADATA").decode()
+    assert {name for name in names if ".dist-info/" not in name} == modules and "ringfort/py.typed" in names
+    assert "ringfort-0.1.0.dist-info/licenses/LICENSE" in names
+    for line in ("License-Expression: Apache-2.0", "Requires-Python: >=3.9", "Requires-Dist: httpx>=0.24", "Classifier: Typing :: Typed"):
+        assert line in about.splitlines(), about
+    archive, = (folder / "dist").glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        top = {name.split("/")[1] for name in packed.getnames()}
+    assert top == {"ringfort", "tests", "make_sync.py", "README.md", "LICENSE", "pyproject.toml", "PKG-INFO"}
+    assert (SDK / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()

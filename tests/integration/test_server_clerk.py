@@ -1,6 +1,8 @@
 """The server's clerk: does what takes rights, for whom the connection is, and is replaced when it dies."""
+import fcntl
 import os
 import pathlib
+import resource
 import signal
 import sys
 import time
@@ -11,6 +13,7 @@ from helpers import eventually
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from servers import Server  # noqa: E402
+from wardens import IS_ROOT, USER_ID  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("as_who")
 
@@ -56,3 +59,73 @@ def test_it_keeps_few_rights_and_ends_with_the_server(server, as_who):
     assert int(fields["CapEff"], 16) & ~FILES == 0 and int(fields["CapInh"], 16) == 0
     server.end()
     assert eventually(lambda: not pathlib.Path(f"/proc/{clerk}").exists(), 10)
+
+
+# --- what a killed one left ---
+
+REST = "0123456789abcdef"
+
+
+def leave(server):
+    """Half-made and half-removed workspaces, such as a clerk that is killed leaves; and what only looks like them."""
+    folder = server.state / "tenants/t-left"
+    victim = server.state / "victim"
+    for path in (folder / f".gone-{REST}/tree/files/deep", folder / f".new-{REST}/tree", folder / ".new-mine", folder / "named", victim):
+        path.mkdir(parents=True, exist_ok=True)
+    for name in (".usage-4711", ".usage-mine"):
+        (folder / name).write_text("1 1\n")
+    (victim / "file").write_text("stays")
+    (folder / f".gone-{REST}/tree/link").symlink_to("../../../../victim")
+    (folder / f".gone-fedc{REST[4:]}").symlink_to("../../victim")
+    (folder / f".gone-{REST}/tree/files/deep").chmod(0)
+    if IS_ROOT and server.who == "user":
+        for path in (server.state / "tenants", folder, *folder.rglob("*"), victim, victim / "file"):
+            os.chown(path, USER_ID, USER_ID, follow_symlinks=False)
+    return folder, victim
+
+
+def restart_clerk(server):
+    old = server.children()["ringfort-clerk"]
+    os.kill(old[0], signal.SIGKILL)
+    assert eventually(lambda: server.children().get("ringfort-clerk") not in (None, old), 20)
+    assert eventually(lambda: server.get("/v1/key").status == 200, 20)
+
+
+def test_what_a_killed_clerk_left_of_workspaces_goes_with_the_next(server):
+    folder, victim = leave(server)
+    restart_clerk(server)
+    known = {".used", ".usage"}  # of those that count: what was there counts no more
+    assert eventually(lambda: {*os.listdir(folder)} - known == {".new-mine", ".usage-mine", "named"}, 20), os.listdir(folder)
+    assert (victim / "file").read_text() == "stays"
+
+
+def test_more_than_a_clerk_may_have_open_goes_too(server):
+    folder, _ = leave(server)
+    for number in range(400):
+        path = folder / f".new-{number:016x}"
+        path.mkdir()
+        if IS_ROOT and server.who == "user":
+            os.chown(path, USER_ID, USER_ID)
+    clerk = server.children()["ringfort-clerk"][0]
+    keeper = int(pathlib.Path(f"/proc/{clerk}/stat").read_text().rpartition(")")[2].split()[1])
+    before = resource.prlimit(keeper, resource.RLIMIT_NOFILE)
+    try:
+        resource.prlimit(keeper, resource.RLIMIT_NOFILE, (256, before[1]))
+        restart_clerk(server)
+    finally:
+        resource.prlimit(keeper, resource.RLIMIT_NOFILE, before)
+    assert eventually(lambda: not [*folder.glob(".new-0*")], 20), len([*folder.glob(".new-0*")])
+
+
+def test_what_another_clerk_may_have_in_its_hands_is_left_alone(server):
+    folder, _ = leave(server)
+    held = os.open(server.state / "tenants", os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        restart_clerk(server)
+        time.sleep(0.5)
+        assert (folder / f".gone-{REST}").exists() and (folder / f".new-{REST}").exists()
+    finally:
+        os.close(held)
+    restart_clerk(server)
+    assert eventually(lambda: not (folder / f".gone-{REST}").exists(), 20)

@@ -139,7 +139,7 @@ def test_while_it_is_under_way_another_one_waits_for_nothing(server):
         first = pool.submit(server.post, RUN, body, headers=once(name))
         assert eventually(lambda: processes_with(mark), 20)
         busy = server.post(RUN, body, headers=once(name))
-        assert (busy.status, busy.json["error"]["code"]) == (409, "conflict")
+        assert (busy.status, busy.json["error"]["code"]) == (409, "under_way")
         assert first.result(60).status == 200
 
 
@@ -334,3 +334,38 @@ def test_nothing_is_left_of_any_of_it(own):
     assert eventually(lambda: all(map(is_dead, warden)), 20)
     if server.space < 0:
         assert eventually(lambda: not list((server.runtime / "ringfort").glob("serve-warden*")), 20)
+
+
+def database(server, *statements):
+    """What the last of these gives, of the server's register."""
+    path = "/var/lib/ringfort/server.db" if server.space >= 0 else f"{server.runtime}/state/ringfort/server.db"
+    code = f"import sqlite3, json; db = sqlite3.connect({path!r}, timeout=10)\n" \
+           f"for one in {list(statements)!r}: rows = db.execute(one).fetchall()\ndb.commit(); print(json.dumps(rows))"
+    done = subprocess.run([*server.before, "/usr/bin/python3", "-c", code], env=server.env, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+ROWS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) INSERT INTO sandbox " \
+       "SELECT '{name}-' || i, '{tenant}', 'key', NULL, 1, NULL, {ended}, 'deleted', 0 FROM n"
+
+
+def test_what_the_register_need_not_know_goes_while_the_server_runs(own):
+    """Old ends by time; of one tenant's many, the oldest.  What lives, and what is younger, stays."""
+    server = own()
+    key = server.make_key("--tenant=busy")
+    box = server.post(BOXES, {}, key=key).json["id"]
+    database(server, ROWS.format(count=100, name="old", tenant="other", ended="unixepoch() - 86500"),
+             ROWS.format(count=100, name="young", tenant="other", ended="unixepoch() - 80000"),
+             ROWS.format(count=6000, name="many", tenant="busy", ended="unixepoch() - 10000 + i"))
+
+    def count(name):
+        return database(server, f"SELECT count(*) FROM sandbox WHERE id LIKE '{name}-%'")[0][0]
+    assert eventually(lambda: count("old") == 0, 25, 0.5), "they wait for a restart"
+    assert count("young") == 100 and count("many") == 6000
+    assert server.delete(f"{BOXES}/{box}", key=key).status == 204
+    assert eventually(lambda: count("many") < 4096, 10, 0.2)
+    left = "SELECT count(*), min(cast(substr(id, 6) AS INTEGER)) FROM sandbox WHERE id LIKE 'many-%'"
+    assert database(server, left) == [[4095, 1906]], "the oldest have gone"
+    assert "deleted" in server.get(f"{BOXES}/{box}", key=key).json["error"]["message"], "the youngest is known"

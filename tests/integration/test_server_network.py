@@ -186,6 +186,53 @@ def test_what_can_not_be_had_is_refused_before_anything_runs(site, body, status,
         assert (done.status, error["where"]) == (status, where) and words in error["message"] and remedy in error["remedy"], done.body
 
 
+def figures(text):
+    return {line.split("{")[1].split("}")[0] for line in text.splitlines() if line.startswith("ringfort_credential_uses_total{")}
+
+
+def test_figures_of_credentials_are_the_tenants_own(site):
+    """Both call theirs the same; each admin key sees its own, and the machine's figures; the operator sees all."""
+    for tenant in ("red", "blue"):
+        done = site.server.run("credential", "set", "--tenant", tenant, "github", f"hosts=api.test:{site.origin.port}", input=SECRET + "\n")
+        assert done.returncode == 0, done.stderr
+        key = site.make_key(tenant, ["api.test:*"])
+        done = site.run("curl", "-s", site.url("api.test"), credentials=["github"], key=key)
+        assert done.json["exit_code"] == 0, done.body
+    keys = [site.server.make_key("--tenant", tenant, "--scope=admin") for tenant in ("red", "blue", "green")]
+    one, two = (f'credential="{tenant}/github",decision="allow"' for tenant in ("red", "blue"))
+
+    def seen(key):
+        answer = site.server.get("/metrics", key=key)
+        assert answer.status == 200 and b"\nringfort_runs_total{" in answer.body and b"ringfort_starts_total" in answer.body
+        return figures(answer.body.decode())
+    assert eventually(lambda: one in seen(keys[0]) and two in seen(keys[1]), 10)
+    assert seen(keys[0]) == {one} and seen(keys[1]) == {two} and seen(keys[2]) == set()
+    local = site.server.local("print(ask('GET', '/metrics')[1].decode())")
+    assert {one, two} <= figures(local.stdout), local.stderr
+
+
+def test_boxes_with_rules_of_their_own_have_a_most(site):
+    """Each set takes memory of its tenant's gateway; the same rules count once, and who is beyond the most is told so."""
+    made, refused = [], None
+    key = site.make_key("masks", ["api.test:*"])
+    try:
+        for number in range(40):
+            answer = site.server.post(BOXES, {"policy": site.policy(mask=[f"number-{number}-[0-9]{{4}}"])}, key=key, timeout=60)
+            if answer.status != 201:
+                refused = answer
+                break
+            made.append(answer.json["id"])
+        assert len(made) == 32 and refused.status == 429, (len(made), refused and refused.body)
+        assert "sets of rules" in refused.json["error"]["message"] and "count once" in refused.json["error"]["remedy"]
+        same = site.server.post(BOXES, {"policy": site.policy(mask=["number-3-[0-9]{4}"])}, key=key)
+        assert same.status == 201, same.body
+        made.append(same.json["id"])
+        assert site.run("true", network={"mask": ["another"]}).json["exit_code"] == 0, "another tenant has its own"
+    finally:
+        for box in made:
+            site.server.delete(f"{BOXES}/{box}", key=key)
+
+
 def test_another_tenants_credential_is_not_there(site):
     done = site.run("true", credentials=["github"], key=site.other)
     assert done.status == 422 and "this key's tenant has no `github`" in done.json["error"]["message"], done.body
@@ -244,6 +291,30 @@ def test_a_sandboxs_network_is_shown_changed_and_bounded_by_the_ceiling(site, bo
     assert curl(site, box, "plain.test")[0] == 200 and curl(site, box, "other.test")[0] in (0, 403)
     again = site.server.put(f"{box}/network", {"network": shown["network"]}, key=site.key)  # what was shown can be asked for
     assert again.status == 200 and again.json["network"]["allow"] == shown["network"]["allow"], again.body
+
+
+def test_an_agents_network_is_its_policys_and_stays_so_when_the_rules_are_changed(site):
+    """The ceiling has api.test besides; a request that says nothing has what the agent has, and no hand on the box has more."""
+    name = f"net-{site.who}"
+    made = site.server.post("/v1/agents", {"name": name, "timeout": 120, "policy": {"network": {"allow": ["plain.test:*"]}}}, key=site.key)
+    assert made.status == 201, made.body
+
+    def run(**more):
+        done = site.server.post(RUN, {"argv": ["curl", "-sS", site.url("plain.test")], "agent": name, **more}, key=site.key, timeout=60)
+        assert done.status == 200, done.body
+        return done.json["stdout"]
+
+    assert run() == "plain\n" and run(policy={"network": "none"}) == ""
+    for more in ({"agent": name}, {}):  # by its name in the policy alone, too
+        box = site.server.post(BOXES, {**more, "policy": {"agent": name, **site.policy("plain.test:*", "api.test:*")}}, key=site.key)
+        assert box.status == 201, box.body
+        path = f"{BOXES}/{box.json['id']}"
+        assert curl(site, path, "plain.test") == (200, "plain\n") and curl(site, path, "api.test")[0] != 200
+        wide = site.server.put(f"{path}/network", {"network": {"allow": ["plain.test:*", "api.test:*"]}}, key=site.key)
+        assert wide.status == 200 and wide.json["network"]["allow"] == ["plain.test:*"], wide.body
+        assert wide.json["beyond_ceiling"] == ["api.test:*"] and curl(site, path, "api.test")[0] != 200
+        site.server.delete(path, key=site.key)
+    assert site.server.delete(f"/v1/agents/{name}", key=site.key).status == 204
 
 
 @pytest.mark.parametrize("body,status", [

@@ -86,6 +86,59 @@ def test_a_sandbox_is_recorded_too(server):
     assert log(server, "--box", made.json["id"])[0]["tenant"] == "boxes"
 
 
+def test_each_program_in_a_sandbox_is_recorded_and_how_it_ended(server):
+    key = server.make_key("--tenant", "programs")
+    box = server.post("/v1/sandboxes", {}, key=key).json["id"]
+    for argv in (["true"], ["/bin/sh", "-c", "exit 3; echo not-to-be-told"], ["no-such-program"]):
+        server.post(f"/v1/sandboxes/{box}/exec", {"argv": argv}, key=key)
+    told = eventually(lambda: (lambda events: events if sum(e["kind"] == "exec.ended" for e in events) == 3 else None)(
+        log(server, "--box", box)))
+    assert [(event["kind"], event["program"]) for event in told if event["kind"].startswith("exec.")] == [
+        (kind, program) for program in ("true", "sh", "no-such-program") for kind in ("exec.started", "exec.ended")]
+    ends = [event for event in told if event["kind"] == "exec.ended"]
+    assert [(end["verdict"], end.get("exit_code")) for end in ends] == [("ok", 0), ("failed", 3), ("error", None)], ends
+    assert len({end["exec"] for end in ends}) == 3 and all(event["tenant"] == "programs" for event in told)
+    assert "not-to-be-told" not in json.dumps(told)
+
+
+def test_without_a_watcher_no_program_is_begun_in_a_sandbox_that_is_there(own):
+    server = own()
+    box = server.post("/v1/sandboxes", {}).json["id"]
+    path = f"/v1/sandboxes/{box}/exec"
+    assert server.post(path, {"argv": ["true"]}).status == 200
+    pid = watcher(server)
+    os.kill(server.pid, signal.SIGSTOP)  # so that it starts no other meanwhile; the front knows the key by now
+    try:
+        os.kill(pid, signal.SIGKILL)
+        # A last thread of it may be at the disk: what is begun meanwhile is told to the next one.
+        refused = eventually(lambda: (lambda done: done if done.status != 200 else None)(server.post(path, {"argv": ["true"]})))
+        assert refused.status == 503 and "not recorded" in refused.json["error"]["message"], refused.body
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+    eventually(lambda: server.post(path, {"argv": ["true"]}).status == 200)
+    numbers = [event["exec"] for event in log(server, "--kind", "exec.started")]
+    assert sorted(set(numbers)) == list(range(1, max(numbers) + 1))  # none is missing
+
+
+def test_a_program_in_a_sandbox_begins_when_it_is_written_and_not_before(own):
+    server = own()
+    box = server.post("/v1/sandboxes", {}).json["id"]
+    path = f"/v1/sandboxes/{box}/exec"
+    assert server.post(path, {"argv": ["touch", "/tmp/first"]}).status == 200
+    pid = watcher(server)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        refused = server.post(path, {"argv": ["touch", "/tmp/second"]})
+        assert refused.status == 503 and "not recorded" in refused.json["error"]["message"], refused.body
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    seen = eventually(lambda: (lambda done: done if done.status == 200 else None)(
+        server.post(path, {"argv": ["sh", "-c", "ls /tmp/*"]})))
+    assert seen.json["stdout"] == "/tmp/first\n"
+    told = [(event["kind"], event.get("verdict")) for event in log(server, "--box", box) if event.get("exec") == 2]
+    assert told in ([], [("exec.started", None), ("exec.ended", "error")]), told  # what was told late has an end, too
+
+
 def test_a_policy_can_not_switch_it_off(server):
     done = server.post(RUN, {"argv": ["true"], "policy": {"version": 1, "audit": "off"}})
     assert done.status == 200, done.body
@@ -257,3 +310,192 @@ def test_prometheus_scrapes_them(server, tmp_path):
             assert value("ringfort_server_watched")[0]["value"][1] == "1"
         finally:
             process.kill()
+
+
+# --- who follows ---
+
+class Follower:
+    """GET /v1/audit as a stream, read block by block."""
+
+    def __init__(self, server, query="", key=None, last=None):
+        self.line = server.connect(30)
+        fields = {"Accept": "text/event-stream", "Authorization": f"Bearer {key or server.key}"}
+        if last:
+            fields["Last-Event-ID"] = last
+        self.line.request("GET", f"/v1/audit{query}", headers=fields)
+        self.answer = self.line.getresponse()
+        self.last = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        self.answer.close()
+        self.line.close()
+
+    def next(self):
+        """The next event, (name, data), or None at the end; comments are passed over."""
+        found = {}
+        while line := self.answer.readline().decode():
+            name, _, value = line.rstrip("\n").partition(": ")
+            if name in ("id", "event", "data"):
+                found[name] = value
+            elif not name and "data" in found:
+                self.last = found["id"] if "id" in found else self.last
+                return found["event"], json.loads(found["data"])
+        return None
+
+
+def test_events_are_followed_as_they_are_written_by_their_own_tenant(server):
+    key, other = server.make_key("--tenant", "tail"), server.make_key("--tenant", "tail-not")
+    assert server.post(RUN, {"argv": ["true"]}, key=key).status == 200
+    eventually(lambda: len(events(server, key=key)["events"]) == 2)
+    with Follower(server, key=key) as follower:
+        assert follower.answer.status == 200 and follower.answer.headers["Content-Type"] == "text/event-stream"
+        name, first = follower.next()
+        assert name == "following" and first["cursor"] == follower.last
+        assert server.post(RUN, {"argv": ["true"]}, key=other).status == 200
+        done = server.post(RUN, {"argv": ["true"]}, key=key)
+        began = time.monotonic()
+        got = [follower.next() for _ in range(2)]
+        assert [(name, event["kind"]) for name, event in got] == [("audit", "run.started"), ("audit", "run.ended")]
+        assert {event["box"] for _, event in got} == {done.json["id"]} and time.monotonic() - began < 5
+        assert "user" not in got[0][1] and "pid" not in got[0][1]
+    page = server.get(f"/v1/audit?cursor={first['cursor']}", key=key).json
+    assert page["events"] == [event for _, event in got]
+
+
+BEYOND = "18446744073709551615"
+
+
+@pytest.mark.parametrize("is_followed", [False, True])
+def test_a_cursor_from_beyond_the_end_blinds_nobody(own, is_followed):
+    """Neither other tenants, whose followers begin where the log is known to end, nor who came with it."""
+    server = own()
+    key, other = server.make_key("--tenant", "liar", "--scope", "read"), server.make_key("--tenant", "victim")
+    assert server.post(RUN, {"argv": ["true"]}, key=other).status == 200
+    eventually(lambda: len(events(server, key=other)["events"]) == 2)
+    last = events(server, key=other)["events"][-1]["seq"]
+    if is_followed:
+        with Follower(server, key=key, last=f"1-{BEYOND}") as follower:
+            assert follower.next()[0] == "following"
+    else:
+        page = events(server, f"?cursor=1-{BEYOND}", key=key)
+        assert page["events"] == [] and last <= int(page["cursor"].partition("-")[2]) < last + 100
+    with Follower(server, key=other) as follower:
+        name, first = follower.next()
+        assert name == "following" and int(first["cursor"].partition("-")[2]) < last + 100
+        box = server.post(RUN, {"argv": ["true"]}, key=other).json["id"]
+        assert [follower.next()[1]["box"] for _ in range(2)] == [box, box]
+    page = events(server, f"?cursor=1-{BEYOND}", key=other)
+    box = server.post(RUN, {"argv": ["true"]}, key=other).json["id"]
+    assert eventually(lambda: [one["box"] for one in events(server, f"?cursor={page['cursor']}", key=other)["events"]] == [box, box])
+
+
+def test_who_was_cut_off_goes_on_behind_the_last_that_it_saw(server):
+    key = server.make_key("--tenant", "resume")
+    ids = [server.post(RUN, {"argv": ["true"]}, key=key).json["id"] for _ in range(2)]
+    with Follower(server, "?since=1d&kind=run.ended", key=key) as follower:
+        assert follower.next()[0] == "following"
+        assert follower.next()[1]["box"] == ids[0]
+        last = follower.last
+    ids.append(server.post(RUN, {"argv": ["true"]}, key=key).json["id"])
+    with Follower(server, "?since=1d&kind=run.ended", key=key, last=last) as follower:
+        assert follower.next()[0] == "following"
+        assert [follower.next()[1]["box"] for _ in range(2)] == ids[1:]
+
+
+def test_a_stream_has_the_same_filters_and_what_is_wrong_is_told_before_it_begins(server):
+    key = server.make_key("--tenant", "sieve")
+    done = [server.post(RUN, {"command": command}, key=key).json["id"] for command in ("true", "exit 3", "true")]
+    with Follower(server, f"?since=1d&box={done[1]}&verdict=failed", key=key) as follower:
+        follower.next()
+        assert follower.next()[1]["box"] == done[1]
+    for query, last in (("?until=1h", None), ("?cursor=x", None), ("?kind=nothing", None), ("", "x-y"), ("", "9" * 300)):
+        with Follower(server, query, key=key, last=last) as follower:
+            assert follower.answer.status == 422, (query, last)
+
+
+def test_many_pages_are_followed_in_order_and_none_twice(server):
+    key = server.make_key("--tenant", "many", "--boxes", "8")
+    for _ in range(60):
+        assert server.post(RUN, {"argv": ["true"]}, key=key).status == 200
+    with Follower(server, "?since=1d", key=key) as follower:
+        follower.next()
+        seqs = [follower.next()[1]["seq"] for _ in range(120)]
+        assert seqs == sorted(set(seqs))
+
+
+def test_a_stream_ends_when_its_key_is_removed(server):
+    key = server.make_key("--tenant", "gone")
+    with Follower(server, key=key) as follower:
+        assert follower.next()[0] == "following"
+        assert server.run("key", "rm", key.split("_")[1]).returncode == 0
+        name, error = follower.next()
+        assert name == "error" and error["error"]["code"] == "no_key"
+        assert follower.next() is None
+
+
+def test_a_key_has_so_many_followers_and_room_again_when_one_goes(server):
+    key = server.make_key("--tenant", "crowd")
+    with contextlib.ExitStack() as stack:
+        all_of_them = [stack.enter_context(Follower(server, key=key)) for _ in range(8)]
+        assert [one.next()[0] for one in all_of_them] == ["following"] * 8
+        with Follower(server, key=key) as one_more:
+            assert one_more.answer.status == 429
+        all_of_them[0].__exit__()
+
+        def is_room():
+            with Follower(server, key=key) as again:
+                return again.answer.status == 200
+
+        assert eventually(is_room)
+
+
+def test_a_tenant_has_so_many_followers_whatever_keys_it_has(server):
+    keys = [server.make_key("--tenant", "crowds") for _ in range(3)]
+    other = server.make_key("--tenant", "beside-crowds")
+    with contextlib.ExitStack() as stack:
+        for key in keys[:2]:
+            for one in [stack.enter_context(Follower(server, key=key)) for _ in range(8)]:
+                assert one.next()[0] == "following"
+        with Follower(server, key=keys[2]) as one_more, Follower(server, key=other) as another:
+            assert one_more.answer.status == 429 and another.answer.status == 200
+
+
+def test_a_stream_goes_on_when_the_clerk_dies(own):
+    server = own()
+    with Follower(server) as follower:
+        assert follower.next()[0] == "following"
+        os.kill(server.children()["ringfort-clerk"][0], signal.SIGKILL)
+        eventually(lambda: server.get("/v1/audit").status == 200)
+        assert server.post(RUN, {"argv": ["true"]}).status == 200
+        assert follower.next()[1]["kind"] == "run.started"
+
+
+def test_a_server_that_ends_waits_for_no_follower(own):
+    server = own()
+    with Follower(server) as follower:
+        assert follower.next()[0] == "following"
+        began = time.monotonic()
+        assert server.end() == 0 and time.monotonic() - began < 10
+
+
+def test_who_follows_and_hears_nothing_keeps_nobody_busy(own):
+    """The clerk looks at the end of a file for each question, and not at all of it."""
+    server = own()
+    for _ in range(50):
+        assert server.post(RUN, {"argv": ["true"]}).status == 200
+
+    def used(pid):
+        words = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+    with contextlib.ExitStack() as stack:
+        for one in [stack.enter_context(Follower(server)) for _ in range(8)]:
+            assert one.next()[0] == "following"
+        time.sleep(2)
+        clerk = server.children()["ringfort-clerk"][0]
+        before = used(clerk)
+        time.sleep(3)
+        assert used(clerk) - before < 0.15

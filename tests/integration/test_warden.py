@@ -515,6 +515,7 @@ ODD = {
     "terms that are none": "send(sock, message(BOUND, b'x' * 30), [0])",
     "terms for no socket": "send(sock, message(BOUND, string('k') + string('t') + string('') + struct.pack('=I', 1)), [0])",
     "a ceiling that is none": "bind(sock, ceiling='limits: [what')",
+    "an end of others' connections": "send(sock, message(95, b'k1'))",
     "an id without an end": "send(sock, message(CLOSE, b'x' * 40))",
 }
 

@@ -59,6 +59,36 @@ RF_TEST(what_was_told_before_the_question_goes_with_its_answer)
 	RF_CHECK(rf_account_answer(&account, "nonsense", &books, &err) == -EBADMSG, "nonsense");
 }
 
+RF_TEST(a_tenants_credential_is_never_another_tenants_of_the_same_name)
+{
+	static const char question[] = "books\0"
+				       "0\0"
+				       "acme/k,acme/l";
+	static const char answer[] =
+		"serial 9\ncredential acme/k 5 6 7 8 0\ncredential acme/l 0 0 0 0 0\n"
+		"open credential acme/l - by hand\nopen credential acmes/k - by hand\n"
+		"open credential other/k - by hand\nopen credential m - by hand\n";
+	struct rf_plan own = plan;
+	struct rf_account account;
+	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf line, books;
+
+	rf_buf_init(&line, 4096);
+	rf_buf_init(&books, RF_BOOKS_TEXT);
+	own.origin.tenant = "acme";
+	rf_account_init(&account, &own);
+	use(&account, "k", RF_GATE_ALLOWED);
+	rf_account_ask(&account, &line);
+	RF_CHECK(line.len == sizeof(question) && memcmp(line.data, question, line.len) == 0, "%.*s",
+		 (int)line.len, line.data);
+	RF_REQUIRE(rf_account_answer(&account, answer, &books, &err) == 0, "%s", err.msg);
+	RF_CHECK(strstr(books.data, "credential k 5 6 7 8 1\n") &&
+			 strstr(books.data, "open credential l ") &&
+			 strstr(books.data, "open credential m ") && !strchr(books.data, '/') &&
+			 !strstr(books.data, "open credential k"),
+		 "%s", books.data);
+}
+
 RF_TEST(books_are_needed_for_budgets_that_go_beyond_a_run)
 {
 	/* clang-format off */

@@ -77,8 +77,10 @@ RF_TEST(a_key_is_read_as_it_was_written)
 
 	rf_buf_init(&text, RF_API_KEY_BYTES);
 	rf_buf_init(&again, RF_API_KEY_BYTES);
+	key.sums = (struct rf_terms_sums){ 1 << 30, 400, 2, 3, 4 };
 	rf_api_key_format(&key, true, &text);
 	RF_REQUIRE(rf_api_key_read(text.data, text.len, &got, &err) == 0, "%s", err.msg);
+	RF_CHECK(memcmp(&got.sums, &key.sums, sizeof(key.sums)) == 0, "all of its sums");
 	rf_api_key_format(&got, true, &again);
 	RF_CHECK(strcmp(text.data, again.data) == 0, "%s", again.data);
 	rf_api_key_done(&got);

@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "harness.h"
 #include "server/api-key.h"
+#include "server/approval-ask.h"
 #include "server/clerk-pool.h"
 #include "server/petition.h"
 
@@ -163,6 +164,49 @@ RF_TEST(what_is_no_question_ends_the_connection_and_no_other)
 	close(their_end);
 }
 
+/* A front that was taken over asks whatever it likes, on the connections that it has. */
+RF_TEST(who_decides_about_approvals_is_the_connections_to_say)
+{
+	/* clang-format off */
+	static const struct { uint32_t scopes; int code; } cases[] = {
+		{ RF_SCOPE_READ,                 -EPERM  },
+		{ RF_SCOPE_RUN,                  -EPERM  },
+		{ RF_SCOPE_READ | RF_SCOPE_RUN,  -EPERM  },
+		{ RF_SCOPE_ADMIN,                -ENOENT }, /* it may, and there is none of this name */
+	};
+	/* clang-format on */
+	const struct rf_approval_ask_decision decision = { .id = "0123456789abcdef",
+							   .is_approved = true };
+	struct rf_err err = RF_ERR_INIT;
+	RF_AUTO_BUF struct rf_buf body;
+	pthread_t thread;
+	int their_end, clerk = start_clerk(&their_end, &thread);
+
+	rf_buf_init(&body, 4096);
+	rf_approval_ask_put_decision(&decision, &body);
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		const struct rf_clerk_ask ask = { RF_CLERK_DECIDE, body.data, body.len };
+		struct heard heard = { .left = 1 };
+		struct rf_petition_line line;
+		struct rf_petition *asked;
+
+		RF_REQUIRE(rf_loop_new(&heard.loop, &err) == 0, "%s", err.msg);
+		rf_petition_init(&line);
+		line.fd = connect_as(clerk, "acme", cases[i].scopes);
+		RF_REQUIRE(rf_petition_ask(&line, heard.loop, &ask, NULL, 0, 20000, hear, &heard,
+					   &asked, &err) == 0,
+			   "%s", err.msg);
+		rf_loop_run(heard.loop, &err);
+		RF_CHECK(heard.code == cases[i].code, "scopes %u: %d %s", cases[i].scopes,
+			 heard.code, heard.text);
+		rf_petition_done(&line);
+		rf_loop_free(heard.loop);
+	}
+	close(clerk);
+	pthread_join(thread, NULL);
+	close(their_end);
+}
+
 RF_TEST(a_front_that_reads_nothing_keeps_nobody_waiting)
 {
 	struct rf_err err = RF_ERR_INIT;
@@ -214,6 +258,49 @@ static void done(struct rf_clerk_task *task)
 	(void)task;
 	if (--left == 0)
 		rf_loop_stop(loop);
+}
+
+static void linger(struct rf_clerk_task *task)
+{
+	(void)task;
+	usleep(50000);
+}
+
+static int told, dropped;
+
+static void tell(struct rf_clerk_task *task)
+{
+	(void)task;
+	told++;
+}
+
+static void drop(struct rf_clerk_task *task)
+{
+	(void)task;
+	dropped++;
+}
+
+RF_TEST(the_end_of_a_pool_gives_every_task_back)
+{
+	static struct rf_clerk_task tasks[5];
+	const struct rf_clerk_pool_size size = { .threads = 2, .per_tenant = 2, .line = 5 };
+	struct rf_clerk_pool *pool;
+	struct rf_err err = RF_ERR_INIT;
+
+	RF_REQUIRE(rf_loop_new(&loop, &err) == 0 &&
+			   rf_clerk_pool_new(loop, &size, &pool, &err) == 0,
+		   "%s", err.msg);
+	for (size_t i = 0; i < RF_LEN(tasks); i++) {
+		tasks[i] = (struct rf_clerk_task){
+			.tenant = "amber", .work = linger, .done = tell, .drop = drop
+		};
+		RF_REQUIRE(rf_clerk_pool_put(pool, &tasks[i], &err) == 0, "%s", err.msg);
+	}
+	usleep(10000); /* so that some are begun, as a rule */
+	RF_CHECK(rf_clerk_pool_end(pool, 5000) == 0, "it ends");
+	RF_CHECK(told + dropped == (int)RF_LEN(tasks) && dropped >= 3, "%d told, %d dropped", told,
+		 dropped);
+	rf_loop_free(loop);
 }
 
 RF_TEST(one_tenant_has_its_share_of_the_threads_and_of_the_line)

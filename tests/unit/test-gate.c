@@ -275,6 +275,48 @@ RF_TEST(a_request_that_was_held_arrives_whole)
 		 "one without bytes");
 }
 
+RF_TEST(a_request_that_waits_arrives_whole_and_is_answered)
+{
+	static char message[200 * 1024];
+	const struct rf_gate_asked asked = {
+		.wait_ms = 3600000,
+		.held = { { "api.example", 8443, true }, "DELETE", "/v1", message, sizeof(message) }
+	};
+	const struct rf_gate_taken taken = { "0123456789abcdef", "" };
+	struct rf_wire_message got = RF_WIRE_NOTHING;
+	struct rf_gate_asked heard;
+	struct rf_gate_taken answer;
+	RF_AUTO_BUF struct rf_buf buf;
+	struct rf_err err = RF_ERR_INIT;
+	const char *name;
+	int pair[2];
+
+	rf_buf_init(&buf, RF_WIRE_ROOM);
+	open_pair(pair);
+	RF_REQUIRE(rf_gate_send_asked(pair[1], 7, &asked, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_wire_receive(pair[0], RF_WIRE_GATE, &buf, &got, &err) == 1 && got.id == 7 &&
+			   got.type == RF_WIRE_GATE_ASKED,
+		   "%s", err.msg);
+	RF_REQUIRE(rf_gate_read_asked(got.body, got.len, &heard, &err) == 0, "%s", err.msg);
+	RF_CHECK(heard.wait_ms == 3600000 && strcmp(heard.held.method, "DELETE") == 0 &&
+			 heard.held.len == sizeof(message),
+		 "what waits");
+	RF_CHECK(rf_gate_read_asked(got.body, 7, &heard, &err) == -EBADMSG, "one that is cut");
+	rf_wire_done(&got);
+	RF_REQUIRE(rf_gate_take(pair[0], 7, &taken, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_wire_receive(pair[1], RF_WIRE_TENANT, &buf, &got, &err) == 1, "%s", err.msg);
+	RF_CHECK(rf_gate_read_taken(got.body, got.len, &answer, &err) == 0 &&
+			 strcmp(answer.id, taken.id) == 0 && !answer.reason[0],
+		 "what it is called");
+	rf_wire_done(&got);
+	RF_REQUIRE(rf_gate_name(pair[0], BOX, "box-1", &err) == 0, "%s", err.msg);
+	RF_REQUIRE(rf_wire_receive(pair[1], RF_WIRE_TENANT, &buf, &got, &err) == 1, "%s", err.msg);
+	RF_CHECK(rf_gate_read_name(got.body, got.len, &name, &err) == 0 &&
+			 strcmp(name, "box-1") == 0,
+		 "what the box is called");
+	rf_wire_done(&got);
+}
+
 RF_TEST(a_list_of_held_requests_has_an_end)
 {
 	static char message[1024 * 1024];

@@ -142,3 +142,25 @@ RF_TEST(what_can_t_be_read_is_not_remembered)
 		}
 	rf_lore_free(lore);
 }
+
+RF_TEST(what_is_for_an_agent_stays_within_what_that_may_do)
+{
+	struct rf_lore *lore = make(NULL);
+	struct rf_errand errand = asking("limits: { time: 9s, memory: 32M }");
+	struct rf_err err = RF_ERR_INIT;
+	const struct rf_policy *first = NULL, *second = NULL, *third = NULL;
+	struct rf_plan *plan;
+
+	RF_REQUIRE(rf_lore_find(lore, &errand, &first, &err) == 0, "%s", err.msg);
+	errand.agent = "limits: { time: 2s, memory: 64M }";
+	RF_REQUIRE(rf_lore_find(lore, &errand, &second, &err) == 0, "%s", err.msg);
+	plan = plan_of(second);
+	RF_CHECK(first != second && plan->limits[RF_LIMIT_TIME] == 2000 &&
+			 plan->limits[RF_LIMIT_MEMORY] == 32u << 20,
+		 "%llu", (unsigned long long)plan->limits[RF_LIMIT_TIME]);
+	rf_plan_free(plan);
+	RF_CHECK(rf_lore_find(lore, &errand, &third, &err) == 0 && third == second, "known");
+	errand.agent = "limits: {";
+	RF_CHECK(rf_lore_find(lore, &errand, &third, &err) < 0, "an agent that is none");
+	rf_lore_free(lore);
+}

@@ -42,6 +42,28 @@ RF_TEST(what_is_between_neighbours_stays_there)
 	rf_arena_free(message.arena);
 }
 
+RF_TEST(nobody_else_says_that_an_answer_is_ours)
+{
+	static const struct rf_field all[] = {
+		{ RF_SPAN_INIT("X-Ringfort"), RF_SPAN_INIT("network_denied") },
+		{ RF_SPAN_INIT("x-RINGFORT"), RF_SPAN_INIT("held") },
+		{ RF_SPAN_INIT("X_Ringfort"), RF_SPAN_INIT("held") },
+		{ RF_SPAN_INIT("X-Ringfort-Like"), RF_SPAN_INIT("1") },
+	};
+	struct rf_field room[RF_LEN(all)];
+	struct rf_forward_message message = make(room, RF_LEN(room)), trailer;
+
+	RF_REQUIRE(rf_message_take(&message, (struct rf_fields){ all, RF_LEN(all) }) == 0, "take");
+	RF_REQUIRE(message.count == 1, "%zu", message.count);
+	RF_CHECK(rf_span_is(room[0].name, RF_SPAN("X-Ringfort-Like")), "%.*s",
+		 RF_SPAN_ARG(room[0].name));
+	RF_REQUIRE(rf_message_take_trailer(&message, (struct rf_fields){ all, RF_LEN(all) },
+					   &trailer) == 0,
+		   "take what follows");
+	RF_CHECK(trailer.count == 1, "%zu", trailer.count);
+	rf_arena_free(message.arena);
+}
+
 RF_TEST(more_fields_than_there_is_room_for_are_refused)
 {
 	static const struct rf_field two[] = {

@@ -118,18 +118,18 @@ RF_TEST(labels_that_somebody_invents_are_bounded_and_still_counted)
 RF_TEST(a_label_can_hold_anything)
 {
 	struct rf_metrics *metrics = rf_metrics_new();
-	char longest[200];
+	char longest[3 * RF_METRICS_LABEL];
 
 	RF_REQUIRE(metrics, "no memory");
 	rf_metrics_add(metrics, RF_METRIC_ALARMS, "a\"b\\c\nd", NULL, 1);
 	expect(metrics, "ringfort_alarms_total{alarm=\"a\\\"b\\\\c\\nd\"} 1", true);
 	memset(longest, 'x', sizeof(longest));
-	memcpy(longest + 62, "\xc3\xa4", 2); /* would be cut in the middle */
-	longest[199] = '\0';
+	memcpy(longest + RF_METRICS_LABEL - 2, "\xc3\xa4", 2); /* would be cut in the middle */
+	longest[sizeof(longest) - 1] = '\0';
 	rf_metrics_add(metrics, RF_METRIC_REFUSED, longest, NULL, 1);
-	longest[62] = '\0';
+	longest[RF_METRICS_LABEL - 2] = '\0';
 	{
-		char line[200];
+		char line[2 * RF_METRICS_LABEL];
 
 		snprintf(line, sizeof(line), "ringfort_refused_total{kind=\"%s\"} 1", longest);
 		expect(metrics, line, true);

@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "harness.h"
 #include "policy/net-change.h"
+#include "policy/net.h"
 
 static struct rf_policy *read(const char *text)
 {
@@ -24,6 +25,32 @@ static const char *written(const struct rf_policy *policy, struct rf_buf *buf)
 	return buf->data ? buf->data : "";
 }
 
+static struct rf_net *net_of(const char *text)
+{
+	struct rf_policy *policy = read(text);
+	struct rf_net *net = NULL;
+	struct rf_err err = RF_ERR_INIT;
+
+	RF_REQUIRE(rf_net_make(policy, &net, &err) == 0, "%s", err.msg);
+	rf_policy_free(policy);
+	return net;
+}
+
+RF_TEST(writes_that_wait_have_every_host_looked_into)
+{
+	struct rf_net *held =
+		net_of("network: {allow: [a.example], writes: hold, approval_time: 2m}");
+	struct rf_net *passed = net_of("network: {allow: [a.example], writes: pass}");
+
+	RF_CHECK(held->holds_writes && held->needs_tls && held->looks_everywhere, "held");
+	RF_CHECK(held->limits[RF_NET_APPROVAL_TIME] == 120000, "how long");
+	RF_CHECK(!passed->holds_writes && !passed->needs_tls && !passed->looks_everywhere &&
+			 passed->limits[RF_NET_APPROVAL_TIME] == 3600000,
+		 "passed");
+	rf_net_free(held);
+	rf_net_free(passed);
+}
+
 RF_TEST(a_box_gets_what_can_change_and_keeps_the_rest)
 {
 	/* clang-format off */
@@ -35,6 +62,8 @@ RF_TEST(a_box_gets_what_can_change_and_keeps_the_rest)
 		{ "network: { allow: [a.example], rate: 10/s }", "network: { allow: [a.example], rate: 20/s }", true, "10/s", "20/s", 0 },
 		{ "network: { allow: [a.example], publish: ['8080'] }", "network: { allow: [b.example] }", false, "8080", "a.example", 0 },
 		{ "network: { allow: [a.example], filter: on }", "network: { allow: [b.example] }", false, "filter", "a.example", 0 },
+		{ "network: { allow: [a.example], writes: hold }", "network: { allow: [b.example] }", false, "writes: hold", "a.example", 0 },
+		{ "network: { allow: [a.example], writes: hold }", "network: { allow: [a.example], writes: pass }", false, "", "", -EOPNOTSUPP },
 		{ "network: { allow: [a.example] }", "{}", false, "gateway", "a.example", 0 },
 		{ "network: { allow: [a.example] }", "network: { publish: ['8080'] }", false, "", "", -EOPNOTSUPP },
 		{ "network: { allow: [a.example] }", "network: { filter: on }", false, "", "", -EOPNOTSUPP },

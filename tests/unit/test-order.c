@@ -33,6 +33,11 @@ RF_TEST(a_policy_is_put_together_from_what_was_said)
 		{ RF_ORDER_SANDBOX, "{}", "{\"limits\": {\"time\": \"300s\", \"cpu_time\": \"300s\"}}" },
 		{ RF_ORDER_SANDBOX, "{\"policy\":{\"limits\":{\"time\":\"1h\"}},\"limits\":{\"cpu_time\":\"9s\"}}",
 		  "{\"limits\": {\"time\": \"1h\", \"cpu_time\": \"9s\"}}" },
+		/* What is for an agent has the agent's time, which is always said. */
+		{ RF_ORDER_SANDBOX, "{\"agent\":\"bot\"}", "{\"agent\": \"bot\", \"limits\": {}}" },
+		{ RF_ORDER_SANDBOX, "{\"agent\":\"bot\",\"policy\":{\"agent\":\"bot\"},\"timeout\":9}",
+		  "{\"agent\": \"bot\", \"limits\": {\"time\": \"9s\", \"cpu_time\": \"9s\"}}" },
+		{ RF_ORDER_AGENT, "{\"name\":\"bot\"}", "{\"agent\": \"bot\", \"limits\": {\"time\": \"300s\", \"cpu_time\": \"300s\"}}" },
 	};
 	/* clang-format on */
 
@@ -100,6 +105,15 @@ RF_TEST(each_kind_has_its_own_fields)
 		{ RF_ORDER_RUN,     "{\"command\":\"x\",\"background\":true}",     false },
 		{ RF_ORDER_RUN,     "{\"command\":\"x\",\"labels\":{}}",           false },
 		{ RF_ORDER_SANDBOX, "{\"labels\":{\"a\":\"b\"}}",                  true },
+		{ RF_ORDER_SANDBOX, "{\"agent\":\"a.b\"}",                        false },
+		{ RF_ORDER_SANDBOX, "{\"agent\":\"a\",\"policy\":{\"agent\":\"b\"}}", false },
+		{ RF_ORDER_AGENT,   "{\"name\":\"a\",\"description\":\"x\"}",     true },
+		{ RF_ORDER_AGENT,   "{\"name\":\"a\",\"description\":\"x\\n\"}",  false },
+		{ RF_ORDER_AGENT,   "{\"name\":\"a\",\"workspace\":{}}",          false },
+		{ RF_ORDER_AGENT,   "{\"name\":\"a\",\"argv\":[\"x\"]}",          false },
+		{ RF_ORDER_APPLY,   "{}",                                           true },
+		{ RF_ORDER_APPLY,   "{\"dry_run\":true,\"conflicts\":\"fork\"}",    true },
+		{ RF_ORDER_APPLY,   "{\"conflicts\":\"mine\"}",                    false },
 		{ RF_ORDER_SANDBOX, "{\"labels\":{\"a\":1}}",                      false },
 		{ RF_ORDER_SANDBOX, "{\"labels\":{\"\":\"b\"}}",                   false },
 		{ RF_ORDER_SANDBOX, "{\"argv\":[\"x\"]}",                          false },

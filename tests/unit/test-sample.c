@@ -77,6 +77,84 @@ RF_TEST(memory_is_an_upper_bound_or_exact)
 	RF_CHECK(exact.memory_bytes == 0 && exact.pids == 0, "nothing is left");
 }
 
+/* A child that takes so much whenever it is let go, and waits. */
+static pid_t start_greedy(uint64_t bytes)
+{
+	pid_t pid = fork();
+
+	while (pid == 0) {
+		char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		if (memory == MAP_FAILED)
+			_exit(1);
+		raise(SIGSTOP);
+	}
+	return pid;
+}
+
+RF_TEST(who_sleeps_is_known_and_who_works_is_looked_at)
+{
+	const uint64_t bytes = 8 * MIB;
+	struct rf_sample_memo memo = { 0 };
+	pid_t pid = start_greedy(bytes);
+	const struct rf_sample_look look = { .init = pid,
+					     .exact_above = UINT64_MAX,
+					     .memo = &memo };
+	struct rf_sample first, again, later;
+	int status;
+
+	RF_CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "it waits");
+	rf_sample_take(&look, &first);
+	RF_CHECK(memo.count == 1 && memo.known[0].pid == pid && memo.known[0].own_ns > 0, "noted");
+	memo.sample.pids = 77; /* tells a memory from a look */
+	rf_sample_take(&look, &again);
+	RF_CHECK(again.pids == 0 && memo.is_trusted, "once is not enough");
+	memo.sample.pids = 77;
+	rf_sample_take(&look, &again);
+	RF_CHECK(again.pids == 77 && again.memory_bytes == first.memory_bytes, "remembered");
+	kill(pid, SIGCONT);
+	RF_CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "it waits again");
+	rf_sample_take(&look, &later);
+	RF_CHECK(later.pids == 0 && later.memory_bytes >= first.memory_bytes + bytes,
+		 "looked at: %llu after %llu", (unsigned long long)later.memory_bytes,
+		 (unsigned long long)first.memory_bytes);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	rf_sample_take(&look, &later);
+	RF_CHECK(later.memory_bytes == 0, "who has ended is not remembered");
+}
+
+/* Who is gone may have left something to somebody whose children were counted before: see sample.h. */
+RF_TEST(where_somebody_is_about_to_be_gone_nothing_is_remembered)
+{
+	struct rf_sample_memo memo = { 0 };
+	pid_t pid = fork();
+	const struct rf_sample_look look = { .init = pid,
+					     .exact_above = UINT64_MAX,
+					     .memo = &memo };
+	struct rf_sample sample;
+	int status;
+
+	if (pid == 0) {
+		pid_t child = fork();
+		siginfo_t info;
+
+		if (child == 0)
+			_exit(0);
+		waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	RF_CHECK(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status), "it waits");
+	for (int i = 0; i < 3; i++) {
+		rf_sample_take(&look, &sample);
+		RF_CHECK(!memo.is_trusted, "look %d", i);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+}
+
 RF_TEST(who_is_in_many_groups_has_memory_too)
 {
 	const uint64_t bytes = 32 * MIB;

@@ -496,6 +496,37 @@ RF_TEST(a_rule_without_an_end_or_with_a_mistake_is_refused_by_its_number)
 	}
 }
 
+RF_TEST(sets_of_rules_have_a_most_and_those_of_the_same_rules_are_one)
+{
+	struct rf_own *made[RF_OWN_SETS + 1] = { NULL }, *again = NULL;
+	struct rf_err err = RF_ERR_INIT;
+	char text[32];
+	const char *const rules[] = { text, "other" };
+	unsigned count = 0;
+
+	need_vectorscan();
+	for (; count <= RF_OWN_SETS; count++) {
+		snprintf(text, sizeof(text), "rule-%u-[0-9]{4}", count);
+		if (rf_own_new(rules, 2, &made[count], &err) < 0)
+			break;
+	}
+	if (count == 0 && err.code == -ENOSYS)
+		RF_SKIP("vectorscan is not on this machine");
+	RF_CHECK(count == RF_OWN_SETS && err.code == -EDQUOT && err.hint[0], "%u sets, then %s",
+		 count, err.msg);
+	snprintf(text, sizeof(text), "rule-0-[0-9]{4}");
+	RF_REQUIRE(rf_own_new(rules, 2, &again, &err) == 0 && again == made[0],
+		   "the same rules are there already");
+	rf_own_free(made[0]);
+	RF_CHECK(rf_own_new((const char *const[]){ "one more" }, 1, &made[0], &err) == -EDQUOT,
+		 "somebody else has them yet");
+	rf_own_free(again);
+	RF_CHECK(rf_own_new((const char *const[]){ "one more" }, 1, &made[0], &err) == 0,
+		 "there is room again: %s", err.msg);
+	for (unsigned i = 0; i < count; i++)
+		rf_own_free(made[i]);
+}
+
 RF_TEST(many_secrets_cost_no_more_than_few)
 {
 	static char names[200][32];

@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -62,4 +65,47 @@ RF_TEST(what_is_one_tenants_is_not_anothers)
 			rmdir(path);
 		}
 	}
+}
+
+/* Who asks is another process, which does nothing else. */
+static pid_t ask_all_the_time(const char *path)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		int folder = rf_fd_open(path, O_RDONLY | O_DIRECTORY);
+
+		for (;;)
+			rf_tenancy_is_held(folder);
+	}
+	return child;
+}
+
+RF_TEST(who_asks_whether_one_is_held_keeps_nobody_from_it)
+{
+	char path[] = "/tmp/rf-tenancy-XXXXXX";
+	RF_AUTO_FD int other = -1;
+	RF_AUTO_FD int late = -1;
+	int refused = 0;
+	pid_t child;
+
+	RF_REQUIRE(mkdtemp(path), "a folder");
+	other = rf_fd_open(path, O_RDONLY | O_DIRECTORY);
+	RF_CHECK(!rf_tenancy_is_held(other), "nobody");
+	child = ask_all_the_time(path);
+	for (int i = 0; i < 100000; i++) {
+		int folder = rf_fd_open(path, O_RDONLY | O_DIRECTORY);
+
+		refused += rf_tenancy_hold(folder) < 0;
+		RF_CHECK(i > 0 || rf_tenancy_is_held(other), "a box");
+		close(folder);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	RF_CHECK(refused == 0, "%d times", refused);
+	RF_CHECK(!rf_tenancy_is_held(other), "nobody any more");
+	RF_REQUIRE(flock(other, LOCK_EX | LOCK_NB) == 0, "alone");
+	late = rf_fd_open(path, O_RDONLY | O_DIRECTORY);
+	RF_CHECK(rf_tenancy_hold(late) == -EBUSY, "it is being removed");
+	rmdir(path);
 }
