@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import hashlib
 import json
 import os
 import random
 import ssl
-import struct
+import time
+import urllib.parse
 import uuid
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
@@ -53,7 +53,9 @@ class NotFound(RingfortError):
 
 
 class Conflict(RingfortError):
-    """Not as things are now."""
+    """Not as things are now.  Of an apply, `conflicts` are the paths that both have changed."""
+
+    conflicts: Sequence[str] = ()
 
 
 class TooManyRequests(RingfortError):
@@ -89,7 +91,7 @@ class CommandError(RingfortError):
 ERRORS: Dict[str, Type[RingfortError]] = {
     "malformed": InvalidRequest, "invalid": InvalidRequest, "too_large": InvalidRequest, "no_type": InvalidRequest,
     "no_method": InvalidRequest, "no_key": NotAuthorized, "forbidden": NotAuthorized, "refused": Refused,
-    "no_range": InvalidRequest, "not_found": NotFound, "conflict": Conflict, "too_many": TooManyRequests, "unsupported": Unsupported,
+    "no_range": InvalidRequest, "not_found": NotFound, "conflict": Conflict, "under_way": Conflict, "too_many": TooManyRequests, "unsupported": Unsupported,
 }
 
 
@@ -175,6 +177,8 @@ class SandboxInfo:
     expires_in_ms: Optional[int]
     usage: Mapping[str, Optional[int]]
     programs: Sequence[ProcessInfo]
+    workspace: Optional[str]
+    agent: Optional[str]
     raw: Mapping[str, Any]
 
 
@@ -208,6 +212,38 @@ class Workspace:
     created: str
     named: bool
     in_use: bool
+    origin: Optional[str]  # of which it is a fork
+
+
+@dataclasses.dataclass(frozen=True)
+class Applied:
+    """What an apply did to the origin of a fork, or would do; `checkpoint` brings back what was before."""
+
+    origin: str
+    dry_run: bool
+    checkpoint: Optional[int]
+    added: int
+    modified: int
+    deleted: int
+    changes: Mapping[str, str]    # by path: "added", "modified" or "deleted"
+    protected: Mapping[str, str]  # those of them that act later on who uses the files: "git hook"
+    conflicts: Sequence[str]
+    truncated: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class AgentInfo:
+    """An agent; `policy`, `breaker` and `running` are told of one that is looked at by itself."""
+
+    name: str
+    description: Optional[str]
+    labels: Mapping[str, str]
+    workspace: str
+    created: str
+    policy: Optional[Mapping[str, Any]]
+    breaker: Optional[Mapping[str, Any]]
+    running: Optional[Sequence[Mapping[str, Any]]]
+    raw: Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,29 +272,107 @@ class NetworkLog:
     lost: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Approval:
+    """A request of a sandbox's that waits until somebody decides; `state` is "waiting", "approved", "denied" or "expired".
+
+    `head`, `body` and `is_cut` are of one that waits and was asked for by itself.
+    """
+
+    id: str
+    state: str
+    sandbox: Optional[str]
+    agent: Optional[str]
+    method: str
+    url: str  # without its query
+    size: int
+    asked: str
+    expires: str
+    reason: Optional[str]
+    head: Optional[str]
+    body: Optional[bytes]
+    is_cut: bool
+    raw: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """What became of one: `status` is what it was answered with, or None; `refused` says that the gateway did not send it."""
+
+    id: str
+    state: str
+    status: Optional[int]
+    refused: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class AuditEvent:
+    """What is recorded; `cursor` leads on behind it, where it was followed."""
+
+    kind: str
+    time: str
+    cursor: Optional[str]
+    raw: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class AuditPage:
+    """Some of it; `next_cursor` is there while there is more, `cursor` always, to go on from later."""
+
+    events: Sequence[AuditEvent]
+    cursor: str
+    next_cursor: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Breaker:
+    """What stops an agent: `state` is "closed", "open" or "half-open"; `reason` and `retry_ms` are told in a list."""
+
+    name: str
+    state: str
+    reason: Optional[str]
+    retry_ms: Optional[int]
+    raw: Mapping[str, Any]
+
+
 # --- requests ---
 
-def settle(url: Optional[str], key: Optional[str]) -> Tuple[str, Optional[str], Dict[str, str]]:
-    """Where the server is: its address, its socket or None, and what every request carries."""
+def settle(url: Optional[str], key: Optional[str]) -> Tuple[str, Optional[str], Optional[str]]:
+    """Where the server is: its address, its socket or None, and the key that is shown, or None."""
     url = url or os.environ.get("RINGFORT_URL") or URL
-    key = key or os.environ.get("RINGFORT_KEY")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    key = key or os.environ.get("RINGFORT_KEY") or None
     if url.startswith("unix:"):
-        return "http://localhost", url[len("unix:"):], headers
-    return url.rstrip("/"), None, headers
+        return "http://localhost", url[len("unix:"):], key
+    return url.rstrip("/"), None, key
+
+
+def show(key: Optional[str]) -> Dict[str, str]:
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def to_port(request: httpx.Request, key: Optional[str]) -> httpx.Request:
+    """Shows the key to the server alone: `Authorization` is for what listens there."""
+    if key:
+        if request.headers.get("authorization") == f"Bearer {key}":
+            del request.headers["authorization"]
+        request.headers["x-api-key"] = key
+    return request
 
 
 def program(argv: Optional[Words] = None, command: Optional[str] = None, code: Optional[str] = None,
             language: Optional[str] = None, stdin: Optional[Data] = None, env: Optional[Mapping[str, str]] = None,
             cwd: Optional[str] = None, timeout: Optional[int] = None, files: Optional[Mapping[str, Data]] = None,
             limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
-            policy: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
-    """The body of a run or an exec."""
+            policy: Optional[Mapping[str, Any]] = None, needs: Optional[Mapping[str, Any]] = None,
+            credentials: Optional[Sequence[str]] = None, workspace: Union[None, bool, str] = None,
+            outputs: Optional[Sequence[str]] = None, agent: Optional[str] = None) -> Dict[str, Any]:
+    """The body of a run, an exec, a sandbox or an agent."""
     said: Dict[str, Any] = {
-        "command": command, "code": code, "language": language, "cwd": cwd, "timeout": timeout,
+        "command": command, "code": code, "language": language, "cwd": cwd, "timeout": timeout, "agent": agent,
         "env": dict(env) if env else None, "limits": dict(limits) if limits else None,
         "profile": profile if profile is None or isinstance(profile, str) else list(profile),
-        "policy": dict(policy) if policy else None,
+        "policy": dict(policy) if policy else None, "needs": dict(needs) if needs else None,
+        **lists(credentials=credentials, outputs=outputs), **place_of(workspace),
     }
     if isinstance(argv, str):
         said["command"] = argv
@@ -291,16 +405,31 @@ def input_of(data: Data) -> Dict[str, str]:
     return {"data": data} if isinstance(data, str) else {"data_base64": base64.b64encode(data).decode()}
 
 
+def segment(name: str) -> str:
+    """A name as a part of a path: it leads nowhere else."""
+    return urllib.parse.quote(name, safe="")
+
+
+def label_of(labels: Optional[Mapping[str, str]]) -> Optional[str]:
+    """The one that a server looks for."""
+    return next((f"{name}={value}" for name, value in (labels or {}).items()), None)
+
+
+def has_labels(there: Mapping[str, str], labels: Optional[Mapping[str, str]]) -> bool:
+    return all(there.get(name) == value for name, value in (labels or {}).items())
+
+
 def form_of(files: Mapping[str, Data]) -> List[Tuple[str, Tuple[str, bytes, str]]]:
     """Several files, as the parts of a form."""
     return [("file", (path, data.encode() if isinstance(data, str) else data, BYTES)) for path, data in files.items()]
 
 
-ONCE = ("/v1/run", "/v1/sandboxes")  # where what is asked for twice under one key is done once
+ONCE = "Idempotency-Key"                   # what is asked for twice under one key is done once
+DONE_ONCE = ("/v1/run", "/v1/sandboxes")  # where the server does that
 
 
 def headers_of(method: str, path: str, kind: Optional[str]) -> Dict[str, str]:
-    headers = {"Idempotency-Key": str(uuid.uuid4())} if method == "POST" and path in ONCE else {}
+    headers = {ONCE: str(uuid.uuid4())} if method == "POST" and path in DONE_ONCE else {}
     return {**headers, "Content-Type": kind} if kind else headers
 
 
@@ -315,103 +444,61 @@ def wait_for(body: Mapping[str, Any]) -> httpx.Timeout:
     return httpx.Timeout(WAIT, read=float(body.get("timeout") or LONGEST) + WAIT)
 
 
-# --- WebSockets (RFC 6455), as far as a terminal needs them ---
-
-class Socket:
-    """Frames of one connection, written and read; no input or output."""
-
-    def __init__(self) -> None:
-        self.key = base64.b64encode(os.urandom(16)).decode()
-        self._in = bytearray()
-        self._parts: List[bytes] = []
-        self._kind = 0
-        self.closed: Optional[int] = None  # why: the code of the server's last frame
-
-    def headers(self) -> Dict[str, str]:
-        return {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": self.key}
-
-    def accepts(self, answer: httpx.Response) -> bool:
-        proof = base64.b64encode(hashlib.sha1((self.key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
-        return answer.status_code == 101 and answer.headers.get("sec-websocket-accept") == proof
-
-    @staticmethod
-    def frame(data: Data, kind: Optional[int] = None) -> bytes:
-        """A text for text, bytes for bytes; or of another kind.  What a client sends is masked."""
-        kind = kind or (1 if isinstance(data, str) else 2)
-        body, mask = data.encode() if isinstance(data, str) else data, os.urandom(4)
-        head = struct.pack("!BB", 0x80 | kind, 0x80 | len(body)) if len(body) < 126 else \
-            struct.pack("!BBH", 0x80 | kind, 0x80 | 126, len(body)) if len(body) < 65536 else \
-            struct.pack("!BBQ", 0x80 | kind, 0x80 | 127, len(body))
-        many = (mask * (len(body) // 4 + 1))[:len(body)]
-        return head + mask + (int.from_bytes(body, "big") ^ int.from_bytes(many, "big")).to_bytes(len(body), "big")
-
-    def _next(self) -> Optional[Tuple[int, bool, bytes]]:
-        """The next frame, if all of it is here: its kind, whether it ends a message, and what it says."""
-        if len(self._in) < 2:
-            return None
-        size, at = self._in[1] & 0x7f, 2
-        if size >= 126:
-            wide = 2 if size == 126 else 8
-            if len(self._in) < 2 + wide:
-                return None
-            size, at = int.from_bytes(self._in[2:2 + wide], "big"), 2 + wide
-        if len(self._in) < at + size:
-            return None
-        first, body = self._in[0], bytes(self._in[at:at + size])
-        del self._in[:at + size]
-        return first & 15, bool(first & 0x80), body
-
-    def feed(self, data: bytes) -> Tuple[List[Data], List[bytes]]:
-        """Messages that are whole now, and frames that have to be sent for them."""
-        self._in += data
-        messages: List[Data] = []
-        answers: List[bytes] = []
-        while True:
-            frame = self._next()
-            if not frame:
-                return messages, answers
-            kind, is_last, body = frame
-            if kind == 9:
-                answers.append(self.frame(body, 10))
-            elif kind == 8:
-                self.closed = int.from_bytes(body[:2], "big") if len(body) >= 2 else 1005
-                answers.append(self.frame(body[:2], 8))
-            elif kind < 3:
-                self._kind = kind or self._kind
-                self._parts.append(body)
-                if is_last:
-                    whole = b"".join(self._parts)
-                    self._parts.clear()
-                    messages.append(whole.decode() if self._kind == 1 else whole)
-
-
 # --- answers ---
 
 def error_of(status: int, headers: Mapping[str, str], text: str) -> RingfortError:
+    """The error that an answer is.  One that is not of our form is somebody else's: a proxy's, for example."""
     try:
-        said = json.loads(text)["error"]
+        whole = json.loads(text)
+        said = whole["error"]
     except (ValueError, KeyError, TypeError):
-        said = {"code": "", "message": f"the server answered {status}", "remedy": None, "where": None}
-    kind = ERRORS.get(said["code"], ServerError)
-    after = headers.get("retry-after")
-    return kind(said["message"], code=said["code"], remedy=said["remedy"], where=said["where"], status=status,
-                request_id=headers.get("x-request-id", ""), retry_after=float(after) if after else None)
+        whole, said = {}, None
+    said = {name: value for name, value in said.items() if isinstance(value, str)} if isinstance(said, dict) else {}
+    after = headers.get("retry-after", "")
+    error = ERRORS.get(said.get("code", ""), ServerError)(
+        said.get("message") or f"the server answered {status}", code=said.get("code", ""), remedy=said.get("remedy"), where=said.get("where"),
+        status=status, request_id=headers.get("x-request-id", ""), retry_after=float(after) if after.isascii() and after.isdigit() else None)
+    if isinstance(error, Conflict) and isinstance(whole.get("conflicts"), list):
+        error.conflicts = [path for path in whole["conflicts"] if isinstance(path, str)]
+    return error
 
 
 def failure_of(answer: httpx.Response) -> Optional[RingfortError]:
     return error_of(answer.status_code, answer.headers, answer.text) if answer.is_error else None
 
 
-def pause_before(attempt: int, retries: int, failure: RingfortError) -> Optional[float]:
+def pause_before(attempt: int, retries: int, failure: RingfortError, is_repeatable: bool) -> Optional[float]:
     """Seconds to wait before it is asked again; None: it is not."""
     if attempt >= retries:
         return None
     if isinstance(failure, Unreachable):
         return float(0.1 * 2 ** attempt * (1 + random.random())) if failure.is_repeatable else None
-    if isinstance(failure, Conflict) and failure.where == "Idempotency-Key" and attempt > 0:
-        return float(0.5 * 2 ** attempt)  # what we asked for is under way
-    is_full = isinstance(failure, TooManyRequests) and failure.retry_after is not None
-    return failure.retry_after if is_full and failure.retry_after is not None and failure.retry_after <= PATIENCE else None
+    is_for_a_moment = isinstance(failure, TooManyRequests) or (failure.status == 503 and is_repeatable)
+    return failure.retry_after if is_for_a_moment and failure.retry_after is not None and failure.retry_after <= PATIENCE else None
+
+
+class Attempts:
+    """How often something was asked, and what follows from how it failed."""
+
+    def __init__(self, method: str, headers: Dict[str, str], retries: int, patience: float) -> None:
+        self.method, self.headers, self.retries = method, headers, retries
+        self.until = time.monotonic() + patience
+        self.count, self.was_lost = 0, False
+
+    def pause_after(self, failure: RingfortError) -> float:
+        """Seconds to wait before it is asked again; raises the failure where it is not."""
+        self.was_lost = self.was_lost or (isinstance(failure, Unreachable) and failure.was_sent)
+        if failure.where == ONCE and ONCE in self.headers:
+            if isinstance(failure, TooManyRequests) or (failure.status == 503 and not self.was_lost):
+                del self.headers[ONCE]  # the server keeps no more answers: it is done without, and not asked again
+                return 0
+            if self.was_lost and failure.code == "under_way" and time.monotonic() < self.until:
+                return 1  # what we asked for and lost sight of
+        pause = pause_before(self.count, self.retries, failure, self.method in ("GET", "PUT") or ONCE in self.headers)
+        self.count += 1
+        if pause is None:
+            raise failure
+        return pause
 
 
 def bytes_of(text: str, encoding: str) -> bytes:
@@ -431,7 +518,8 @@ def result_of(raw: Mapping[str, Any], written: Optional[Mapping[str, bytes]] = N
 
 def info_of(raw: Mapping[str, Any]) -> SandboxInfo:
     return SandboxInfo(raw["id"], raw["state"], raw["created"], raw["labels"], raw["age_ms"], raw["expires_in_ms"], raw["usage"],
-                       [ProcessInfo(row["number"], row["name"], row["background"], row["ended"]) for row in raw["programs"]], raw)
+                       [ProcessInfo(row["number"], row["name"], row["background"], row["ended"]) for row in raw["programs"]],
+                       raw.get("workspace"), raw.get("agent"), raw)
 
 
 def found_of(raw: Mapping[str, Any]) -> Found:
@@ -451,7 +539,37 @@ def checkpoint_of(raw: Mapping[str, Any]) -> Checkpoint:
 
 
 def workspace_of(raw: Mapping[str, Any]) -> Workspace:
-    return Workspace(raw["name"], raw["created"], raw["named"], raw["in_use"])
+    return Workspace(raw["name"], raw["created"], raw["named"], raw["in_use"], raw.get("origin"))
+
+
+def applied_of(raw: Mapping[str, Any]) -> Applied:
+    return Applied(raw["origin"], raw["dry_run"], raw["checkpoint"], raw["added"], raw["modified"], raw["deleted"],
+                   {row["path"]: row["change"] for row in raw["changes"]},
+                   {row["path"]: row["protected"] for row in raw["changes"] if row["protected"]}, raw["conflicts"], raw["truncated"])
+
+
+def agent_of(raw: Mapping[str, Any]) -> AgentInfo:
+    return AgentInfo(raw["name"], raw["description"], raw["labels"], raw["workspace"], raw["created"], raw.get("policy"),
+                     raw.get("breaker"), raw.get("running"), raw)
+
+
+def approval_of(raw: Mapping[str, Any]) -> Approval:
+    body = raw["body"].encode() if "body" in raw else base64.b64decode(raw["body_base64"]) if "body_base64" in raw else None
+    return Approval(raw["id"], raw["state"], raw.get("sandbox"), raw.get("agent"), raw["method"],
+                    f"{raw['scheme']}://{raw['host']}:{raw['port']}{raw['path']}", raw["size"], raw["asked"], raw["expires"],
+                    raw.get("reason"), raw.get("head"), body, raw.get("is_cut", False), raw)
+
+
+def decision_of(raw: Mapping[str, Any]) -> Decision:
+    return Decision(raw["id"], raw["state"], raw.get("status"), raw.get("refused"))
+
+
+def audit_event_of(raw: Mapping[str, Any], cursor: Optional[str] = None) -> AuditEvent:
+    return AuditEvent(raw["kind"], raw["time"], cursor, raw)
+
+
+def breaker_of(raw: Mapping[str, Any]) -> Breaker:
+    return Breaker(raw["name"], raw["state"], raw.get("reason"), raw.get("retry_ms"), raw)
 
 
 def place_of(workspace: Union[None, bool, str]) -> Dict[str, Any]:
@@ -476,6 +594,29 @@ class Changes:
                 raise error_of(200, {}, json.dumps(data))
             if self.name in ("created", "modified", "removed", "renamed"):
                 return FileEvent(self.name, data["path"], data.get("type"), data.get("from"))
+        return None
+
+
+class Records:
+    """Reads what is recorded from lines of a stream; `last` is where to go on behind."""
+
+    def __init__(self, last: Optional[str]) -> None:
+        self.name, self.last = "", last
+
+    def headers(self) -> Dict[str, str]:
+        return {"Accept": "text/event-stream", **({"Last-Event-ID": self.last} if self.last else {})}
+
+    def line(self, text: str) -> Optional[AuditEvent]:
+        if text.startswith("id: "):
+            self.last = text[len("id: "):]
+        elif text.startswith("event: "):
+            self.name = text[len("event: "):]
+        elif text.startswith("data: "):
+            data = json.loads(text[len("data: "):])
+            if self.name == "error":
+                raise error_of(200, {}, json.dumps(data))
+            if self.name == "audit":
+                return audit_event_of(data, self.last)
         return None
 
 

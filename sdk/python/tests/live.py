@@ -12,7 +12,7 @@ import tarfile
 import httpx
 
 import ringfort
-from ringfort import AsyncSandbox, Sandbox, run, run_async
+from ringfort import AsyncSandbox, Sandbox, run, run_async, run_stream, run_stream_async
 
 
 async def settle(value):
@@ -55,6 +55,9 @@ async def test_runs(go):
     streamed = await settle(go("echo one; sleep 0.3; echo two; echo three >&2", on_stdout=told.append))
     assert told == ["one\n", "two\n"] and streamed.stdout == "one\ntwo\n" and streamed.stderr == "three\n"
     assert (await settle(go(["sleep", "30"], timeout=1))).status == "timeout"
+    assert (await settle(go("pwd", cwd="/tmp", needs={"isolation": "process"}))).stdout == "/tmp\n"
+    events = await collect((run_stream_async if go is run_async else run_stream)("echo a; exit 4"))
+    assert [event.text for event in events[:-1]] == ["a\n"] and events[-1].exit_code == 4
     if go is run_async:
         async def later(text):
             await asyncio.sleep(0)
@@ -166,7 +169,12 @@ async def test_terminal(one):
     await settle(terminal.write(b"stty size\n"))
     while b"50 120" not in seen:
         seen += await settle(terminal.read(wait=30))
+    await settle(one.pty.resize(terminal.pid, 20, 90))
+    await settle(one.pty.send_stdin(terminal.pid, "stty size\n"))
+    while b"20 90" not in seen:
+        seen += await settle(terminal.read(wait=30))
     await settle(terminal.close())
+    await fails(ringfort.ServerError, terminal.write, "x")
     same = await settle(one.pty.connect(terminal.number))
     assert same.number == terminal.number and same.lost == 0
     await settle(same.write("exit 7\n"))
@@ -177,6 +185,11 @@ async def test_terminal(one):
     short = await settle(one.pty.create(["sh", "-c", "yes | head -c 300000 | tr -d '\\n'"]))
     assert len(b"".join(await collect(short))) == 150000 and short.result.ok
     await settle(short.close())
+    endless = await settle(one.pty.create(["sleep", "1000"]))
+    assert await settle(one.pty.kill(endless.number)) and (await settle(endless.wait())).signal == 9
+    assert not await settle(one.pty.kill(endless.number))
+    await settle(endless.close())
+    await fails(ringfort.NotFound, one.pty.send_stdin, 9999, "x")
     await fails(ringfort.NotFound, one.pty.connect, 9999)
     await fails(ringfort.InvalidRequest, one.pty.create, ["true"], rows=-1)
 
@@ -200,6 +213,57 @@ async def test_network(kind):
     await settle(one.close())
 
 
+async def first_of(values):
+    """The first that an iterator of either kind gives; it is closed then."""
+    if hasattr(values, "__aiter__"):
+        found = await values.__anext__()
+        await values.aclose()
+    else:
+        found = next(values)
+        values.close()
+    return found
+
+
+def beside(kind, name):
+    """What the client of a sandbox of this kind calls so."""
+    return getattr(ringfort, f"Async{name}" if kind is AsyncSandbox else name)
+
+
+async def test_approvals(kind):
+    """With a key whose writes wait, and one that decides."""
+    key, admin = os.environ["NET_KEY"], os.environ["ADMIN_KEY"]
+    approvals, audit, mere = beside(kind, "Approvals")(key=admin), beside(kind, "Audit")(key=key), beside(kind, "Approvals")(key=key)
+    one = await settle(kind.create(key=key, policy={"network": {"allow": ["plain.test:*"], "writes": "hold"}}))
+    ask = "curl -s -d text http://plain.test:" + os.environ["NET_PORT"] + "/x"
+    where = (await settle(audit.page(limit=1000))).cursor
+    for _ in range(2):
+        await settle(one.commands.run(ask))
+    first, second = await settle(approvals.list(sandbox=one.id))
+    assert first.method == "POST" and first.url.endswith("/x") and first.state == "waiting" and first.sandbox == one.id
+    assert first.head is None and first.body is None
+    whole = await settle(approvals.get(first.id))
+    assert whole.head.startswith("POST /x HTTP/1.1") and whole.body == b"text" and not whole.is_cut
+    await fails(ringfort.NotAuthorized, mere.approve, first.id)
+    done = await settle(approvals.approve(first.id, reason="fine"))
+    assert (done.state, done.status, done.refused) == ("approved", 501, None), done
+    assert (await settle(approvals.deny(second.id))).state == "denied"
+    assert (await settle(approvals.get(first.id))).reason == "fine"
+    await fails(ringfort.Conflict, approvals.deny, first.id)
+    await fails(ringfort.NotFound, approvals.get, "none")
+    await fails(ringfort.NotFound, approvals.get, "../approvals")
+    told = await first_of(audit.follow(cursor=where, kind="approval"))
+    assert told.raw["approval"] == first.id and told.kind == "approval" and told.cursor
+    later = await first_of(audit.follow(cursor=told.cursor, kind="approval"))
+    assert later.raw["approval"] == second.id and later.raw["decision"] == "asked"
+    page = await settle(audit.page(since="1h", kind="approval", box=one.id, limit=1))
+    assert [event.raw["decision"] for event in page.events] == ["asked"] and page.next_cursor and page.events[0].cursor is None
+    await fails(ringfort.InvalidRequest, first_of, audit.follow(kind="nothing"))
+    for place in (approvals, audit, mere):
+        await settle(place.close())
+    await settle(one.kill())
+    await settle(one.close())
+
+
 async def test_ports(one):
     served = await settle(one.commands.start(["python3", "-m", "http.server", "8000", "--bind", "127.0.0.1", "--directory", "/tmp"]))
     await settle(one.files.write("/tmp/page.txt", "served"))
@@ -210,19 +274,40 @@ async def test_ports(one):
         await asyncio.sleep(0.05)
     assert answer.text == "served" and one.get_url(8000, "x").endswith(f"/v1/sandboxes/{one.id}/ports/8000/x")
     assert one.get_host(8000) == one.get_url(8000).split("//")[1].rstrip("/")
+    own = await settle(one.request(8000, "HEAD", "/page.txt", headers={"Authorization": "of the program's own"}))
+    assert own.status_code == 200
     await settle(served.kill())
+
+
+async def test_web_socket(one):
+    with open(os.environ["ECHO"], encoding="utf-8") as file:
+        await settle(one.files.write("/tmp/echo.py", file.read()))
+    echo = await settle(one.commands.start(["python3", "/tmp/echo.py"]))
+    for attempt in range(200):
+        try:
+            socket = await settle(one.web_socket(8001, "/x", ["chat", "other"]))
+            break
+        except ringfort.ServerError:
+            assert attempt < 199
+            await asyncio.sleep(0.05)
+    assert socket.protocol == "chat" and socket.closed is None
+    await settle(socket.send("grüße"))
+    assert await settle(socket.receive()) == "grüße"
+    for size in (0, 125, 126, 65535, 65536, 1000000):
+        await settle(socket.send(b"x" * size))
+        assert await settle(socket.receive(wait=30)) == b"x" * size
+    assert await settle(socket.receive(wait=0.05)) is None and socket.closed is None
+    await settle(socket.close())
+    assert await settle(socket.receive()) is None and socket.closed == 1000
+    await fails(ringfort.ServerError, socket.send, "x")
+    await fails(ringfort.ServerError, one.web_socket, 1)
+    await settle(echo.kill())
 
 
 async def test_watch(one):
     await settle(one.files.make_dir("/tmp/w"))
     await settle(one.commands.start("sleep 1; while :; do date >> /tmp/w/new; sleep 0.3; done"))
-    changes = one.files.watch("/tmp/w", interval_ms=200)
-    if hasattr(changes, "__aiter__"):
-        event = await changes.__anext__()
-        await changes.aclose()
-    else:
-        event = next(changes)
-        changes.close()
+    event = await first_of(one.files.watch("/tmp/w", interval_ms=200))
     assert event.path.endswith("new") and event.kind in ("created", "modified"), event
 
 
@@ -235,12 +320,78 @@ async def test_workspace(kind):
     assert (await settle(one.undo("first"))).number == first.number
     assert (await settle(one.commands.run("cat f"))).stdout == "a\n"
     name = f"fork-{kind.__name__}"
-    assert (await settle(one.fork(name))).name == name
+    fork = await settle(one.fork(name))
+    assert fork.name == name and fork.origin == (await settle(one.info())).workspace
     other = await settle(kind.create(workspace=name))
     assert (await settle(other.commands.run("cat f"))).stdout == "a\n"
+    await test_apply(one, other)
+    places = beside(kind, "Workspaces")()
+    assert (await settle(places.get(name))).in_use
+    await fails(ringfort.Conflict, places.delete, name)
     for box in (one, other):
         await settle(box.kill())
         await settle(box.close())
+    await settle(places.delete(name))
+    await fails(ringfort.NotFound, places.get, name)
+    assert (await settle(places.create(name))).origin is None
+    assert name in [row.name for row in await settle(places.list())]
+    await settle(places.delete(name))
+    await settle(places.close())
+
+
+async def test_apply(origin, fork):
+    await settle(fork.commands.run("echo F > f; echo new > n; mkdir -p .git/hooks; echo x > .git/hooks/pre-push"))
+    told = await settle(fork.apply(dry_run=True))
+    assert told.dry_run and told.checkpoint is None and told.changes["f"] == "modified" and told.changes["n"] == "added", told
+    assert told.protected == {".git/hooks/pre-push": "git hook"}, told
+    await settle(fork.commands.run("rm -r .git"))
+    await settle(origin.commands.run("echo O > f"))
+    assert (await fails(ringfort.Conflict, fork.apply)).conflicts == ["f"]
+    done = await settle(fork.apply(conflicts="fork"))
+    assert (done.added, done.modified, done.deleted, done.conflicts) == (1, 1, 0, ["f"]) and done.checkpoint, done
+    assert (await settle(origin.commands.run("cat f n"))).stdout == "F\nnew\n"
+    assert (await fails(ringfort.Conflict, origin.apply)).conflicts == ()
+
+
+async def test_agents(kind, go):
+    agents, name = beside(kind, "Agent"), f"agent-{kind.__name__}"
+    agent = await settle(agents.create(name, description="a test", labels={"a": "b"}, timeout=60, limits={"memory": "64M"}))
+    info = await settle(agent.info())
+    assert (info.description, info.workspace, info.running) == ("a test", name, []) and info.policy["limits"]["memory"] == "64M", info
+    assert name in [one.name for one in await settle(agents.list(labels={"a": "b"}))]
+    assert await settle(agents.list(labels={"a": "b", "c": "d"})) == []
+    await settle(go("echo x > here", agent=name))
+    stream = run_stream_async if go is run_async else run_stream
+    assert (await collect(stream("cat here", agent=name)))[0].text == "x\n"
+    box = await settle(kind.create(agent=name))
+    assert (await settle(box.info())).agent == name and (await settle(box.commands.run("cat here"))).stdout == "x\n"
+    await fails(ringfort.Conflict, agent.delete)
+    await settle(box.kill())
+    await settle(box.close())
+    await test_breakers(kind, go, name)
+    again = await settle(agents.connect(name))
+    await settle(again.delete(keep_workspace=True))
+    await fails(ringfort.NotFound, agents.connect, name)
+    await settle(agent.close())
+    other = await settle(agents.create(name, workspace=name))
+    await settle(other.delete())
+    places = beside(kind, "Workspaces")()
+    await settle(places.delete(name))  # which was there before
+    await settle(places.close())
+
+
+async def test_breakers(kind, go, name):
+    breakers, other = beside(kind, "Breakers")(), beside(kind, "Breakers")(key=os.environ["NET_KEY"])
+    assert await settle(other.list()) == []  # they are another tenant's
+    await fails(ringfort.NotAuthorized, other.trip, name)
+    assert (await settle(breakers.trip(name, reason="enough", seconds=600))).state == "open"
+    row, = [one for one in await settle(breakers.list()) if one.name == name]
+    assert row.state == "open" and "enough" in row.reason and row.retry_ms > 0, row
+    assert (await settle(go(["true"], agent=name))).status == "denied"
+    assert (await settle(breakers.reset(name))).state == "closed" and (await settle(go(["true"], agent=name))).ok
+    await fails(ringfort.NotFound, breakers.reset, "nobody")
+    for place in (breakers, other):
+        await settle(place.close())
 
 
 async def test_later(one, go, there):
@@ -250,11 +401,17 @@ async def test_later(one, go, there):
     assert done.files == {"a.txt": b"x\n", "b.bin": b"\xff"}
     await fails(ringfort.Conflict, one.network.get)
     await test_ports(one)
+    await test_web_socket(one)
     await test_watch(one)
     if "/v1/sandboxes/{id}/checkpoints" in there["paths"]:
         await test_workspace(type(one))
+        await test_agents(type(one), go)
     else:
         print("no workspaces", file=sys.stderr)
+    if "/v1/approvals" in there["paths"]:
+        await test_approvals(type(one))
+    else:
+        print("no approvals", file=sys.stderr)
 
 
 async def main(name):

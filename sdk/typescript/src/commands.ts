@@ -1,21 +1,17 @@
 /** Programs of a sandbox. */
-import type { Line } from "./line.js";
-import { type ProgramOptions, programOf, words } from "./options.js";
-import { decode, type OutputEvent, Result, type ResultDocument, run, stream, toBase64 } from "./result.js";
+import { Conflict, NotFound } from "./errors.js";
+import { type Line, patienceFor, type Request } from "./line.js";
+import { type Input, inputOf, type ProgramOptions, programOf, seconds, type StartOptions, type Words, words } from "./options.js";
+import { type Event, eventOf, type Listeners, Result, type ResultDocument, run, stream, tell, type Written } from "./result.js";
 
-interface Log {
-  events: { stream: "stdout" | "stderr"; data: string; encoding: string }[];
-  cursor: number;
-  ended: boolean;
-}
-
-export interface ProgramInfo {
+export interface ProcessInfo {
   number: number;
   name: string;
   background: boolean;
   ended: boolean;
 }
 
+/** The programs of a sandbox. */
 export class Commands {
   constructor(
     private readonly line: Line,
@@ -23,53 +19,68 @@ export class Commands {
   ) {}
 
   /** Runs a program: a line for a shell, or words.  One that fails is a result, and no exception. */
-  run(command: string | string[], options: ProgramOptions & { background: true }): Promise<Program>;
-  run(command: string | string[], options?: ProgramOptions & { background?: false }): Promise<Result>;
-  run(command: string | string[], options: ProgramOptions & { background?: boolean } = {}): Promise<Result | Program> {
+  run(command: Words, options: StartOptions & { background: true }): Promise<Program>;
+  run(command: Words, options?: ProgramOptions & { background?: false }): Promise<Result>;
+  run(command: Words, options: ProgramOptions & { background?: boolean } = {}): Promise<Result | Program> {
     return options.background ? this.start(command, options) : run(this.line, this.request(command, options), options);
   }
 
-  /** What it writes, as it comes; the generator returns the result. */
-  stream(command: string | string[], options: ProgramOptions = {}): AsyncGenerator<OutputEvent, Result> {
+  /** Starts one in the background. */
+  async start(command: Words, options: StartOptions = {}): Promise<Program> {
+    const request = this.request(command, options);
+    const json = { ...(request.json as object), background: true };
+    return new Program(this.line, this.path, (await this.line.json<{ number: number }>({ ...request, json })).number);
+  }
+
+  /** What it writes, as it comes; what the generator returns is the result. */
+  stream(command: Words, options: StartOptions = {}): AsyncGenerator<Event, Result> {
     return stream(this.line, this.request(command, options));
   }
 
-  /** Starts one in the background. */
-  async start(command: string | string[], options: ProgramOptions = {}): Promise<Program> {
-    const request = this.request(command, options);
-    const { number } = await this.line.json<{ number: number }>({
-      ...request,
-      json: { ...(request.json as object), background: true },
-    });
-    return new Program(this.line, this.path, number);
+  /** One in the background that there is; what it wrote is read from the beginning, as far as it is kept. */
+  async connect(number: number): Promise<Program> {
+    const program = new Program(this.line, this.path, number);
+    await program.result();
+    return program;
   }
 
-  /** One that was started in the background. */
-  connect(number: number): Program {
-    return new Program(this.line, this.path, number);
+  /** The programs that run. */
+  async list(): Promise<ProcessInfo[]> {
+    const { programs } = await this.line.json<{ programs: ProcessInfo[] }>({ method: "GET", path: this.path });
+    return programs.filter((row) => !row.ended);
   }
 
-  async list(): Promise<ProgramInfo[]> {
-    return (await this.line.json<{ programs: ProgramInfo[] }>({ method: "GET", path: this.path })).programs;
+  /** Ends a program in the background; false if it has ended already. */
+  async kill(number: number): Promise<boolean> {
+    try {
+      await new Program(this.line, this.path, number).kill();
+      return true;
+    } catch (error) {
+      if (error instanceof Conflict || error instanceof NotFound) return false;
+      throw error;
+    }
   }
 
-  kill(number: number): Promise<void> {
-    return this.connect(number).kill();
+  sendStdin(number: number, data: Input): Promise<void> {
+    return new Program(this.line, this.path, number).write(data);
   }
 
-  sendStdin(number: number, data: string | Uint8Array): Promise<void> {
-    return this.connect(number).write(data);
-  }
-
-  private request(command: string | string[], options: ProgramOptions) {
-    return { method: "POST", path: `${this.path}/exec`, json: { ...words(command), ...programOf(options) }, signal: options.signal };
+  private request(command: Words, options: StartOptions): Request {
+    const json = { ...words(command), ...programOf(options) };
+    return { method: "POST", path: `${this.path}/exec`, json, signal: options.signal, patience: patienceFor(seconds(options)) };
   }
 }
 
-/** One that runs in the background of a sandbox. */
+interface Log {
+  events: { stream: "stdout" | "stderr"; data: string; encoding: string }[];
+  cursor: number;
+}
+
+/** One that runs in the background of a sandbox.  To go through it (`for await`) is to read what it writes, until it ends. */
 export class Program {
   private cursor = 0;
   private readonly path: string;
+  private readonly written: Written = { stdout: [], stderr: [] };
 
   constructor(
     private readonly line: Line,
@@ -79,30 +90,31 @@ export class Program {
     this.path = `${box}/programs/${number}`;
   }
 
-  /** Its number, as users of E2B call it. */
+  /** Its number, by which Commands.connect() finds it again. */
   get pid(): number {
     return this.number;
   }
 
   /** What it wrote since this was last called; waits up to so many seconds for something. */
-  async read(wait = 0): Promise<OutputEvent[]> {
-    return (await this.log(wait)).events;
+  async read(wait = 0): Promise<Event[]> {
+    const query = { cursor: this.cursor, wait_ms: Math.round(Math.min(wait, 30) * 1000) };
+    const log = await this.line.json<Log>({ method: "GET", path: `${this.path}/log`, query });
+    this.cursor = log.cursor;
+    const events = log.events.map((row) => eventOf(row.stream, row));
+    for (const event of events) this.written[event.stream].push(event.data);
+    return events;
   }
 
-  /** Everything that it writes from now on, until it ends. */
-  async *output(): AsyncGenerator<OutputEvent> {
-    for (let isOver = false; !isOver; ) {
-      const { events, ended } = await this.log(20);
-      yield* events;
-      isOver = ended && events.length === 0;
-    }
+  /** Writes to its standard input. */
+  async write(data: Input, close = false): Promise<void> {
+    await this.line.json({ method: "POST", path: `${this.path}/stdin`, json: { ...inputOf(data, "data"), close } });
   }
 
-  async write(data: string | Uint8Array, close = false): Promise<void> {
-    const body = typeof data === "string" ? { data } : { data_base64: toBase64(data) };
-    await this.line.json({ method: "POST", path: `${this.path}/stdin`, json: { ...body, close } });
+  sendStdin(data: Input): Promise<void> {
+    return this.write(data);
   }
 
+  /** Sends it a signal: "TERM", "INT" ... */
   async sendSignal(name: string): Promise<void> {
     await this.line.json({ method: "POST", path: `${this.path}/signal`, json: { signal: name } });
   }
@@ -111,32 +123,25 @@ export class Program {
     return this.sendSignal("KILL");
   }
 
-  /** What it came to; null while it runs.  What it wrote is read by itself. */
+  /** What it came to; null while it runs.  Of what it wrote it has what was read so far. */
   async result(): Promise<Result | null> {
     const { result } = await this.line.json<{ result: ResultDocument | null }>({ method: "GET", path: this.path });
-    return result && new Result(result);
+    return result && new Result(result, this.written);
   }
 
-  /** Waits for its end. */
-  async wait(): Promise<Result> {
-    for (let cursor = this.cursor; ; ) {
-      const result = await this.result();
-      if (result) return result;
-      cursor = (await this.line.json<Log>({ method: "GET", path: `${this.path}/log`, query: { cursor, wait_ms: 20000 } })).cursor;
+  /** Reads what it writes until it ends; then what it came to. */
+  async wait(listeners: Listeners = {}): Promise<Result> {
+    for (;;) {
+      const done = await this.result();
+      for (const event of await this.read(done ? 0 : 20)) await tell(listeners, event);
+      if (done) return new Result(done.raw, this.written);
     }
   }
 
-  private async log(wait: number): Promise<{ events: OutputEvent[]; ended: boolean }> {
-    const log = await this.line.json<Log>({
-      method: "GET",
-      path: `${this.path}/log`,
-      query: { cursor: this.cursor, wait_ms: Math.round(Math.min(wait, 30) * 1000) },
-    });
-    this.cursor = log.cursor;
-    const events = log.events.map((row) => {
-      const data = decode(row.data, row.encoding);
-      return { stream: row.stream, data, text: new TextDecoder().decode(data) };
-    });
-    return { events, ended: log.ended };
+  async *[Symbol.asyncIterator](): AsyncGenerator<Event, void> {
+    for (let isOver = false; !isOver; ) {
+      isOver = (await this.result()) !== null;
+      yield* await this.read(isOver ? 0 : 20);
+    }
   }
 }

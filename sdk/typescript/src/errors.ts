@@ -12,7 +12,7 @@ export class RingfortError extends Error {
   readonly retryAfter: number | null;
 
   constructor(message: string, more: Partial<ErrorFields> = {}) {
-    super(more.remedy ? `${message} (${more.remedy})` : message);
+    super(more.remedy ? `${message} (${more.remedy})` : message, more.cause === undefined ? {} : { cause: more.cause });
     this.name = new.target.name;
     this.code = more.code ?? "";
     this.remedy = more.remedy ?? null;
@@ -23,13 +23,15 @@ export class RingfortError extends Error {
   }
 }
 
-export interface ErrorFields {
+interface ErrorFields {
   code: string;
   remedy: string | null;
   where: string | null;
   status: number;
   requestId: string;
   retryAfter: number | null;
+  conflicts: readonly string[];
+  cause: unknown;
 }
 
 /** A field is wrong, unknown or too large. */
@@ -40,8 +42,15 @@ export class NotAuthorized extends RingfortError {}
 export class Refused extends RingfortError {}
 /** It is not there, or is another tenant's. */
 export class NotFound extends RingfortError {}
-/** Not as things are now. */
-export class Conflict extends RingfortError {}
+/** Not as things are now.  Of an apply, `conflicts` are the paths that both have changed. */
+export class Conflict extends RingfortError {
+  readonly conflicts: readonly string[];
+
+  constructor(message: string, more: Partial<ErrorFields> = {}) {
+    super(message, more);
+    this.conflicts = more.conflicts ?? [];
+  }
+}
 /** The key has as much as it may; `retryAfter` says when to come again. */
 export class TooManyRequests extends RingfortError {}
 /** Right, and not of this version of the server, or of its machine. */
@@ -49,38 +58,67 @@ export class Unsupported extends RingfortError {}
 /** The server failed, or can't be reached. */
 export class ServerError extends RingfortError {}
 
-const kinds: Record<string, typeof RingfortError> = {
-  malformed: InvalidRequest,
-  invalid: InvalidRequest,
-  too_large: InvalidRequest,
-  no_type: InvalidRequest,
-  no_method: InvalidRequest,
-  no_range: InvalidRequest,
-  no_key: NotAuthorized,
-  forbidden: NotAuthorized,
-  refused: Refused,
-  not_found: NotFound,
-  conflict: Conflict,
-  too_many: TooManyRequests,
-  unsupported: Unsupported,
-};
+/** It can't be reached, or the connection was lost; `wasSent`: it may have been done all the same. */
+export class Unreachable extends ServerError {
+  readonly wasSent: boolean;
+  /** Nothing would be done twice by asking again. */
+  readonly isRepeatable: boolean;
 
-/** The error that an answer is. */
-export function errorOf(status: number, header: (name: string) => string | null, text: string): RingfortError {
-  let said: { code?: string; message?: string; remedy?: string | null; where?: string | null } = {};
-  try {
-    said = (JSON.parse(text) as { error?: typeof said }).error ?? {};
-  } catch {
-    // it is somebody else's: a proxy's, for example
+  /** `why` is what is told, where the error itself does not say it. */
+  constructor(method: string, error: unknown, hasKey = false, why: unknown = error) {
+    const cause = why instanceof Error && why.cause instanceof Error ? why.cause : why;
+    const words = cause instanceof Error ? cause.message || String((cause as { code?: unknown }).code ?? cause.name) : String(cause);
+    super(`the server can't be reached: ${words}`, { code: "unavailable", cause: error });
+    this.wasSent = (error as { wasSent?: unknown } | null)?.wasSent !== false;
+    this.isRepeatable = method === "GET" || method === "PUT" || !this.wasSent || hasKey;
   }
-  const after = header("retry-after");
-  const Kind = kinds[said.code ?? ""] ?? ServerError;
-  return new Kind(said.message ?? `the server answered ${status}`, {
-    code: said.code ?? "",
-    remedy: said.remedy ?? null,
-    where: said.where ?? null,
+}
+
+/** Marks an error of a connection that was never made.  (A browser does not tell.) */
+export function notSent(error: unknown): unknown {
+  return Object.assign(error instanceof Error ? error : new Error(String(error)), { wasSent: false });
+}
+
+const kinds = new Map<string, typeof RingfortError>([
+  ["malformed", InvalidRequest],
+  ["invalid", InvalidRequest],
+  ["too_large", InvalidRequest],
+  ["no_type", InvalidRequest],
+  ["no_method", InvalidRequest],
+  ["no_range", InvalidRequest],
+  ["no_key", NotAuthorized],
+  ["forbidden", NotAuthorized],
+  ["refused", Refused],
+  ["not_found", NotFound],
+  ["conflict", Conflict],
+  ["under_way", Conflict],
+  ["too_many", TooManyRequests],
+  ["unsupported", Unsupported],
+]);
+
+const wordsOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
+
+/** The error that an answer is.  One that is not of our form is somebody else's: a proxy's, for example. */
+export function errorOf(status: number, header: (name: string) => string | null, text: string): RingfortError {
+  let said: Record<string, unknown> = {};
+  let paths: unknown;
+  try {
+    const { error, conflicts } = JSON.parse(text) as { error?: unknown; conflicts?: unknown };
+    if (typeof error === "object" && error !== null) said = error as Record<string, unknown>;
+    paths = conflicts;
+  } catch {
+    // no JSON
+  }
+  const code = wordsOf(said["code"]) ?? "";
+  const after = Number(header("retry-after") ?? NaN);
+  const Kind = kinds.get(code) ?? ServerError;
+  return new Kind(wordsOf(said["message"]) ?? `the server answered ${status}`, {
+    code,
+    remedy: wordsOf(said["remedy"]),
+    where: wordsOf(said["where"]),
     status,
     requestId: header("x-request-id") ?? "",
-    retryAfter: after === null ? null : Number(after),
+    retryAfter: Number.isFinite(after) ? after : null,
+    conflicts: Array.isArray(paths) ? paths.filter((path) => typeof path === "string") : [],
   });
 }

@@ -1,36 +1,65 @@
-/** The network of a sandbox: what it may reach, and what it has. */
+/** The network of a sandbox: what it may reach, and what it did. */
 import type { Line } from "./line.js";
 
-export interface NetworkState {
-  network: unknown;
+/** Which rules hold; `beyondCeiling` are those that were asked for and not given. */
+export interface Network {
+  rules: Record<string, unknown>;
   credentials: string[];
-  /** Of a change: rules that the key's ceiling does not allow as they are. */
+  beyondCeiling: string[];
+}
+
+export interface NetworkLog {
+  events: Record<string, unknown>[];
+  /** Goes into the next call. */
+  cursor: number;
+  /** Events that are kept no more. */
+  lost: number;
+}
+
+interface NetworkDocument {
+  network: Record<string, unknown>;
+  credentials: string[];
   beyond_ceiling?: string[];
 }
 
-export class Network {
+function networkOf(raw: NetworkDocument): Network {
+  return { rules: raw.network, credentials: raw.credentials, beyondCeiling: raw.beyond_ceiling ?? [] };
+}
+
+/** What a sandbox may reach: of a server that gives its sandboxes a network. */
+export class SandboxNetwork {
+  private readonly path: string;
+
   constructor(
     private readonly line: Line,
-    private readonly path: string,
-  ) {}
-
-  /** The rules that hold. */
-  get(): Promise<NetworkState> {
-    return this.line.json({ method: "GET", path: `${this.path}/network` });
+    box: string,
+  ) {
+    this.path = `${box}/network`;
   }
 
-  /** Other rules from now on, all of them: as `network` of a policy. */
-  set(network: Record<string, unknown>): Promise<NetworkState> {
-    return this.line.json({ method: "PUT", path: `${this.path}/network`, json: { network } });
+  /** What holds now. */
+  async get(): Promise<Network> {
+    return networkOf(await this.line.json({ method: "GET", path: this.path }));
   }
 
-  /** What happened since; `cursor` of the answer goes into the next call. */
-  log(cursor?: number): Promise<{ events: Record<string, unknown>[]; cursor: number }> {
-    return this.line.json({ method: "GET", path: `${this.path}/network/log`, query: { cursor } as Record<string, number> });
+  /** Other rules from now on, as `network` of a policy; what holds then is within the key's ceiling. */
+  async set(rules: Record<string, unknown>): Promise<Network> {
+    return networkOf(await this.line.json({ method: "PUT", path: this.path, json: { network: rules } }));
+  }
+
+  /** These rules besides those that hold. */
+  async allow(hosts: Iterable<string>): Promise<Network> {
+    const { rules } = await this.get();
+    return this.set({ ...rules, allow: [...((rules["allow"] as string[] | undefined) ?? []), ...hosts] });
+  }
+
+  /** What its network did, from a cursor on. */
+  log(cursor = 0): Promise<NetworkLog> {
+    return this.line.json({ method: "GET", path: `${this.path}/log`, query: { cursor } });
   }
 
   /** What it came to, host by host. */
   summary(): Promise<Record<string, unknown>> {
-    return this.line.json({ method: "GET", path: `${this.path}/network/summary` });
+    return this.line.json({ method: "GET", path: `${this.path}/summary` });
   }
 }

@@ -1,6 +1,8 @@
 /** What programs come to, and what they write meanwhile. */
+import { decode, fromBase64, join, textOf } from "./bytes.js";
 import { errorOf, RingfortError, ServerError } from "./errors.js";
-import { type Answer, type Line, type Request, unreachable } from "./line.js";
+import type { Line, Request } from "./line.js";
+import type { Answer } from "./wire.js";
 
 export type Status = "ok" | "failed" | "timeout" | "cpu" | "memory" | "pids" | "disk" | "output" | "killed" | "denied" | "error";
 
@@ -16,32 +18,12 @@ export interface ResultDocument {
   limits_hit: string[];
   warnings: string[];
   denials: { kind: string; what: string; rule: string; remedy: string | null }[];
+  files?: { path: string; content?: string; content_base64?: string }[];
   [field: string]: unknown;
 }
 
-export function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-}
-
-export function toBase64(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  return btoa(text);
-}
-
-export function decode(data: string, encoding: string): Uint8Array {
-  return encoding === "base64" ? fromBase64(data) : new TextEncoder().encode(data);
-}
-
-function join(parts: Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
+/** What was told as it came, where it is not in the document. */
+export type Written = Record<"stdout" | "stderr", Uint8Array[]>;
 
 /** What a program came to; `raw` is the whole document. */
 export class Result {
@@ -54,20 +36,24 @@ export class Result {
   readonly stderr: string;
   readonly stdoutBytes: Uint8Array;
   readonly stderrBytes: Uint8Array;
+  /** By name: those of `outputs` that there are. */
+  readonly files: Record<string, Uint8Array>;
 
   constructor(
     readonly raw: ResultDocument,
-    written?: Record<"stdout" | "stderr", Uint8Array[]>,
+    written?: Written,
   ) {
-    const decoder = new TextDecoder();
     this.id = raw.id;
     this.status = raw.status;
     this.exitCode = raw.exit_code;
     this.signal = raw.signal;
     this.stdoutBytes = written ? join(written.stdout) : decode(raw.stdout, raw.encoding.stdout);
     this.stderrBytes = written ? join(written.stderr) : decode(raw.stderr, raw.encoding.stderr);
-    this.stdout = decoder.decode(this.stdoutBytes);
-    this.stderr = decoder.decode(this.stderrBytes);
+    this.stdout = textOf(this.stdoutBytes);
+    this.stderr = textOf(this.stderrBytes);
+    this.files = Object.fromEntries(
+      (raw.files ?? []).map((row) => [row.path, row.content === undefined ? fromBase64(row.content_base64 ?? "") : new TextEncoder().encode(row.content)]),
+    );
   }
 
   get ok(): boolean {
@@ -89,7 +75,7 @@ export class CommandError extends RingfortError {
 }
 
 /** What a program wrote. */
-export interface OutputEvent {
+export interface Event {
   stream: "stdout" | "stderr";
   data: Uint8Array;
   text: string;
@@ -100,37 +86,42 @@ export interface Listeners {
   onStderr?: (text: string) => void | Promise<void>;
 }
 
-/** Events of a stream, as they come: the name, and the data as JSON. */
-async function* eventsOf(answer: Answer): AsyncGenerator<[string, Record<string, unknown>]> {
+export async function tell(listeners: Listeners, event: Event): Promise<void> {
+  await (event.stream === "stdout" ? listeners.onStdout : listeners.onStderr)?.(event.text);
+}
+
+export function eventOf(stream: "stdout" | "stderr", said: { data: string; encoding: string }): Event {
+  const data = decode(said.data, said.encoding);
+  return { stream, data, text: textOf(data) };
+}
+
+/** Events of a stream, as they come: the name, the data as JSON, and the id if it has one.  One that tells an error is thrown. */
+export async function* eventsOf(answer: Answer): AsyncGenerator<[string, Record<string, unknown>, string | undefined]> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const part of answer.body) {
     text += decoder.decode(part, { stream: true });
-    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
-      const block = text.slice(0, end).split("\n");
-      text = text.slice(end + 2);
-      const name = block.find((line) => line.startsWith("event: "))?.slice("event: ".length);
-      const data = block.find((line) => line.startsWith("data: "))?.slice("data: ".length);
-      if (name && data) yield [name, JSON.parse(data) as Record<string, unknown>];
+    const blocks = text.split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const lines = block.split("\n");
+      const [name, data, id] = ["event: ", "data: ", "id: "].map((field) => lines.find((line) => line.startsWith(field))?.slice(field.length));
+      if (name === "error" && data) throw errorOf(answer.status, answer.header, data);
+      if (name && data) yield [name, JSON.parse(data) as Record<string, unknown>, id];
     }
   }
 }
 
-/** What a program writes, as it comes; the last is its result. */
-export async function* stream(line: Line, request: Request): AsyncGenerator<OutputEvent, Result> {
-  const answer = await line.send({ ...request, headers: { Accept: "text/event-stream" } });
-  const written: Record<"stdout" | "stderr", Uint8Array[]> = { stdout: [], stderr: [] };
-  try {
-    for await (const [name, data] of eventsOf(answer)) {
-      if (name === "result") return new Result(data as ResultDocument, written);
-      if (name === "error") throw errorOf(answer.status, answer.header, JSON.stringify(data));
-      if (name !== "stdout" && name !== "stderr") continue;
-      const bytes = decode(data["data"] as string, data["encoding"] as string);
-      written[name].push(bytes);
-      yield { stream: name, data: bytes, text: new TextDecoder().decode(bytes) };
-    }
-  } catch (error) {
-    throw unreachable(error, request.signal);
+/** What a program writes, as it comes; what the generator returns is the result. */
+export async function* stream(line: Line, request: Request): AsyncGenerator<Event, Result> {
+  const answer = await line.open({ ...request, isOnce: false, headers: { Accept: "text/event-stream" } });
+  const written: Written = { stdout: [], stderr: [] };
+  for await (const [name, data] of eventsOf(answer)) {
+    if (name === "result") return new Result(data as ResultDocument, written);
+    if (name !== "stdout" && name !== "stderr") continue;
+    const event = eventOf(name, data as { data: string; encoding: string });
+    written[name].push(event.data);
+    yield event;
   }
   throw new ServerError("the stream ended before the program did", { code: "unavailable" });
 }
@@ -139,9 +130,13 @@ export async function* stream(line: Line, request: Request): AsyncGenerator<Outp
 export async function run(line: Line, request: Request, listeners: Listeners): Promise<Result> {
   if (!listeners.onStdout && !listeners.onStderr) return new Result(await line.json<ResultDocument>(request));
   const events = stream(line, request);
-  for (;;) {
-    const next = await events.next();
-    if (next.done) return next.value;
-    await (next.value.stream === "stdout" ? listeners.onStdout : listeners.onStderr)?.(next.value.text);
+  try {
+    for (;;) {
+      const next = await events.next();
+      if (next.done) return next.value;
+      await tell(listeners, next.value);
+    }
+  } finally {
+    await events.return(undefined as never); // a listener that throws ends it
   }
 }

@@ -1,0 +1,81 @@
+"""Agents: policies and workspaces under a name."""
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, List, Mapping, Optional, Type
+
+from .. import _api
+from .._api import AgentInfo, Words
+from .line import Line
+
+
+class AsyncAgent:
+    """An agent of the key's tenant: a policy and a workspace under a name, which run(agent=name) and create(agent=name) go by."""
+
+    def __init__(self, name: str, line: Line) -> None:
+        self.name, self._line, self._path = name, line, f"/v1/agents/{_api.segment(name)}"
+
+    @classmethod
+    async def create(
+            cls, name: str, *, description: Optional[str] = None, labels: Optional[Mapping[str, str]] = None,
+            timeout: Optional[int] = None, limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
+            policy: Optional[Mapping[str, Any]] = None, workspace: Optional[str] = None,
+            url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
+            retries: int = _api.RETRIES) -> AsyncAgent:
+        """Makes one, with a workspace of its own that goes with it, or one that there is and that stays."""
+        body = {**_api.program(timeout=timeout, limits=limits, profile=profile, policy=policy, workspace=workspace),
+                **_api.without_none({"name": name, "description": description})}
+        if labels:
+            body["labels"] = dict(labels)
+        line = Line(url, key, ca, retries)
+        try:
+            await line.ask("POST", "/v1/agents", body)
+            return cls(name, line)
+        except BaseException:
+            await line.close()
+            raise
+
+    @classmethod
+    async def connect(
+            cls, name: str, *, url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
+            retries: int = _api.RETRIES) -> AsyncAgent:
+        """One that there is."""
+        agent = cls(name, Line(url, key, ca, retries))
+        try:
+            await agent.info()
+        except BaseException:
+            await agent.close()
+            raise
+        return agent
+
+    @classmethod
+    async def list(
+            cls, *, labels: Optional[Mapping[str, str]] = None, url: Optional[str] = None, key: Optional[str] = None,
+            ca: Optional[str] = None, retries: int = _api.RETRIES) -> List[AgentInfo]:
+        """All that the key's tenant has; with labels, those that have them."""
+        line = Line(url, key, ca, retries)
+        try:
+            found = await line.pages("/v1/agents", "agents", label=_api.label_of(labels))
+        finally:
+            await line.close()
+        return [_api.agent_of(row) for row in found if _api.has_labels(row["labels"], labels)]
+
+    async def info(self) -> AgentInfo:
+        return _api.agent_of((await self._line.ask("GET", self._path)).json())
+
+    async def delete(self, *, keep_workspace: bool = False) -> None:
+        """Removes it, and the workspace that was made with it, unless that is to stay."""
+        await self._line.ask("DELETE", self._path, params={"keep_workspace": "true"} if keep_workspace else None)
+        await self.close()
+
+    async def close(self) -> None:
+        """Lets go of it; the agent stays."""
+        await self._line.close()
+
+    async def __aenter__(self) -> AsyncAgent:
+        return self
+
+    async def __aexit__(
+            self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+            trace: Optional[TracebackType]) -> None:
+        await self.close()

@@ -1,0 +1,52 @@
+"""What is recorded."""
+from __future__ import annotations
+
+import asyncio
+from typing import AsyncIterator, Optional
+
+import httpx
+
+from .. import _api
+from .._api import AuditEvent, AuditPage
+from .line import Held
+
+
+class AsyncAudit(Held):
+    """What is recorded of the key's tenant."""
+
+    async def page(
+            self, *, since: Optional[str] = None, until: Optional[str] = None, kind: Optional[str] = None, box: Optional[str] = None,
+            verdict: Optional[str] = None, limit: int = 100, cursor: Optional[str] = None) -> AuditPage:
+        """Some of it, the oldest first: moments are as `2026-11-16T06:50:00Z`, or `10m`, `2h`, `7d` ago."""
+        params = _api.without_none({
+            "since": since, "until": until, "kind": kind, "box": box, "verdict": verdict, "limit": str(limit), "cursor": cursor})
+        raw = (await self._line.ask("GET", "/v1/audit", params=params)).json()
+        return AuditPage([_api.audit_event_of(row) for row in raw["events"]], raw["cursor"], raw["next_cursor"])
+
+    async def follow(
+            self, *, since: Optional[str] = None, kind: Optional[str] = None, box: Optional[str] = None, verdict: Optional[str] = None,
+            cursor: Optional[str] = None) -> AsyncIterator[AuditEvent]:
+        """Events as they are written, from now on, or from `since` or behind `cursor`.  Goes on where it was when a connection is lost."""
+        params = _api.without_none({"since": since, "kind": kind, "box": box, "verdict": verdict})
+        records, attempt = _api.Records(cursor), 0
+        while True:
+            failure: _api.RingfortError
+            try:
+                async with self._line.client.stream(
+                        "GET", "/v1/audit", params=params, headers=records.headers(), timeout=_api.wait_for({"timeout": _api.WAIT})) as answer:
+                    if answer.is_error:
+                        failure = _api.error_of(answer.status_code, answer.headers, (await answer.aread()).decode("utf-8", "replace"))
+                    else:
+                        async for line in answer.aiter_lines():
+                            event = records.line(line)
+                            attempt = 0  # it was reached
+                            if event:
+                                yield event
+                        failure = _api.Unreachable("GET", ConnectionError("the stream ended"))
+            except httpx.HTTPError as error:
+                failure = _api.Unreachable("GET", error)
+            pause = _api.pause_before(attempt, self._line.retries, failure, True)
+            if pause is None:
+                raise failure
+            attempt += 1
+            await asyncio.sleep(pause)

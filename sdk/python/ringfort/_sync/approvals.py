@@ -1,0 +1,32 @@
+"""Made from _async/approvals.py by make_sync.py: change that one."""
+from __future__ import annotations
+
+from typing import List, Optional
+
+from .. import _api
+from .._api import Approval, Decision
+from .line import Held
+
+
+class Approvals(Held):
+    """Requests of the tenant's sandboxes that wait until somebody decides: of policies, or keys, with `network: {"writes": "hold"}`."""
+
+    def list(self, sandbox: Optional[str] = None) -> List[Approval]:
+        """Those that wait, the oldest first; of one sandbox, or all."""
+        return [_api.approval_of(row) for row in self._line.pages("/v1/approvals", "approvals", sandbox=sandbox)]
+
+    def get(self, id: str) -> Approval:
+        """One of them, with its head and the beginning of its body; credentials are placeholders there."""
+        return _api.approval_of((self._line.ask("GET", f"/v1/approvals/{_api.segment(id)}")).json())
+
+    def approve(self, id: str, reason: Optional[str] = None) -> Decision:
+        """Has it sent now; takes a key with scope `admin`.  Conflict: it was decided before."""
+        return self._decide(id, "approve", reason)
+
+    def deny(self, id: str, reason: Optional[str] = None) -> Decision:
+        """It is never sent; the same."""
+        return self._decide(id, "deny", reason)
+
+    def _decide(self, id: str, how: str, reason: Optional[str]) -> Decision:
+        body = _api.without_none({"reason": reason})
+        return _api.decision_of((self._line.ask("POST", f"/v1/approvals/{_api.segment(id)}/{how}", body)).json())

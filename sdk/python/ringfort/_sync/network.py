@@ -1,0 +1,37 @@
+"""Made from _async/network.py by make_sync.py: change that one."""
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, Mapping
+
+from .. import _api
+from .._api import Network, NetworkLog
+from .line import Line
+
+
+class SandboxNetwork:
+    """What a sandbox may reach: of a server that gives its sandboxes a network."""
+
+    def __init__(self, line: Line, box: str) -> None:
+        self._line, self._path = line, f"{box}/network"
+
+    def get(self) -> Network:
+        """What holds now."""
+        return _api.network_of((self._line.ask("GET", self._path)).json())
+
+    def set(self, rules: Mapping[str, Any]) -> Network:
+        """Other rules from now on, as `network` of a policy; what holds then is within the key's ceiling."""
+        return _api.network_of((self._line.ask("PUT", self._path, {"network": dict(rules)})).json())
+
+    def allow(self, hosts: Iterable[str]) -> Network:
+        """These rules besides those that hold."""
+        rules = dict((self.get()).rules)
+        return self.set({**rules, "allow": [*rules.get("allow", []), *hosts]})
+
+    def log(self, cursor: int = 0) -> NetworkLog:
+        """What its network did, from a cursor on."""
+        return NetworkLog(**(self._line.ask("GET", f"{self._path}/log", params={"cursor": str(cursor)})).json())
+
+    def summary(self) -> Mapping[str, Any]:
+        """What it came to, host by host."""
+        answer: Dict[str, Any] = (self._line.ask("GET", f"{self._path}/summary")).json()
+        return answer

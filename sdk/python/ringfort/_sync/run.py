@@ -1,0 +1,51 @@
+"""Made from _async/run.py by make_sync.py: change that one."""
+from __future__ import annotations
+
+from typing import Any, Iterator, Mapping, Optional, Sequence, Union
+
+from .. import _api
+from .._api import Data, Event, Result, Words, Writer
+from .line import Line
+
+
+def run(
+        argv: Optional[Words] = None, *, command: Optional[str] = None, code: Optional[str] = None,
+        language: Optional[str] = None, stdin: Optional[Data] = None, env: Optional[Mapping[str, str]] = None,
+        cwd: Optional[str] = None, files: Optional[Mapping[str, Data]] = None, timeout: Optional[int] = None,
+        limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
+        policy: Optional[Mapping[str, Any]] = None, needs: Optional[Mapping[str, Any]] = None,
+        credentials: Optional[Sequence[str]] = None, workspace: Optional[str] = None,
+        agent: Optional[str] = None, outputs: Optional[Sequence[str]] = None, on_stdout: Optional[Writer] = None, on_stderr: Optional[Writer] = None,
+        url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
+        retries: int = _api.RETRIES) -> Result:
+    """Runs one program in a box of its own; `outputs` are names of files that are wanted of it, in the result's `files`."""
+    line = Line(url, key, ca, retries)
+    body = _api.program(
+        argv, command, code, language, stdin, env, cwd, timeout, files, limits, profile, policy, needs, credentials, workspace, outputs,
+        agent)
+    try:
+        return line.run("/v1/run", body, on_stdout, on_stderr)
+    finally:
+        line.close()
+
+
+def run_stream(
+        argv: Optional[Words] = None, *, command: Optional[str] = None, code: Optional[str] = None,
+        language: Optional[str] = None, stdin: Optional[Data] = None, env: Optional[Mapping[str, str]] = None,
+        cwd: Optional[str] = None, files: Optional[Mapping[str, Data]] = None, timeout: Optional[int] = None,
+        limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
+        policy: Optional[Mapping[str, Any]] = None, needs: Optional[Mapping[str, Any]] = None,
+        credentials: Optional[Sequence[str]] = None, workspace: Optional[str] = None,
+        agent: Optional[str] = None, url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
+        retries: int = _api.RETRIES) -> Iterator[Union[Event, Result]]:
+    """The same, and gives what it writes as it comes, and last its result."""
+    line, stream = Line(url, key, ca, retries), _api.Stream()
+    body = _api.program(
+        argv, command, code, language, stdin, env, cwd, timeout, files, limits, profile, policy, needs, credentials, workspace,
+        agent=agent)
+    try:
+        for event in line.events("/v1/run", body, stream):
+            yield event
+        yield stream.end()
+    finally:
+        line.close()

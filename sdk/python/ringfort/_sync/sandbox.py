@@ -1,0 +1,201 @@
+"""Made from _async/sandbox.py by make_sync.py: change that one."""
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, List, Literal, Mapping, Optional, Sequence, Type, Union
+
+import httpx
+
+from .. import _api
+from .._api import Applied, Checkpoint, Metrics, Result, SandboxInfo, Words, Workspace, Writer
+from .commands import Commands
+from .files import Files
+from .line import Line
+from .network import SandboxNetwork
+from .socket import PortSocket
+from .terminal import Pty
+
+
+class Sandbox:
+    """A box that stays.  As a context manager it ends with its block."""
+
+    def __init__(self, id: str, line: Line) -> None:
+        self.id, self._line, self._path = id, line, f"/v1/sandboxes/{_api.segment(id)}"
+        self.commands, self.files = Commands(line, self._path), Files(line, self._path)
+        self.network, self.pty = SandboxNetwork(line, self._path), Pty(line, self._path)
+
+    @property
+    def sandbox_id(self) -> str:
+        return self.id
+
+    @classmethod
+    def create(
+            cls, *, timeout: Optional[int] = None, idle_timeout: Optional[int] = None,
+            labels: Optional[Mapping[str, str]] = None, env: Optional[Mapping[str, str]] = None,
+            limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
+            policy: Optional[Mapping[str, Any]] = None, needs: Optional[Mapping[str, Any]] = None,
+            credentials: Optional[Sequence[str]] = None, workspace: Union[None, bool, str] = None,
+            agent: Optional[str] = None, url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
+            retries: int = _api.RETRIES) -> Sandbox:
+        """Makes one; programs can be run in it when this returns.  It ends by itself after `timeout` seconds.
+
+        A workspace, by its name or (True) one of its own, is a folder at /work whose files can be kept and brought back.
+        For an agent it has that one's policy, and its workspace unless another is named.
+        """
+        body = _api.program(
+            timeout=timeout, env=env, limits=limits, profile=profile, policy=policy, needs=needs, credentials=credentials, workspace=workspace,
+            agent=agent)
+        if labels:
+            body["labels"] = dict(labels)
+        if idle_timeout is not None:
+            body["idle_timeout"] = idle_timeout
+        line = Line(url, key, ca, retries)
+        try:
+            return cls((line.ask("POST", "/v1/sandboxes", body)).json()["id"], line)
+        except BaseException:
+            line.close()
+            raise
+
+    @classmethod
+    def connect(
+            cls, id: str, *, url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
+            retries: int = _api.RETRIES) -> Sandbox:
+        """One that there is."""
+        box = cls(id, Line(url, key, ca, retries))
+        try:
+            box.info()
+        except BaseException:
+            box.close()
+            raise
+        return box
+
+    @classmethod
+    def list(
+            cls, *, labels: Optional[Mapping[str, str]] = None, url: Optional[str] = None, key: Optional[str] = None,
+            ca: Optional[str] = None, retries: int = _api.RETRIES) -> List[SandboxInfo]:
+        """All that the key's tenant has; with labels, those that have them."""
+        line = Line(url, key, ca, retries)
+        try:
+            found = line.pages("/v1/sandboxes", "sandboxes", label=_api.label_of(labels))
+        finally:
+            line.close()
+        return [_api.info_of(row) for row in found if _api.has_labels(row["labels"], labels)]
+
+    def info(self) -> SandboxInfo:
+        return _api.info_of((self._line.ask("GET", self._path)).json())
+
+    def get_info(self) -> SandboxInfo:
+        return self.info()
+
+    def is_running(self) -> bool:
+        """False once it has ended; a paused one is there, and does not run."""
+        try:
+            return (self.info()).state == "running"
+        except _api.NotFound:
+            return False
+
+    def metrics(self) -> Metrics:
+        """What it uses now."""
+        return _api.metrics_of((self._line.ask("GET", f"{self._path}/metrics")).json())
+
+    def get_metrics(self) -> Metrics:
+        return self.metrics()
+
+    def run_code(
+            self, code: str, *, language: str = "python", cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+            timeout: Optional[int] = None, on_stdout: Optional[Writer] = None, on_stderr: Optional[Writer] = None) -> Result:
+        """Runs code in one of the languages that the machine has."""
+        body = _api.program(code=code, language=language, cwd=cwd, env=env, timeout=timeout)
+        return self._line.run(f"{self._path}/exec", body, on_stdout, on_stderr)
+
+    def run(
+            self, code: str, *, language: str = "python", cwd: Optional[str] = None, env: Optional[Mapping[str, str]] = None,
+            timeout: Optional[int] = None, on_stdout: Optional[Writer] = None, on_stderr: Optional[Writer] = None) -> Result:
+        """The same; a line for a shell is commands.run()'s."""
+        return self.run_code(
+            code, language=language, cwd=cwd, env=env, timeout=timeout, on_stdout=on_stdout, on_stderr=on_stderr)
+
+    def get_url(self, port: int, path: str = "/") -> str:
+        """Where what listens on a port in the sandbox is reached, by who shows a key."""
+        return f"{str(self._line.client.base_url).rstrip('/')}{self._path}/ports/{port}{path if path.startswith('/') else '/' + path}"
+
+    def get_host(self, port: int) -> str:
+        """The same without its scheme, as it is put behind one."""
+        return self.get_url(port, "/").split("://", 1)[1].rstrip("/")
+
+    def request(self, port: int, method: str = "GET", path: str = "/", **more: Any) -> httpx.Response:
+        """Asks what listens on a port in the sandbox; `more` is httpx's.  Its answer is whatever it is."""
+        how = {name: more.pop(name) for name in ("auth", "follow_redirects") if name in more}
+        try:
+            request = self._line.client.build_request(method, self.get_url(port, path), **more)
+            return self._line.client.send(_api.to_port(request, self._line.key), **how)
+        except httpx.HTTPError as error:
+            raise _api.Unreachable(method, error) from error
+
+    def web_socket(self, port: int, path: str = "/", protocols: Sequence[str] = ()) -> PortSocket:
+        """A WebSocket to what listens on a port in the sandbox."""
+        socket = PortSocket(self._line)
+        socket._open(self.get_url(port, path), protocols)
+        return socket
+
+    def checkpoint(self, name: Optional[str] = None) -> Checkpoint:
+        """Keeps the files of its workspace as they are; everything in it stands still meanwhile."""
+        answer = self._line.ask("POST", f"{self._path}/checkpoints", _api.without_none({"name": name}))
+        return _api.checkpoint_of(answer.json())
+
+    def checkpoints(self) -> List[Checkpoint]:
+        rows = (self._line.ask("GET", f"{self._path}/checkpoints")).json()["checkpoints"]
+        return [_api.checkpoint_of(row) for row in rows]
+
+    def undo(self, to: Union[int, str]) -> Checkpoint:
+        """Brings the files of a checkpoint back, by its number or name."""
+        return _api.checkpoint_of((self._line.ask("POST", f"{self._path}/undo", {"to": str(to)})).json())
+
+    def diff(self, since: Union[int, str], to: Union[None, int, str] = None) -> str:
+        """What has changed since a checkpoint, or between two, as a unified diff."""
+        params = _api.without_none({"from": str(since), "to": None if to is None else str(to)})
+        return str((self._line.ask("GET", f"{self._path}/diff", params=params)).json()["unified"])
+
+    def fork(self, name: str) -> Workspace:
+        """Another workspace that begins with these files: create(workspace=name) has it."""
+        return _api.workspace_of((self._line.ask("POST", f"{self._path}/fork", {"name": name})).json())
+
+    def apply(self, *, conflicts: Literal["fail", "fork", "origin"] = "fail", dry_run: bool = False) -> Applied:
+        """Brings what has changed in its workspace, which is a fork, back into the one that it is a fork of.
+
+        What both have changed is a Conflict, whose `conflicts` are the paths, unless the word of one of them counts.
+        """
+        answer = self._line.ask("POST", f"{self._path}/apply", {"conflicts": conflicts, "dry_run": dry_run})
+        return _api.applied_of(answer.json())
+
+    def pause(self) -> None:
+        """Stops everything in it where it is; its time passes."""
+        self._line.ask("POST", f"{self._path}/pause")
+
+    def resume(self) -> None:
+        self._line.ask("POST", f"{self._path}/resume")
+
+    def set_timeout(self, timeout: int) -> None:
+        """It ends so many seconds from now."""
+        self._line.ask("POST", f"{self._path}/timeout", {"timeout": timeout})
+
+    def kill(self) -> None:
+        """Ends it, and waits until nothing of it runs."""
+        self._line.ask("DELETE", self._path)
+
+    def close(self) -> None:
+        """Lets go of it; it goes on until its time is over."""
+        self._line.close()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+            self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+            trace: Optional[TracebackType]) -> None:
+        try:
+            self.kill()
+        except _api.NotFound:
+            pass  # its time was over
+        finally:
+            self.close()
