@@ -2,6 +2,7 @@
 
 One table of lines holds for all three: what must be offered at the end of a line, and what must not.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -26,7 +27,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 # A tab in a real line editor; what is offered to it goes to a file as well.
 ZSH = r"""
-PS1=; fpath=(%(folder)s $fpath); autoload -U compinit; compinit -D -u; setopt noautomenu
+PS1=; fpath=(%(folder)s $fpath); autoload -U compinit; compinit -D -u; setopt noautomenu noautolist
 compadd() {
   if [[ ${@[1,(i)(-|--)]} != *-(O|A|D)\ * ]]; then
     local -a hits; builtin compadd -A hits "$@"; print -rl -- $hits >>%(out)s
@@ -38,11 +39,14 @@ zle -N tab; bindkey '^I' tab; print -r BEGUN >>%(out)s
 """
 
 
+CLEAR = b"\x15"  # kills the line that stands there
+
+
 class Shells:
     """Asks each shell what it offers at the end of a line."""
 
     def __init__(self, folder, ringfort):
-        self.folder = folder
+        self.folder, self.editor = folder, None
         self.made = folder / "made"
         subprocess.run(["cp", "-r", MADE, self.made], check=True)
         (folder / "there").mkdir()
@@ -72,43 +76,57 @@ class Shells:
         return [offer.split("\t")[0].rpartition("=")[2] for offer in self.run("fish", "-c", script)]
 
     def zsh(self, line):
-        out = self.folder / "offers"
-        out.unlink(missing_ok=True)
-        ours, its = pty.openpty()
-        process = subprocess.Popen(["zsh", "-f", "-i"], stdin=its, stdout=its, stderr=its, env=self.env,
-                                   cwd=self.folder / "there", start_new_session=True)
+        """One shell for all lines: what it loads for completions takes it a second."""
+        if not self.editor:
+            self.editor = Editor(self.folder, self.made, self.env)
+        return self.editor.offers(line)
+
+    def close(self):
+        if self.editor:
+            self.editor.close()
+
+
+class Editor:
+    """A zsh at a terminal, in which lines are begun and tabs are hit."""
+
+    def __init__(self, folder, made, env):
+        self.out = folder / "offers"
+        self.terminal, its = pty.openpty()
+        self.process = subprocess.Popen(["zsh", "-f", "-i"], stdin=its, stdout=its, stderr=its, env=env,
+                                        cwd=folder / "there", start_new_session=True)
         os.close(its)
+        os.set_blocking(self.terminal, False)
+        setup = folder / "setup.zsh"
+        setup.write_text(ZSH % {"folder": made / "zsh/site-functions", "out": self.out})
+        os.write(self.terminal, f". {setup}\n".encode())
+        assert eventually(lambda: self.has_said("BEGUN"), 30)
 
-        def said(word):
-            try:  # what is drawn is of no interest, but somebody has to take it
-                os.set_blocking(ours, False)
-                while os.read(ours, 65536):
-                    pass
-            except OSError:
+    def has_said(self, word):
+        with contextlib.suppress(OSError):  # what is drawn is of no interest, but somebody has to take it
+            while os.read(self.terminal, 65536):
                 pass
-            return out.exists() and f"{word}\n" in out.read_text(errors="replace")
+        return self.out.exists() and f"{word}\n" in self.out.read_text(errors="replace")
 
-        try:
-            values = {"folder": self.made / "zsh/site-functions", "out": out}
-            setup = self.folder / "setup.zsh"
-            setup.write_text(ZSH % values)
-            os.write(ours, f". {setup}\n".encode())
-            assert eventually(lambda: said("BEGUN"), 30)
-            os.write(ours, line.encode() + b"\t")
-            assert eventually(lambda: said("END"), 30), out.read_text()
-        finally:
-            process.kill()
-            process.wait()
-            os.close(ours)
+    def offers(self, line):
+        self.out.write_text("")
+        os.write(self.terminal, CLEAR + line.encode() + b"\t")
+        assert eventually(lambda: self.has_said("END"), 30), self.out.read_text()
         return [offer.rstrip("=") if offer.startswith("--") else offer
-                for offer in out.read_text().replace("BEGUN\n", "").split("END\n")[0].splitlines()]
+                for offer in self.out.read_text().split("END\n")[0].splitlines()]
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.terminal)
 
 
-@pytest.fixture
-def shells(workdir, ringfort):
+@pytest.fixture(scope="module")
+def shells(tmp_path_factory, ringfort):
     if not MADE.exists():
         pytest.skip("no completions were built on this machine")
-    return Shells(workdir, ringfort)
+    made = Shells(tmp_path_factory.mktemp("shells"), ringfort)
+    yield made
+    made.close()
 
 
 SHELLS = ["bash", "zsh", "fish"]
@@ -172,10 +190,14 @@ def test_fish_and_bash_hand_the_line_to_the_programs_own_completion(shells, need
     need("fish", "git")
     assert "--all" in shells.fish("ringfort run -- ls --al")
     assert "status" in shells.fish("ringfort run --memory 64M git stat")
-    shells.made.joinpath("bash-completion/completions/ringfort").open("a").write(
-        "_command_offset() { COMPREPLY=(\"offset $1\"); }\n")
-    assert shells.bash("ringfort run --memory 64M -- ls --al") == ["offset 5"]
-    assert shells.bash("ringfort run ls --al") == ["offset 2"]
+    script = shells.made / "bash-completion/completions/ringfort"
+    before = script.read_text()
+    script.write_text(before + "_command_offset() { COMPREPLY=(\"offset $1\"); }\n")
+    try:
+        assert shells.bash("ringfort run --memory 64M -- ls --al") == ["offset 5"]
+        assert shells.bash("ringfort run ls --al") == ["offset 2"]
+    finally:
+        script.write_text(before)
 
 
 def test_zsh_hands_the_line_to_the_programs_own_completion(shells, need):
