@@ -167,12 +167,15 @@ def unit():
     return meson_tests("build", {"unit", "plain", "fuzz"})
 
 
+SANITIZED = {
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+
+
 def sanitized():
     """The same logic under sanitizers."""
-    return meson_tests("build-asan", {"unit", "fuzz"}, {
-        "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
-        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    })
+    return meson_tests("build-asan", {"unit", "fuzz"}, SANITIZED)
 
 
 def lint():
@@ -242,7 +245,8 @@ def file_by_file(folder):
 # --- a second look ---
 
 SECOND_LOOKS = 16  # more failures than this are no accident
-NO_ACCIDENT = "the deed was done"  # says an attack that came through: once is enough
+# Once is enough: what an attack says that came through, and what sanitizers say.
+NO_ACCIDENT = re.compile(r"the deed was done|Sanitizer|runtime error:")
 
 
 def second_look(results):
@@ -258,10 +262,10 @@ def second_look(results):
 
 def look_again(title, case):
     command = again(title, case)
-    if case.verdict != "failed" or not command or NO_ACCIDENT in case.story:
+    if case.verdict != "failed" or not command or NO_ACCIDENT.search(case.story):
         return case
     code, _ = run(command, f"second/{len(list(LOGS.glob('second/*')))}", PROGRAM_TIMEOUT_S,
-                  {"PYTHONDONTWRITEBYTECODE": "1"})
+                  {"PYTHONDONTWRITEBYTECODE": "1", **(SANITIZED if title == "sanitizers" else {})})
     print(f"second look at {title}: {case.name}: {'failed' if code else 'passed'}", flush=True)
     return case if code else case._replace(verdict="unsteady")
 
@@ -271,10 +275,9 @@ def again(title, case):
     test = re.fullmatch(r"(?:tests\.)?(\w+)\.(test_\w+): (test_.*)", case.name)
     if test:
         return [PYTHON, "-m", "pytest", "-q", f"tests/{test[1]}/{test[2]}.py::{test[3]}"]
-    program = BUILD / "tests/unit" / case.name.partition(":")[0]
-    if title == "unit" and program.is_file():
-        return [program]
-    return None
+    folder = {"unit": BUILD, "sanitizers": ROOT / "build-asan"}.get(title)
+    program = folder and folder / "tests/unit" / case.name.partition(":")[0]
+    return [program] if program and program.is_file() else None
 
 
 # --- what is left behind ---
