@@ -681,19 +681,21 @@ int rf_box_keep(struct rf_box *box, const struct rf_plan *plan, struct rf_err *e
 }
 
 /*
- * Pid 1 has to run once more to die.  The filter keeps others of its uid from putting it behind all of them; should it
- * not, this does.
+ * Pid 1 has to run once more to die, and the others with it.  The filter keeps others of its uid from putting it behind all of them; should it not, this does.
+ * It comes before all of them where we may say so.
  */
 static void let_run(pid_t pid)
 {
 	const int usual = 0; /* struct sched_param */
 
 	syscall(SYS_sched_setscheduler, pid, SCHED_OTHER, &usual);
-	setpriority(PRIO_PROCESS, (id_t)pid, 0);
+	if (setpriority(PRIO_PROCESS, (id_t)pid, -20) < 0)
+		setpriority(PRIO_PROCESS, (id_t)pid, 0);
 }
 
 void rf_box_kill(const struct rf_box *box)
 {
+	rf_cgroup_let_die(&box->cgroup);
 	/* Where no namespace dies with it, pid 1 has to end the others first, if nobody can stop it. */
 	if (box->is_lesser && box->landlock_abi >= RF_LESSER_ABI_SCOPE)
 		rf_lesser_kill(box);

@@ -500,6 +500,26 @@ static bool remove_soon(const char *path)
 	return true;
 }
 
+void rf_cgroup_let_die(const struct rf_cgroup *cgroup)
+{
+	/* clang-format off */
+	static const struct { enum rf_group group; const char *file, *text; } most[] = {
+		{ RF_GROUP_UNIFIED, "cpu.max",          "max"    },
+		{ RF_GROUP_UNIFIED, "cpu.weight",       "10000"  },
+		{ RF_GROUP_CPU,     "cpu.cfs_quota_us", "-1"     },
+		{ RF_GROUP_CPU,     "cpu.shares",       "262144" },
+	};
+	/* clang-format on */
+	char path[300];
+
+	for (size_t i = 0; cgroup->has_cpu && i < RF_LEN(most); i++) {
+		if (!cgroup->paths[most[i].group][0])
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", cgroup->paths[most[i].group], most[i].file);
+		rf_fd_write_text(AT_FDCWD, path, most[i].text);
+	}
+}
+
 void rf_cgroup_done(struct rf_cgroup *cgroup)
 {
 	rf_fd_done(&cgroup->oom);

@@ -68,6 +68,12 @@ uint64_t rf_cgroup_cpu_ns(const struct rf_cgroup *cgroup);
 int rf_cgroup_watch_oom(struct rf_cgroup *cgroup);
 
 /*
+ * Takes the limit of processor time away from a box that is being killed: dying takes some, of pid 1 first and then of each process, and a small share for many
+ * of them would let the others run on for seconds.  Goes by the paths: who is left after a launcher has no descriptors.
+ */
+void rf_cgroup_let_die(const struct rf_cgroup *cgroup);
+
+/*
  * Removes the groups; their processes are dead, but the kernel may need a moment.  One that can't be
  * removed keeps its path, and rf_cgroup_is_used() says so.
  */

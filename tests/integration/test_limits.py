@@ -151,6 +151,13 @@ def test_time_out_ends_what_ignores_every_signal_and_every_child(run_json):
     assert result["status"] == "timeout" and result["usage"]["wall_ms"] < 900
 
 
+def test_time_out_ends_many_processes_that_share_little_processor_time(run_json):
+    """Dying takes some of it: of pid 1, which has to run to end the others, and of each of them."""
+    result = run_json("--cpu", "10%", "--time", "3s", "--pids", "200", "--", "sh", "-c",
+                      "i=0; while [ $i -lt 120 ]; do while :; do :; done & i=$((i + 1)); done; wait")
+    assert result["status"] == "timeout" and 3000 <= result["usage"]["wall_ms"] < 4000, result["usage"]
+
+
 def test_time_out_holds_while_nobody_reads_the_output(start):
     began = time.monotonic()
     process = start("--time", "500ms", "--output", "none", "--", "yes")
