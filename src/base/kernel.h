@@ -51,6 +51,8 @@
 #define RF_RESOLVE_BENEATH       0x08u
 #define RF_RESOLVE_IN_ROOT       0x10u
 
+#define RF_PR_FUTEX_HASH 78 /* 6.16 */
+
 #define RF_CLOSE_RANGE_CLOEXEC 4u
 #define RF_CLONE_PIDFD         0x1000ull      /* 5.2 */
 #define RF_CLONE_INTO_CGROUP   0x200000000ull /* 5.7 */

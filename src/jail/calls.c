@@ -45,8 +45,8 @@ static const struct rf_call memory[] = {
 static const struct rf_call processes[] = {
 	CALL(execve), CALL(execveat), CALL(exit), CALL(exit_group), CALL(wait4), CALL(waitid),
 	CALL(kill), CALL(tkill), CALL(tgkill), CALL(getpid), CALL(gettid), CALL(getppid),
-	CALL(setpgid), CALL(getpgid), CALL(setsid), CALL(getsid), CALL(prctl),
-	CALL(set_tid_address), CALL(set_robust_list), CALL(rseq), CALL(futex), CALL(getrusage),
+	CALL(setpgid), CALL(getpgid), CALL(setsid), CALL(getsid),
+	CALL(set_tid_address), CALL(set_robust_list), CALL(rseq), CALL(getrusage),
 	CALL(sched_yield),
 	CALL(sched_getaffinity), CALL(sched_getscheduler),
 	CALL(sched_get_priority_max), CALL(sched_get_priority_min), CALL(getcpu),
@@ -76,7 +76,7 @@ static const struct rf_call own_ids[] = {
 
 static const struct rf_call messages[] = {
 	CALL(sendto), CALL(recvfrom), CALL(sendmsg), CALL(recvmsg), CALL(shutdown),
-	CALL(getsockname), CALL(setsockopt), CALL(getsockopt),
+	CALL(getsockname), CALL(getsockopt),
 };
 
 static const struct rf_call conveniences[] = {
@@ -100,8 +100,7 @@ static const struct rf_call now_and_then[] = {
  */
 static const struct rf_call too_new[] = {
 	CALL(preadv2), CALL(pwritev2), CALL(epoll_pwait2), CALL_AT(futex_waitv, 449),
-	CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455), CALL_AT(futex_requeue, 456),
-	CALL_AT(mseal, 462),
+	CALL_AT(futex_wake, 454), CALL_AT(futex_wait, 455), CALL_AT(mseal, 462),
 };
 static const struct rf_call unasked[] = {
 	CALL(get_mempolicy), CALL(set_mempolicy), CALL(mbind), CALL(mlock2), CALL(mlockall),
@@ -177,7 +176,12 @@ static const struct rf_call setrlimits[] = { CALL(setrlimit) };
 static const struct rf_call prlimits[] = { CALL(prlimit64) };
 static const struct rf_call syncs[] = { CALL(sync), CALL(syncfs) };
 static const struct rf_call fcntls[] = { CALL(fcntl) };
-static const struct rf_call opaque[] = { CALL(clone3), CALL(openat2) };
+static const struct rf_call futexes[] = { CALL(futex) };
+static const struct rf_call prctls[] = { CALL(prctl) };
+static const struct rf_call socket_options[] = { CALL(setsockopt) };
+static const struct rf_call opaque[] = {
+	CALL(clone3), CALL(openat2), CALL_AT(futex_requeue, 456),
+};
 
 static const struct rf_call namespaces[] = {
 	CALL(mount), CALL(umount2), CALL(pivot_root), CALL(chroot), CALL(setns), CALL(open_tree),
@@ -324,6 +328,9 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("unix pairs only",                          YES, YES, YES, YES, RF_CHECK_SOCKETPAIR, socketpairs),
 	ROW("nothing that types into a terminal",       YES, YES, YES, YES, RF_CHECK_IOCTL, ioctls),
 	ROW("ordinary Linux personalities",             YES, NO,  YES, YES, RF_CHECK_PERSONALITY, personalities),
+	ROW("no waiters of others moved away",          YES, YES, YES, YES, RF_CHECK_FUTEX, futexes),
+	ROW("no table of futexes of any size",          YES, YES, YES, YES, RF_CHECK_PRCTL, prctls),
+	ROW("no flow labels, of which a machine has few", YES, YES, YES, YES, RF_CHECK_SOCKET_OPTION, socket_options),
 	ROW("no leases, which make others wait",        YES, YES, YES, YES, RF_CHECK_FCNTL, fcntls),
 	ROW("no whiteout, which is a device node",      YES, YES, YES, YES, RF_CHECK_RENAME, renames),
 	ROW("any limit but that of core files",         YES, YES, YES, YES, RF_CHECK_SETRLIMIT, setrlimits),

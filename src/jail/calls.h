@@ -29,8 +29,11 @@ enum rf_call_check {
 	RF_CHECK_RENAME,    /* leaves no whiteout, which is a device node */
 	RF_CHECK_SETRLIMIT, /* core limits are left alone: see rlimit.c */
 	RF_CHECK_PRLIMIT,
-	RF_CHECK_FCNTL, /* no leases, no directory signals */
-	RF_CHECK_HUGE,  /* mmap, memfd_create, shmget: no pages of the host's pool */
+	RF_CHECK_FCNTL,         /* no leases, no directory signals */
+	RF_CHECK_HUGE,          /* mmap, memfd_create, shmget: no pages of the host's pool */
+	RF_CHECK_FUTEX,         /* those that others wait at stay there */
+	RF_CHECK_PRCTL,         /* no table of futexes of any size */
+	RF_CHECK_SOCKET_OPTION, /* no flow labels, of which a machine has few */
 	/* What pid 1, which has the box's uid, needs to end the box in time: */
 	RF_CHECK_SPARES_INIT, /* argument 0 is not 1 */
 	RF_CHECK_SPARES_INITS, /* setpriority, ioprio_set: nor a group or a user that it belongs to */

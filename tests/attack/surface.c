@@ -2,11 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/quota.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
@@ -152,6 +155,24 @@ static int run_32_bit(char **args)
 	return WEXITSTATUS(status) == 77 ? 0 : -WEXITSTATUS(status);
 }
 
+/* A table of futexes: of these 64 bytes each, and there may be millions */
+static int size_futex_table(char **args)
+{
+	(void)args;
+	return attack_reached(prctl(78 /* PR_FUTEX_HASH */, 1 /* SET_SLOTS */, 2, 0, 0));
+}
+
+/* With a request that is too short to be one */
+static int take_flow_label(char **args)
+{
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)args;
+	if (fd < 0)
+		return -errno;
+	return attack_reached(setsockopt(fd, IPPROTO_IPV6, 32 /* IPV6_FLOWLABEL_MGR */, &fd, 1));
+}
+
 const struct attack attack_surface[] = {
 	{ "finit-module", load_module_file },
 	{ "delete-module", unload_module },
@@ -165,6 +186,8 @@ const struct attack attack_surface[] = {
 	{ "memfd-secret", hide_memory },
 	{ "huge-pages", take_huge_pages },
 	{ "huge-memfd", name_huge_pages },
+	{ "futex-table", size_futex_table },
+	{ "flow-label", take_flow_label },
 	{ "fanotify-mark", mark_files },
 	{ "io-uring-enter", enter_ring },
 	{ "io-uring-register", register_ring },

@@ -196,6 +196,14 @@ static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_ca
 		       : data->nr == __NR_shmget ? (args[2] & 04000 ? REFUSE : ALLOW)
 		       : args[1] & 4             ? REFUSE
 						 : ALLOW;
+	case RF_CHECK_FUTEX: /* REQUEUE, CMP_REQUEUE and CMP_REQUEUE_PI between processes */
+		return (uint32_t)args[1] == 3 || (uint32_t)args[1] == 4 || (uint32_t)args[1] == 12
+			       ? REFUSE
+			       : ALLOW;
+	case RF_CHECK_PRCTL: /* PR_FUTEX_HASH */
+		return (uint32_t)args[0] == 78 ? REFUSE : ALLOW;
+	case RF_CHECK_SOCKET_OPTION: /* IPPROTO_IPV6, IPV6_FLOWLABEL_MGR */
+		return (uint32_t)args[1] == 41 && (uint32_t)args[2] == 32 ? REFUSE : ALLOW;
 	case RF_CHECK_SETRLIMIT:
 		return opinion_on_limit((uint32_t)args[0], true);
 	case RF_CHECK_SPARES_INIT:

@@ -311,6 +311,8 @@ RF_TEST(exactly_the_calls_whose_arguments_matter_are_looked_at)
 		{ "sched_setscheduler", RF_CHECK_SPARES_INIT }, { "sched_setaffinity", RF_CHECK_SPARES_INIT },
 		{ "sched_setparam", RF_CHECK_SPARES_INIT }, { "sched_setattr", RF_CHECK_SPARES_INIT },
 		{ "setpriority", RF_CHECK_SPARES_INITS }, { "ioprio_set", RF_CHECK_SPARES_INITS },
+		{ "futex",     RF_CHECK_FUTEX },      { "prctl",       RF_CHECK_PRCTL },
+		{ "setsockopt", RF_CHECK_SOCKET_OPTION },
 		{ "setrlimit", RF_CHECK_SETRLIMIT },  { "prlimit64",   RF_CHECK_PRLIMIT },
 	};
 	/* clang-format on */
