@@ -13,6 +13,13 @@ __attribute__((format(printf, 3, 0))) static void tell(struct rf_err *err, int c
 	vsnprintf(err->msg, sizeof(err->msg), fmt, args);
 }
 
+/* For what musl has no words. */
+static const char *words_of(int code)
+{
+	return code == -ETOOMANYREFS ? "too many descriptors of this user are on their way already"
+				     : strerror(-code);
+}
+
 int rf_fail(struct rf_err *err, int code, const char *fmt, ...)
 {
 	va_list args;
@@ -23,7 +30,7 @@ int rf_fail(struct rf_err *err, int code, const char *fmt, ...)
 	va_end(args);
 
 	len = strlen(err->msg);
-	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", strerror(-code));
+	snprintf(err->msg + len, sizeof(err->msg) - len, ": %s", words_of(code));
 	return code;
 }
 

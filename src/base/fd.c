@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -105,4 +107,24 @@ int rf_fd_write_text(int dir, const char *path, const char *text)
 	if (n < 0)
 		return (int)n;
 	return (size_t)n == len ? 0 : -EIO;
+}
+
+ssize_t rf_fd_sendmsg(int socket, const struct msghdr *message, int flags)
+{
+	ssize_t n = sendmsg(socket, message, flags);
+	struct rlimit usual, most;
+	int code;
+
+	if (n >= 0 || errno != ETOOMANYREFS || getrlimit(RLIMIT_NOFILE, &usual) < 0)
+		return n;
+	most = (struct rlimit){ usual.rlim_max, usual.rlim_max };
+	if (setrlimit(RLIMIT_NOFILE, &most) < 0) {
+		errno = ETOOMANYREFS;
+		return -1;
+	}
+	n = sendmsg(socket, message, flags);
+	code = errno;
+	setrlimit(RLIMIT_NOFILE, &usual);
+	errno = code;
+	return n;
 }

@@ -42,4 +42,12 @@ ssize_t rf_fd_read_text(int dir, const char *path, char *text, size_t size);
 /* Writes `text` to an existing file beneath `dir` in one write.  Returns 0 or a negative errno. */
 int rf_fd_write_text(int dir, const char *path, const char *text);
 
+struct msghdr;
+
+/*
+ * sendmsg(2), for descriptors.  The kernel counts those that a user has on their way between processes, wherever these live, against the sender's soft limit of open files: one
+ * box could so keep all others of its user from passing any.  So that limit is raised for the moment of a second try.
+ */
+ssize_t rf_fd_sendmsg(int socket, const struct msghdr *message, int flags);
+
 #endif

@@ -618,7 +618,7 @@ int rf_capture_send(const struct rf_capture *capture, int channel, struct rf_err
 	memcpy(at, capture->ports, capture->port_count * sizeof(int));
 	at += capture->port_count * sizeof(int);
 	memcpy(at, capture->stock, capture->stock_count * sizeof(int));
-	if (sendmsg(channel, &message, MSG_NOSIGNAL) != (ssize_t)sizeof(note))
+	if (rf_fd_sendmsg(channel, &message, MSG_NOSIGNAL) != (ssize_t)sizeof(note))
 		return rf_fail(err, -errno, "hand the box's sockets over");
 	return 0;
 }

@@ -52,7 +52,7 @@ int rf_deputy_send(const struct rf_box *box, int listener, struct rf_err *err)
 	rights->cmsg_type = SCM_RIGHTS;
 	rights->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(rights), &listener, sizeof(listener));
-	if (sendmsg(box->channel[1], &msg, MSG_NOSIGNAL) != 1)
+	if (rf_fd_sendmsg(box->channel[1], &msg, MSG_NOSIGNAL) != 1)
 		return rf_fail(err, -errno, "hand the filter's listener over");
 	return 0;
 }

@@ -36,7 +36,7 @@ static int send_fd(int socket, int fd)
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(fd));
 	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+	return rf_fd_sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
 static int receive_fd(int socket)

@@ -97,7 +97,7 @@ static int hand_over(int socket, int top)
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(top));
 	memcpy(CMSG_DATA(header), &top, sizeof(top));
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+	return rf_fd_sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
 static int hang(int mnt, int own, const char *name)

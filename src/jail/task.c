@@ -76,7 +76,7 @@ int rf_task_send(int channel, const void *bytes, size_t len, const int *fds, siz
 		memcpy(CMSG_DATA(&control.head), fds, fd_count * sizeof(int));
 	}
 	do
-		n = sendmsg(channel, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = rf_fd_sendmsg(channel, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
 	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
 }

@@ -216,7 +216,7 @@ int rf_wire_send(int fd, enum rf_wire_type type, uint64_t id, const void *body, 
 	}
 	add_fds(&packet, &control, all, fd_count);
 	do
-		n = sendmsg(fd, &packet, MSG_NOSIGNAL | patience);
+		n = rf_fd_sendmsg(fd, &packet, MSG_NOSIGNAL | patience);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return rf_fail(err, -errno, "send %s", shape->name);

@@ -383,6 +383,36 @@ def test_a_request_beyond_the_ceiling_is_bounded(stand, here, as_who):
 
 # --- who may ask ---
 
+# Descriptors in messages that nobody reads: the kernel counts them by user, in whatever namespaces, against each sender's own limit.
+ON_THEIR_WAY = """
+import array, os, socket, time
+kept, null = [], os.open("/dev/null", 0)
+try:
+    while True:
+        pair = socket.socketpair()
+        kept.append(pair)
+        for _ in range(200):
+            pair[0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [null] * 200))])
+except OSError:
+    print("full", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_descriptors_that_a_box_has_on_their_way_keep_no_others_from_passing_theirs(stand):
+    few = ["prlimit", "--nofile=1024:4096", "--"]
+    warden = stand(before=few)
+    hostile = warden.start("run", "--no-warden", "--open-files", "1200", "--", "python3", "-c", ON_THEIR_WAY)
+    try:
+        assert hostile.stdout.readline() == b"full\n"
+        for words in ([], ["-t"], ["--no-warden", "-t"]):
+            done = warden.run("run", *words, "--", "echo", "here", wrap=few)
+            assert done.returncode == 0 and b"here" in done.stdout, (words, done)
+    finally:
+        hostile.kill()
+        hostile.wait()
+
+
 def test_another_user_cannot_connect(shared):
     if not IS_ROOT:
         pytest.skip("needs root, who becomes others")
