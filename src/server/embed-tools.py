@@ -39,6 +39,17 @@ SCHEMAS = {
         "properties": {"number": {"type": "integer"}, "name": {"type": "string"}, "created": {"type": "string"}},
         "required": ["number"],
     },
+    "WORKSPACE": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "created": {"type": "string"},
+            "named": {"type": "boolean", "description": "false: it goes with its sandbox"},
+            "in_use": {"type": "boolean", "description": "A sandbox or a run has it"},
+            "origin": {"type": ["string", "null"], "description": "The workspace that it is a fork of"},
+        },
+        "required": ["name", "in_use", "origin"],
+    },
     "DONE": {"type": "object", "properties": {"done": {"type": "boolean"}}, "required": ["done"]},
 }
 

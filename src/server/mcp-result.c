@@ -217,7 +217,8 @@ static void reply_file(struct rf_mcp_visit *visit, const struct rf_buf *bytes)
 
 /* ------------------------------------------------------------- everything else */
 
-static void reply_as_is(struct rf_mcp_visit *visit, const struct rf_buf *bytes)
+/* An error that tells more than words (which paths are in conflict) is data, too. */
+static void reply_as_is(struct rf_mcp_visit *visit, const struct rf_buf *bytes, bool is_error)
 {
 	size_t len = bytes->len;
 	struct rf_json json;
@@ -230,7 +231,7 @@ static void reply_as_is(struct rf_mcp_visit *visit, const struct rf_buf *bytes)
 	rf_json_close_array(&json);
 	rf_buf_puts(&out, ",\"structuredContent\":");
 	rf_buf_add(&out, bytes->data, len);
-	end(visit, &json, &out, false);
+	end(visit, &json, &out, is_error);
 }
 
 static void reply_done(struct rf_mcp_visit *visit)
@@ -252,7 +253,6 @@ void rf_mcp_result_on_tool(struct rf_api_call *call, unsigned status, const stru
 {
 	struct rf_mcp_visit *visit = call->visit;
 
-	(void)status;
 	call->on_result = NULL;
 	if (error)
 		rf_mcp_result_error(visit, error);
@@ -261,7 +261,7 @@ void rf_mcp_result_on_tool(struct rf_api_call *call, unsigned status, const stru
 	else if (visit->tool->shape == RF_MCP_AS_DONE || !bytes->len)
 		reply_done(visit);
 	else
-		reply_as_is(visit, bytes);
+		reply_as_is(visit, bytes, status >= 400);
 }
 
 /* ------------------------------------------------------------- resources */

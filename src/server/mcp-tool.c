@@ -13,11 +13,23 @@
 #include "server/form.h"
 
 #define BOX        "/v1/sandboxes/%s"
+#define WORKSPACE  "/v1/workspaces/%s"
 #define SCHEME     "ringfort://sandboxes/"
 #define QUERY_MOST 16384
-#define ID_MOST    40
+#define ID_MOST    63 /* as names of workspaces have */
+
+/* What a path is of, and how a model comes to one. */
+struct rf_mcp_subject {
+	const char *argument, *missing, *odd;
+};
 
 /* clang-format off */
+static const struct rf_mcp_subject sandbox = {
+	"sandbox", "create_sandbox makes one", "list_sandboxes tells them, create_sandbox makes one",
+}, workspace = {
+	"workspace", "list_workspaces tells them", "list_workspaces tells them",
+};
+
 const struct rf_mcp_tool rf_mcp_tools[] = {
 	{ "run_code",       "POST",   BOX "/exec",       "/v1/run",       RF_MCP_TO_BODY,   RF_MCP_AS_RUN },
 	{ "run_command",    "POST",   BOX "/exec",       "/v1/run",       RF_MCP_TO_BODY,   RF_MCP_AS_RUN },
@@ -32,6 +44,11 @@ const struct rf_mcp_tool rf_mcp_tools[] = {
 	{ "list_checkpoints", "GET",  BOX "/checkpoints", NULL,           RF_MCP_TO_QUERY,  RF_MCP_AS_IS },
 	{ "undo",           "POST",   BOX "/undo",       NULL,            RF_MCP_TO_BODY,   RF_MCP_AS_IS },
 	{ "diff",           "GET",    BOX "/diff",       NULL,            RF_MCP_TO_QUERY,  RF_MCP_AS_IS },
+	{ "fork",           "POST",   BOX "/fork",       NULL,            RF_MCP_TO_BODY,   RF_MCP_AS_IS },
+	{ "apply",          "POST",   BOX "/apply",      NULL,            RF_MCP_TO_BODY,   RF_MCP_AS_IS },
+	{ "list_workspaces", "GET",   NULL,              "/v1/workspaces", RF_MCP_TO_QUERY, RF_MCP_AS_IS },
+	{ "delete_workspace", "DELETE", WORKSPACE,       NULL,            RF_MCP_TO_QUERY,  RF_MCP_AS_DONE, &workspace },
+	{ "list_approvals", "GET",    NULL,              "/v1/approvals", RF_MCP_TO_QUERY,  RF_MCP_AS_IS },
 };
 /* clang-format on */
 
@@ -131,23 +148,31 @@ static int put_content(const struct rf_jsonread_value *value, struct rf_mcp_requ
 
 /* ------------------------------------------------------------- tools */
 
-static int put_path(const struct rf_mcp_tool *tool, const struct rf_jsonread_value *sandbox,
+static const struct rf_mcp_subject *subject_of(const struct rf_mcp_tool *tool)
+{
+	return tool->subject ? tool->subject : &sandbox;
+}
+
+static int put_path(const struct rf_mcp_tool *tool, const struct rf_jsonread_value *which,
 		    struct rf_mcp_request *request, struct rf_api_error *error)
 {
-	if (!sandbox && tool->alone) {
+	const struct rf_mcp_subject *subject = subject_of(tool);
+
+	if (!which && tool->alone) {
 		rf_buf_puts(&request->path, tool->alone);
 		return 0;
 	}
-	if (!sandbox)
-		return invalid(error, "sandbox", "it is missing", "create_sandbox makes one");
+	if (!which)
+		return invalid(error, subject->argument, "it is missing", subject->missing);
 	if (!tool->path)
-		return invalid(error, "sandbox", "there is no such argument", "leave it out");
-	if (sandbox->type != RF_JSONREAD_STRING || !is_word(sandbox->text, strlen(sandbox->text)))
-		return invalid(error, "sandbox", "it is no id of a sandbox",
-			       "list_sandboxes tells them, create_sandbox makes one");
+		return invalid(error, subject->argument, "there is no such argument",
+			       "leave it out");
+	if (which->type != RF_JSONREAD_STRING || !is_word(which->text, strlen(which->text)))
+		return invalid(error, subject->argument, "there can be none of that name",
+			       subject->odd);
 	for (const char *at = tool->path; *at; at++) {
 		if (at[0] == '%' && at[1] == 's') {
-			rf_buf_puts(&request->path, sandbox->text);
+			rf_buf_puts(&request->path, which->text);
 			at++;
 		} else {
 			rf_buf_add(&request->path, at, 1);
@@ -168,7 +193,7 @@ static int put_arguments(const struct rf_mcp_tool *tool, const struct rf_jsonrea
 	     at = at->next) {
 		bool is_content = strncmp(at->name, "content", 7) == 0;
 
-		if (strcmp(at->name, "sandbox") == 0)
+		if (strcmp(at->name, subject_of(tool)->argument) == 0)
 			continue;
 		if (tool->place == RF_MCP_TO_BODY)
 			rf_form_copy(at, at->name, &json);
@@ -185,15 +210,15 @@ static int put_arguments(const struct rf_mcp_tool *tool, const struct rf_jsonrea
 int rf_mcp_tool_request(const struct rf_mcp_tool *tool, const struct rf_jsonread_value *arguments,
 			struct rf_mcp_request *ret_request, struct rf_api_error *error)
 {
-	const struct rf_jsonread_value *sandbox = NULL;
+	const struct rf_jsonread_value *which = NULL;
 	struct rf_mcp_request request;
 	int code;
 
 	if (arguments && arguments->type != RF_JSONREAD_OBJECT)
 		return invalid(error, "arguments", "they are no object", "name each of them");
-	sandbox = arguments ? rf_jsonread_member(arguments, "sandbox") : NULL;
+	which = arguments ? rf_jsonread_member(arguments, subject_of(tool)->argument) : NULL;
 	init(&request, tool->method);
-	code = put_path(tool, sandbox, &request, error);
+	code = put_path(tool, which, &request, error);
 	if (code == 0)
 		code = put_arguments(tool, arguments, &request, error);
 	if (code == 0 &&

@@ -29,10 +29,12 @@ enum rf_mcp_place {
 struct rf_mcp_tool {
 	const char *name;
 	const char *method;
-	const char *path;  /* "%s" is the sandbox's id; NULL: there is no such thing */
+	const char *
+		path; /* "%s" is the sandbox's id, or the subject's; NULL: there is no such thing */
 	const char *alone; /* the same without a sandbox; NULL: it needs one */
 	enum rf_mcp_place place;
 	enum rf_mcp_shape shape;
+	const struct rf_mcp_subject *subject; /* which argument the path is of; NULL: `sandbox` */
 };
 
 /* What a call comes to: a request of the API. */

@@ -133,6 +133,47 @@ def test_what_was_changed_in_a_workspace_is_shown_and_undone(server):
     use(server, "delete_sandbox", sandbox=plain)
 
 
+def test_a_fork_is_worked_in_and_applied(server, as_who):
+    """As agents do that try something: fork, work there, look what it would come to, and bring it back."""
+    main, tried = f"main-{as_who}", f"try-{as_who}"
+    assert server.post("/v1/workspaces", {"name": main}).status == 201
+    origin = use(server, "create_sandbox", timeout=200, workspace={"name": main})["structuredContent"]["id"]
+    use(server, "run_command", sandbox=origin, command="echo one >a; echo keep >b")
+    made = use(server, "fork", sandbox=origin, name=tried)["structuredContent"]
+    assert made["name"] == tried and made["origin"] == main
+    fork = use(server, "create_sandbox", timeout=200, workspace={"name": tried})["structuredContent"]["id"]
+    use(server, "run_command", sandbox=fork, command="echo two >a; echo new >c")
+    said = use(server, "apply", sandbox=fork, dry_run=True)["structuredContent"]
+    assert said["dry_run"] and said["checkpoint"] is None and (said["added"], said["modified"], said["deleted"]) == (1, 1, 0)
+    assert use(server, "read_file", sandbox=origin, path="/work/a")["structuredContent"]["content"] == "one\n"
+    # Both have changed it: nothing is done, and which paths it is about is data.
+    use(server, "run_command", sandbox=origin, command="echo other >a")
+    refused = use(server, "apply", sandbox=fork)
+    assert refused["isError"] and refused["structuredContent"]["conflicts"] == ["a"]
+    assert "fork" in refused["structuredContent"]["error"]["remedy"] and "both" in refused["content"][0]["text"]
+    assert use(server, "read_file", sandbox=origin, path="/work/c")["isError"]
+    assert use(server, "apply", sandbox=fork, conflicts="nobody")["isError"]
+    done = use(server, "apply", sandbox=fork, conflicts="fork")["structuredContent"]
+    assert done["origin"] == main and {one["path"]: one["change"] for one in done["changes"]} == {"a": "modified", "c": "added"}
+    assert use(server, "run_command", sandbox=origin, command="cat a b c")["structuredContent"]["stdout"] == "two\nkeep\nnew\n"
+    assert not use(server, "undo", sandbox=origin, to=str(done["checkpoint"]))["isError"]
+    assert use(server, "run_command", sandbox=origin, command="cat a; ls")["structuredContent"]["stdout"] == "other\na\nb\n"
+    # What is no fork has nowhere to go, and what a sandbox has is not taken away.
+    assert use(server, "apply", sandbox=origin)["isError"] and use(server, "delete_workspace", workspace=tried)["isError"]
+    use(server, "delete_sandbox", sandbox=fork)
+    assert use(server, "delete_workspace", workspace=tried)["structuredContent"]["done"]
+    names = [one["name"] for one in use(server, "list_workspaces")["structuredContent"]["workspaces"]]
+    assert main in names and tried not in names
+    use(server, "delete_sandbox", sandbox=origin)
+    use(server, "delete_workspace", workspace=main)
+
+
+def test_no_tool_decides_about_approvals(server):
+    assert use(server, "list_approvals")["structuredContent"] == {"approvals": [], "next_cursor": None}
+    names = {tool["name"] for tool in modern(server, "tools/list").json["result"]["tools"]}
+    assert {name for name in names if "appro" in name or "deny" in name} == {"list_approvals"}
+
+
 def test_a_sandbox_for_an_agent_has_its_workspace(server, as_who):
     name = f"mcp-{as_who}"
     assert server.post("/v1/agents", {"name": name}).status == 201
@@ -164,8 +205,19 @@ def test_what_a_tool_gives_is_what_its_schema_promises(server):
              ("read_file", {"sandbox": box, "path": "/tmp/x"}), ("list_files", {"sandbox": box, "path": "/tmp"}),
              ("search_files", {"sandbox": box, "path": "/tmp", "content": "y"}), ("checkpoint", {"sandbox": box, "name": "first"}),
              ("list_checkpoints", {"sandbox": box}), ("diff", {"sandbox": box, "from": "first"}), ("undo", {"sandbox": box, "to": "first"}),
-             ("delete_sandbox", {"sandbox": box})]
+             ("fork", {"sandbox": box, "name": "schemas"}), ("list_workspaces", {}), ("list_approvals", {"limit": 5}), ("delete_sandbox", {"sandbox": box})]
     for name, arguments in calls:
+        check(name, **arguments)
+    # A conflict is no exception, and its data holds to the schema, too.
+    main = check("create_sandbox", workspace={"name": "schemas"})["id"]
+    check("fork", sandbox=main, name="schemas-fork")
+    fork = check("create_sandbox", workspace={"name": "schemas-fork"})["id"]
+    for one, text in ((main, "a"), (fork, "b")):
+        check("write_file", sandbox=one, path="/work/x", content=text)
+    jsonschema.validate(use(server, "apply", sandbox=fork)["structuredContent"], tools["apply"]["outputSchema"])
+    calls += [("apply", {"sandbox": fork, "conflicts": "origin"}), ("delete_sandbox", {"sandbox": fork}), ("delete_workspace", {"workspace": "schemas-fork"}),
+              ("delete_sandbox", {"sandbox": main}), ("delete_workspace", {"workspace": "schemas"})]
+    for name, arguments in calls[-5:]:
         check(name, **arguments)
     assert {name for name, _ in calls} | {"create_sandbox"} == set(tools)
 
@@ -197,17 +249,25 @@ def test_a_tool_can_do_what_its_key_could_do_and_nothing_else(server):
     result = use(server, "run_command", key=reads, command="true")
     assert result["isError"] and "scope" in result["content"][0]["text"]
     assert not use(server, "list_sandboxes", key=reads)["isError"]
-    box = use(server, "create_sandbox", timeout=100)["structuredContent"]["id"]
+    box = use(server, "create_sandbox", timeout=100, workspace={})["structuredContent"]["id"]
+    use(server, "checkpoint", sandbox=box)
     for name, arguments in (("run_command", {"command": "true"}), ("run_code", {"language": "sh", "code": "true"}),
                             ("read_file", {"path": "/etc/passwd"}), ("write_file", {"path": "/tmp/x", "content": "y"}),
                             ("list_files", {"path": "/"}), ("search_files", {"path": "/etc", "content": "root"}), ("checkpoint", {}), ("list_checkpoints", {}),
-                            ("undo", {"to": "1"}), ("diff", {"from": "1"}), ("delete_sandbox", {})):
+                            ("undo", {"to": "1"}), ("diff", {"from": "1"}), ("fork", {"name": "mine"}), ("apply", {}), ("apply", {"dry_run": True}),
+                            ("delete_sandbox", {})):
         assert use(server, name, key=other, sandbox=box, **arguments)["isError"], name
+    assert not use(server, "fork", sandbox=box, name="theirs")["isError"]
+    assert use(server, "fork", key=reads, sandbox=box, name="another")["isError"] and use(server, "apply", key=reads, sandbox=box)["isError"]
+    assert use(server, "list_workspaces", key=other)["structuredContent"]["workspaces"] == []
+    assert use(server, "delete_workspace", key=other, workspace="theirs")["isError"]
+    assert use(server, "create_sandbox", key=other, workspace={"name": "theirs"})["isError"]
     assert box not in json.dumps(use(server, "list_sandboxes", key=other))
     assert box not in modern(server, "resources/list", key=other).body.decode()
     for uri in (f"ringfort://sandboxes/{box}", f"ringfort://sandboxes/{box}/files/etc/passwd"):
         assert modern(server, "resources/read", {"uri": uri}, key=other).json["error"]["code"] == -32602
     use(server, "delete_sandbox", sandbox=box)
+    assert use(server, "delete_workspace", workspace="theirs")["structuredContent"]["done"]
 
 
 def test_a_page_of_somebody_elses_gets_nothing(server):
@@ -379,6 +439,22 @@ def test_a_client_just_starts_it_and_nothing_is_left(server):
     assert eventually(lambda: not processes_with(mark), 20)
     # It met nobody of the server's, nor the server it.
     assert box not in json.dumps(use(server, "list_sandboxes"))
+
+
+def test_a_workspace_with_a_name_outlives_its_client(server, as_who):
+    name = f"kept-{as_who}"
+    with Pipe(server) as pipe:
+        pipe.begin()
+        box = pipe.use("create_sandbox", workspace={})["structuredContent"]["id"]
+        pipe.use("write_file", sandbox=box, path="/work/a", content="b")
+        assert pipe.use("fork", sandbox=box, name=name)["structuredContent"]["name"] == name
+    with Pipe(server) as pipe:
+        pipe.begin()
+        assert name in [one["name"] for one in pipe.use("list_workspaces")["structuredContent"]["workspaces"]]
+        box = pipe.use("create_sandbox", workspace={"name": name})["structuredContent"]["id"]
+        assert pipe.use("read_file", sandbox=box, path="/work/a")["structuredContent"]["content"] == "b"
+        pipe.use("delete_sandbox", sandbox=box)
+        assert pipe.use("delete_workspace", workspace=name)["structuredContent"]["done"]
 
 
 def test_the_newer_era_needs_no_beginning(server):
