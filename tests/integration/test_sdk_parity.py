@@ -28,7 +28,7 @@ OPTIONS = {
     "Sandbox.list": "ListOptions", "Sandbox.runCode": "CodeOptions", "Sandbox.run": "CodeOptions", "Commands.run": "ProgramOptions",
     "Commands.start": "StartOptions", "Commands.stream": "StartOptions", "Pty.create": "TerminalOptions", "Files.watch": "WatchOptions",
     "Files.search": "SearchOptions", "Sandbox.apply": "ApplyOptions", "Agent.create": "AgentOptions", "Agent.connect": "ConnectionOptions",
-    "Agent.list": "ListOptions", "Agent.delete": "DeleteOptions", "Audit.page": "AuditOptions", "Audit.follow": "FollowOptions",
+    "Agent.list": "ListOptions", "Agent.replace": "ReplaceOptions", "Agent.delete": "DeleteOptions", "Workspaces.apply": "ApplyOptions", "Audit.page": "AuditOptions", "Audit.follow": "FollowOptions",
     "Breakers.trip": "TripOptions",
 }
 POSITIONAL = {"run": {"argv"}, "runStream": {"argv"}}  # what is no keyword in Python, and an option in TypeScript

@@ -389,6 +389,12 @@ def program(argv: Optional[Words] = None, command: Optional[str] = None, code: O
     return {name: value for name, value in said.items() if value is not None}
 
 
+def agent(name: str, description: Optional[str], labels: Optional[Mapping[str, str]], **rules: Any) -> Dict[str, Any]:
+    """The body of an agent that is made, or put in the place of another."""
+    said = {**program(**rules), **without_none({"name": name, "description": description})}
+    return {**said, "labels": dict(labels)} if labels else said
+
+
 def tell(writer: Optional[Writer], event: Event) -> Any:
     return writer(event.text) if writer else None
 

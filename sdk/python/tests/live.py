@@ -335,8 +335,44 @@ async def test_workspace(kind):
     await fails(ringfort.NotFound, places.get, name)
     assert (await settle(places.create(name))).origin is None
     assert name in [row.name for row in await settle(places.list())]
+    await test_by_name(kind, places, name)
     await settle(places.delete(name))
     await settle(places.close())
+
+
+async def test_by_name(kind, places, name):
+    """What a sandbox does with its workspace, without one."""
+    box = await settle(kind.create(workspace=name))
+    first = await settle(places.checkpoint(name))
+    await settle(box.commands.run("echo one > f"))
+    second = await settle(places.checkpoint(name, "second"))
+    assert [row.name for row in await settle(places.checkpoints(name))] == [first.name, "second"] and second.number > first.number
+    assert "+one" in await settle(places.diff(name, first.number, "second")) and await settle(places.diff(name, "second")) == ""
+    fork = await settle(places.fork(name, f"{name}-2"))
+    assert fork.origin == name
+    inside = await settle(kind.create(workspace=fork.name))
+    await settle(inside.commands.run("echo two > f"))
+    assert (await settle(places.apply(fork.name, dry_run=True))).changes == {"f": "modified"}
+    await settle(box.commands.run("echo three > f"))
+    assert (await fails(ringfort.Conflict, places.apply, fork.name)).conflicts == ["f"]
+    done = await settle(places.apply(fork.name, conflicts="fork"))
+    assert done.origin == name and (await settle(box.commands.run("cat f"))).stdout == "two\n"
+    assert (await settle(places.undo(name, done.checkpoint))).number == done.checkpoint
+    assert (await settle(box.commands.run("cat f"))).stdout == "three\n"
+    await settle(places.delete_checkpoint(name, first.number))
+    await settle(box.delete_checkpoint(second.number))
+    assert [row.number for row in await settle(box.checkpoints())] == [done.checkpoint]
+    await fails(ringfort.NotFound, places.delete_checkpoint, name, first.number)
+    for one in (inside, box):
+        await settle(one.kill())
+        await settle(one.close())
+    await settle(places.delete(fork.name))
+    await fails(ringfort.NotFound, places.checkpoints, fork.name)
+    other = beside(kind, "Workspaces")(key=os.environ["OTHER_KEY"])
+    for ask, words in ((other.checkpoint, ()), (other.checkpoints, ()), (other.delete_checkpoint, (done.checkpoint,)), (other.undo, (done.checkpoint,)),
+                       (other.diff, (done.checkpoint,)), (other.fork, ("mine",)), (other.apply, ())):
+        await fails(ringfort.NotFound, ask, name, *words)  # they are another tenant's
+    await settle(other.close())
 
 
 async def test_apply(origin, fork):
@@ -369,9 +405,14 @@ async def test_agents(kind, go):
     await settle(box.kill())
     await settle(box.close())
     await test_breakers(kind, go, name)
+    info = await settle(agent.replace(description="another", limits={"memory": "32M"}))
+    assert (info.name, info.description, info.labels, info.workspace) == (name, "another", {}, name), info
+    assert info.policy["limits"]["memory"] == "32M" and (await settle(agent.info())).description == "another", info
+    assert (await settle(go("cat here", agent=name))).stdout == "x\n"  # it keeps its files
     again = await settle(agents.connect(name))
     await settle(again.delete(keep_workspace=True))
     await fails(ringfort.NotFound, agents.connect, name)
+    await fails(ringfort.NotFound, agent.replace)
     await settle(agent.close())
     other = await settle(agents.create(name, workspace=name))
     await settle(other.delete())

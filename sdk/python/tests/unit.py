@@ -155,9 +155,11 @@ def test_who_says_nothing_for_too_long_counts_as_gone():
 def test_names_lead_nowhere_else():
     with against(no(404, "not_found")) as (url, asked), ringfort.Workspaces(url=url) as places, ringfort.Breakers(url=url) as breakers:
         fails(ringfort.NotFound, places.delete, "../agents/bot?x#y")
+        fails(ringfort.NotFound, places.undo, "a/b", 1)
         fails(ringfort.NotFound, breakers.reset, "a/b")
         fails(ringfort.NotFound, ringfort.Agent.connect, "a b", url=url)
-        assert [row[1] for row in asked] == ["/v1/workspaces/..%2Fagents%2Fbot%3Fx%23y", "/v1/breakers/a%2Fb/reset", "/v1/agents/a%20b"]
+        assert [row[1] for row in asked] == ["/v1/workspaces/..%2Fagents%2Fbot%3Fx%23y", "/v1/workspaces/a%2Fb/undo", "/v1/breakers/a%2Fb/reset",
+                                            "/v1/agents/a%20b"]
 
 
 def bare(kind, body, is_last=True):

@@ -4,10 +4,13 @@ import "./dispose.js";
 import { type ConnectionOptions, Line } from "./line.js";
 import { hasLabels, labelOf, type ListOptions, place, type RuleOptions, rules, seconds, type TimeOptions, told } from "./options.js";
 
-export interface AgentOptions extends ConnectionOptions, TimeOptions, Omit<RuleOptions, "needs" | "credentials" | "agent"> {
+export interface ReplaceOptions extends TimeOptions, Omit<RuleOptions, "needs" | "credentials" | "agent"> {
   /** One line. */
   description?: string;
   labels?: Record<string, string>;
+}
+
+export interface AgentOptions extends ConnectionOptions, ReplaceOptions {
   /** One that there is, and that stays; by default one of its own is made, with its name. */
   workspace?: string;
 }
@@ -37,6 +40,11 @@ function agentOf(raw: AgentDocument): AgentInfo {
   return { name, description, labels, workspace, created, policy, breaker, running, raw: { ...raw } };
 }
 
+function bodyOf(name: string, options: ReplaceOptions): Record<string, unknown> {
+  const { description, labels, limits, profile, policy } = options;
+  return { ...told({ name, description, labels, timeout: seconds(options) }), ...rules(told({ limits, profile, policy })) };
+}
+
 const AGENTS = "/v1/agents";
 
 /** An agent of the key's tenant: a policy and a workspace under a name, which run({ agent }) and Sandbox.create({ agent }) go by. */
@@ -52,12 +60,7 @@ export class Agent {
 
   /** Makes one, with a workspace of its own that goes with it, or one that there is and that stays. */
   static async create(name: string, options: AgentOptions = {}): Promise<Agent> {
-    const { description, labels, limits, profile, policy } = options;
-    const json = {
-      ...told({ name, description, labels, timeout: seconds(options) }),
-      ...rules(told({ limits, profile, policy })),
-      ...place(options.workspace),
-    };
+    const json = { ...bodyOf(name, options), ...place(options.workspace) };
     const line = new Line(options);
     try {
       await line.json({ method: "POST", path: AGENTS, json, signal: options.signal });
@@ -93,6 +96,15 @@ export class Agent {
 
   async info(): Promise<AgentInfo> {
     return agentOf(await this.line.json({ method: "GET", path: this.path }));
+  }
+
+  /**
+   * Puts another in its place at once, with the same name and workspace; what is not said is the default, as of a new one.
+   *
+   * What runs for it goes on as it is.
+   */
+  async replace(options: ReplaceOptions = {}): Promise<AgentInfo> {
+    return agentOf(await this.line.json({ method: "PUT", path: this.path, json: bodyOf(this.name, options) }));
   }
 
   /** Removes it, and the workspace that was made with it, unless that is to stay. */

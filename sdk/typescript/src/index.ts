@@ -4,7 +4,7 @@
  * For Node 20 and later and for browsers; needs nothing else.
  */
 
-export { Agent, type AgentInfo, type AgentOptions, type DeleteOptions } from "./agent.js";
+export { Agent, type AgentInfo, type AgentOptions, type DeleteOptions, type ReplaceOptions } from "./agent.js";
 export { type Approval, Approvals, type Decision } from "./approvals.js";
 export { Audit, type AuditEvent, type AuditOptions, type AuditPage, type FollowOptions } from "./audit.js";
 export { type Breaker, Breakers, type TripOptions } from "./breakers.js";

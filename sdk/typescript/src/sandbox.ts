@@ -26,7 +26,7 @@ import {
 import { type Event, Result, run as runOn, stream } from "./result.js";
 import { PortSocket } from "./socket.js";
 import { Pty } from "./terminal.js";
-import { type Applied, appliedOf, type ApplyOptions, type Checkpoint, type Workspace, workspaceOf } from "./workspaces.js";
+import { type Applied, type ApplyOptions, type Checkpoint, Place, type Workspace } from "./workspaces.js";
 
 export interface SandboxInfo {
   id: string;
@@ -119,6 +119,7 @@ export class Sandbox {
   readonly network: SandboxNetwork;
   readonly pty: Pty;
   private readonly path: string;
+  private readonly place: Place;
 
   private constructor(
     readonly id: string,
@@ -128,6 +129,7 @@ export class Sandbox {
     this.commands = new Commands(line, this.path);
     this.files = new Files(line, this.path);
     this.network = new SandboxNetwork(line, this.path);
+    this.place = new Place(line, this.path);
     this.pty = new Pty(line, this.path);
   }
 
@@ -240,26 +242,31 @@ export class Sandbox {
 
   /** Keeps the files of its workspace as they are; everything in it stands still meanwhile. */
   checkpoint(name?: string): Promise<Checkpoint> {
-    return this.line.json({ method: "POST", path: `${this.path}/checkpoints`, json: told({ name }), patience: null });
+    return this.place.checkpoint(name);
   }
 
-  async checkpoints(): Promise<Checkpoint[]> {
-    return (await this.line.json<{ checkpoints: Checkpoint[] }>({ method: "GET", path: `${this.path}/checkpoints` })).checkpoints;
+  checkpoints(): Promise<Checkpoint[]> {
+    return this.place.checkpoints();
+  }
+
+  /** Takes a checkpoint away, and makes room for another. */
+  deleteCheckpoint(number: number): Promise<void> {
+    return this.place.deleteCheckpoint(number);
   }
 
   /** Brings the files of a checkpoint back, by its number or name. */
   undo(to: number | string): Promise<Checkpoint> {
-    return this.line.json({ method: "POST", path: `${this.path}/undo`, json: { to: String(to) }, patience: null });
+    return this.place.undo(to);
   }
 
   /** What has changed since a checkpoint, or between two, as a unified diff. */
-  async diff(since: number | string, to?: number | string): Promise<string> {
-    return (await this.line.json<{ unified: string }>({ method: "GET", path: `${this.path}/diff`, query: { from: since, to } })).unified;
+  diff(since: number | string, to?: number | string): Promise<string> {
+    return this.place.diff(since, to);
   }
 
   /** Another workspace that begins with these files: Sandbox.create({ workspace: name }) has it. */
-  async fork(name: string): Promise<Workspace> {
-    return workspaceOf(await this.line.json({ method: "POST", path: `${this.path}/fork`, json: { name }, patience: null }));
+  fork(name: string): Promise<Workspace> {
+    return this.place.fork(name);
   }
 
   /**
@@ -267,8 +274,8 @@ export class Sandbox {
    *
    * What both have changed is a Conflict, whose `conflicts` are the paths, unless the word of one of them counts.
    */
-  async apply({ conflicts, dryRun }: ApplyOptions = {}): Promise<Applied> {
-    return appliedOf(await this.line.json({ method: "POST", path: `${this.path}/apply`, json: told({ conflicts, dry_run: dryRun }), patience: null }));
+  apply(options: ApplyOptions = {}): Promise<Applied> {
+    return this.place.apply(options);
   }
 
   /** Stops everything in it where it is; its time passes. */

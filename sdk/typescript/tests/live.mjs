@@ -235,9 +235,50 @@ async function workspaces({ Conflict, NotFound, RingfortError, Sandbox, Workspac
   await places.delete(name);
   await fails(places.get(name), NotFound);
   is([(await places.create(name)).origin, (await places.list()).filter((one) => one.name === name).length], [null, 1], "workspaces");
+  await byName({ Conflict, NotFound, Sandbox, Workspaces }, places, name, options, others);
   await places.delete(name);
   await places.close();
   await fails(box.checkpoint(), RingfortError);
+}
+
+/** What a sandbox does with its workspace, without one. */
+async function byName({ Conflict, NotFound, Sandbox, Workspaces }, places, name, options, { other }) {
+  const box = await Sandbox.create({ ...options, timeout: 200, workspace: name });
+  const first = await places.checkpoint(name);
+  await box.commands.run("echo one > f");
+  const second = await places.checkpoint(name, "second");
+  is((await places.checkpoints(name)).map((one) => one.name), [first.name, "second"], "checkpoints by name");
+  is([(await places.diff(name, first.number, "second")).includes("+one"), await places.diff(name, "second")], [true, ""], "a diff by name");
+  const fork = await places.fork(name, `${name}-2`);
+  is(fork.origin, name, "a fork by name");
+  const inside = await Sandbox.create({ ...options, timeout: 200, workspace: fork.name });
+  await inside.commands.run("echo two > f");
+  is((await places.apply(fork.name, { dryRun: true })).changes, { f: "modified" }, "a dry run by name");
+  await box.commands.run("echo three > f");
+  is((await fails(places.apply(fork.name), Conflict)).conflicts, ["f"], "conflicts by name");
+  const done = await places.apply(fork.name, { conflicts: "fork" });
+  is([done.origin, (await box.commands.run("cat f")).stdout], [name, "two\n"], "apply by name");
+  is([(await places.undo(name, done.checkpoint)).number, (await box.commands.run("cat f")).stdout], [done.checkpoint, "three\n"], "undo by name");
+  await places.deleteCheckpoint(name, first.number);
+  await box.deleteCheckpoint(second.number);
+  is((await box.checkpoints()).map((one) => one.number), [done.checkpoint], "checkpoints that are gone");
+  await fails(places.deleteCheckpoint(name, first.number), NotFound);
+  await inside.kill();
+  await box.kill();
+  await places.delete(fork.name);
+  await fails(places.checkpoints(fork.name), NotFound);
+  if (!other) return;
+  const others = new Workspaces({ ...options, key: other });
+  for (const ask of [
+    () => others.checkpoint(name),
+    () => others.checkpoints(name),
+    () => others.deleteCheckpoint(name, done.checkpoint),
+    () => others.undo(name, done.checkpoint),
+    () => others.diff(name, done.checkpoint),
+    () => others.fork(name, "mine"),
+    () => others.apply(name),
+  ])
+    await fails(ask(), NotFound); // they are another tenant's
 }
 
 async function applying({ Conflict }, origin, fork) {
@@ -268,9 +309,13 @@ async function agents(ringfort, options, others) {
   await fails(agent.delete(), Conflict);
   await box.kill();
   await breakers(ringfort, options, others, name);
+  const another = await agent.replace({ description: "another", limits: { memory: "32M" } });
+  is([another.name, another.description, another.labels, another.workspace, another.policy.limits.memory], [name, "another", {}, name, "32M"], "replace");
+  is([(await agent.info()).description, (await run({ ...options, command: "cat here", agent: name })).stdout], ["another", "x\n"], "it keeps its files");
   const again = await Agent.connect(name, options);
   await again.delete({ keepWorkspace: true });
   await fails(Agent.connect(name, options), NotFound);
+  await fails(agent.replace(), NotFound);
   await agent[Symbol.asyncDispose]();
   await (await Agent.create(name, { ...options, workspace: name })).delete();
   await new Workspaces(options).delete(name); // which was there before

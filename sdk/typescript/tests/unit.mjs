@@ -107,10 +107,14 @@ const tests = {
   async "names lead nowhere else"() {
     const asked = await against([error(404, "not_found")], async (options) => {
       await fails(new ringfort.Workspaces(options).delete("../agents/bot?x#y"), ringfort.NotFound);
+      await fails(new ringfort.Workspaces(options).undo("a/b", 1), ringfort.NotFound);
       await fails(new ringfort.Breakers(options).reset("a/b"), ringfort.NotFound);
       await fails(ringfort.Agent.connect("a b", options), ringfort.NotFound);
     });
-    assert.deepEqual(asked.map((one) => one.url), ["/v1/workspaces/..%2Fagents%2Fbot%3Fx%23y", "/v1/breakers/a%2Fb/reset", "/v1/agents/a%20b"]);
+    assert.deepEqual(
+      asked.map((one) => one.url),
+      ["/v1/workspaces/..%2Fagents%2Fbot%3Fx%23y", "/v1/workspaces/a%2Fb/undo", "/v1/breakers/a%2Fb/reset", "/v1/agents/a%20b"],
+    );
   },
 
   async "what was lost is asked again where nothing can be done twice by it"() {

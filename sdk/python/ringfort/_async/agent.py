@@ -23,10 +23,7 @@ class AsyncAgent:
             url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
             retries: int = _api.RETRIES) -> AsyncAgent:
         """Makes one, with a workspace of its own that goes with it, or one that there is and that stays."""
-        body = {**_api.program(timeout=timeout, limits=limits, profile=profile, policy=policy, workspace=workspace),
-                **_api.without_none({"name": name, "description": description})}
-        if labels:
-            body["labels"] = dict(labels)
+        body = _api.agent(name, description, labels, timeout=timeout, limits=limits, profile=profile, policy=policy, workspace=workspace)
         line = Line(url, key, ca, retries)
         try:
             await line.ask("POST", "/v1/agents", body)
@@ -62,6 +59,17 @@ class AsyncAgent:
 
     async def info(self) -> AgentInfo:
         return _api.agent_of((await self._line.ask("GET", self._path)).json())
+
+    async def replace(
+            self, *, description: Optional[str] = None, labels: Optional[Mapping[str, str]] = None, timeout: Optional[int] = None,
+            limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
+            policy: Optional[Mapping[str, Any]] = None) -> AgentInfo:
+        """Puts another in its place at once, with the same name and workspace; what is not said is the default, as of a new one.
+
+        What runs for it goes on as it is.
+        """
+        body = _api.agent(self.name, description, labels, timeout=timeout, limits=limits, profile=profile, policy=policy)
+        return _api.agent_of((await self._line.ask("PUT", self._path, body)).json())
 
     async def delete(self, *, keep_workspace: bool = False) -> None:
         """Removes it, and the workspace that was made with it, unless that is to stay."""

@@ -12,6 +12,7 @@ from .commands import AsyncCommands
 from .files import AsyncFiles
 from .line import Line
 from .network import AsyncNetwork
+from .place import Place
 from .socket import AsyncPortSocket
 from .terminal import AsyncPty
 
@@ -23,6 +24,7 @@ class AsyncSandbox:
         self.id, self._line, self._path = id, line, f"/v1/sandboxes/{_api.segment(id)}"
         self.commands, self.files = AsyncCommands(line, self._path), AsyncFiles(line, self._path)
         self.network, self.pty = AsyncNetwork(line, self._path), AsyncPty(line, self._path)
+        self._place = Place(line, self._path)
 
     @property
     def sandbox_id(self) -> str:
@@ -140,33 +142,33 @@ class AsyncSandbox:
 
     async def checkpoint(self, name: Optional[str] = None) -> Checkpoint:
         """Keeps the files of its workspace as they are; everything in it stands still meanwhile."""
-        answer = await self._line.ask("POST", f"{self._path}/checkpoints", _api.without_none({"name": name}))
-        return _api.checkpoint_of(answer.json())
+        return await self._place.checkpoint(name)
 
     async def checkpoints(self) -> List[Checkpoint]:
-        rows = (await self._line.ask("GET", f"{self._path}/checkpoints")).json()["checkpoints"]
-        return [_api.checkpoint_of(row) for row in rows]
+        return await self._place.checkpoints()
+
+    async def delete_checkpoint(self, number: int) -> None:
+        """Takes a checkpoint away, and makes room for another."""
+        await self._place.delete_checkpoint(number)
 
     async def undo(self, to: Union[int, str]) -> Checkpoint:
         """Brings the files of a checkpoint back, by its number or name."""
-        return _api.checkpoint_of((await self._line.ask("POST", f"{self._path}/undo", {"to": str(to)})).json())
+        return await self._place.undo(to)
 
     async def diff(self, since: Union[int, str], to: Union[None, int, str] = None) -> str:
         """What has changed since a checkpoint, or between two, as a unified diff."""
-        params = _api.without_none({"from": str(since), "to": None if to is None else str(to)})
-        return str((await self._line.ask("GET", f"{self._path}/diff", params=params)).json()["unified"])
+        return await self._place.diff(since, to)
 
     async def fork(self, name: str) -> Workspace:
         """Another workspace that begins with these files: create(workspace=name) has it."""
-        return _api.workspace_of((await self._line.ask("POST", f"{self._path}/fork", {"name": name})).json())
+        return await self._place.fork(name)
 
     async def apply(self, *, conflicts: Literal["fail", "fork", "origin"] = "fail", dry_run: bool = False) -> Applied:
         """Brings what has changed in its workspace, which is a fork, back into the one that it is a fork of.
 
         What both have changed is a Conflict, whose `conflicts` are the paths, unless the word of one of them counts.
         """
-        answer = await self._line.ask("POST", f"{self._path}/apply", {"conflicts": conflicts, "dry_run": dry_run})
-        return _api.applied_of(answer.json())
+        return await self._place.apply(conflicts, dry_run)
 
     async def pause(self) -> None:
         """Stops everything in it where it is; its time passes."""

@@ -12,6 +12,7 @@ from .commands import Commands
 from .files import Files
 from .line import Line
 from .network import SandboxNetwork
+from .place import Place
 from .socket import PortSocket
 from .terminal import Pty
 
@@ -23,6 +24,7 @@ class Sandbox:
         self.id, self._line, self._path = id, line, f"/v1/sandboxes/{_api.segment(id)}"
         self.commands, self.files = Commands(line, self._path), Files(line, self._path)
         self.network, self.pty = SandboxNetwork(line, self._path), Pty(line, self._path)
+        self._place = Place(line, self._path)
 
     @property
     def sandbox_id(self) -> str:
@@ -140,33 +142,33 @@ class Sandbox:
 
     def checkpoint(self, name: Optional[str] = None) -> Checkpoint:
         """Keeps the files of its workspace as they are; everything in it stands still meanwhile."""
-        answer = self._line.ask("POST", f"{self._path}/checkpoints", _api.without_none({"name": name}))
-        return _api.checkpoint_of(answer.json())
+        return self._place.checkpoint(name)
 
     def checkpoints(self) -> List[Checkpoint]:
-        rows = (self._line.ask("GET", f"{self._path}/checkpoints")).json()["checkpoints"]
-        return [_api.checkpoint_of(row) for row in rows]
+        return self._place.checkpoints()
+
+    def delete_checkpoint(self, number: int) -> None:
+        """Takes a checkpoint away, and makes room for another."""
+        self._place.delete_checkpoint(number)
 
     def undo(self, to: Union[int, str]) -> Checkpoint:
         """Brings the files of a checkpoint back, by its number or name."""
-        return _api.checkpoint_of((self._line.ask("POST", f"{self._path}/undo", {"to": str(to)})).json())
+        return self._place.undo(to)
 
     def diff(self, since: Union[int, str], to: Union[None, int, str] = None) -> str:
         """What has changed since a checkpoint, or between two, as a unified diff."""
-        params = _api.without_none({"from": str(since), "to": None if to is None else str(to)})
-        return str((self._line.ask("GET", f"{self._path}/diff", params=params)).json()["unified"])
+        return self._place.diff(since, to)
 
     def fork(self, name: str) -> Workspace:
         """Another workspace that begins with these files: create(workspace=name) has it."""
-        return _api.workspace_of((self._line.ask("POST", f"{self._path}/fork", {"name": name})).json())
+        return self._place.fork(name)
 
     def apply(self, *, conflicts: Literal["fail", "fork", "origin"] = "fail", dry_run: bool = False) -> Applied:
         """Brings what has changed in its workspace, which is a fork, back into the one that it is a fork of.
 
         What both have changed is a Conflict, whose `conflicts` are the paths, unless the word of one of them counts.
         """
-        answer = self._line.ask("POST", f"{self._path}/apply", {"conflicts": conflicts, "dry_run": dry_run})
-        return _api.applied_of(answer.json())
+        return self._place.apply(conflicts, dry_run)
 
     def pause(self) -> None:
         """Stops everything in it where it is; its time passes."""

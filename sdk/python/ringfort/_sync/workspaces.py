@@ -1,15 +1,23 @@
 """Made from _async/workspaces.py by make_sync.py: change that one."""
 from __future__ import annotations
 
-from typing import List
+from typing import List, Literal, Optional, Union
 
 from .. import _api
-from .._api import Workspace
+from .._api import Applied, Checkpoint, Workspace
 from .line import Held
+from .place import Place
 
 
 class Workspaces(Held):
-    """The workspaces of the key's tenant; what is done to the files of one is a sandbox's that has it."""
+    """The workspaces of the key's tenant, by their names.
+
+    What is done to the files of one is a sandbox's, too, in which everything stands still meanwhile; asked for by name, what programs write
+    meanwhile may be half there.
+    """
+
+    def _place(self, name: str) -> Place:
+        return Place(self._line, f"/v1/workspaces/{_api.segment(name)}")
 
     def create(self, name: str) -> Workspace:
         """Makes one that is empty."""
@@ -24,3 +32,33 @@ class Workspaces(Held):
     def delete(self, name: str) -> None:
         """Removes it, with its checkpoints.  Conflict: a sandbox has it."""
         self._line.ask("DELETE", f"/v1/workspaces/{_api.segment(name)}")
+
+    def checkpoint(self, workspace: str, name: Optional[str] = None) -> Checkpoint:
+        """Keeps its files as they are, under a number and maybe a name."""
+        return self._place(workspace).checkpoint(name)
+
+    def checkpoints(self, workspace: str) -> List[Checkpoint]:
+        return self._place(workspace).checkpoints()
+
+    def delete_checkpoint(self, workspace: str, number: int) -> None:
+        """Takes a checkpoint away, and makes room for another."""
+        self._place(workspace).delete_checkpoint(number)
+
+    def undo(self, workspace: str, to: Union[int, str]) -> Checkpoint:
+        """Brings the files of a checkpoint back, by its number or name."""
+        return self._place(workspace).undo(to)
+
+    def diff(self, workspace: str, since: Union[int, str], to: Union[None, int, str] = None) -> str:
+        """What has changed since a checkpoint, or between two, as a unified diff."""
+        return self._place(workspace).diff(since, to)
+
+    def fork(self, workspace: str, name: str) -> Workspace:
+        """Another workspace that begins with its files."""
+        return self._place(workspace).fork(name)
+
+    def apply(self, workspace: str, *, conflicts: Literal["fail", "fork", "origin"] = "fail", dry_run: bool = False) -> Applied:
+        """Brings what has changed in it, which is a fork, back into the one that it is a fork of.
+
+        What both have changed is a Conflict, whose `conflicts` are the paths, unless the word of one of them counts.
+        """
+        return self._place(workspace).apply(conflicts, dry_run)
