@@ -96,7 +96,7 @@ class Server:
         return self.process.pid
 
     def children(self):
-        """Its warden, its clerk and its front, by name; no children of its own.  The front has no environment, and our sockets."""
+        """Its warden, its clerk and its front, by name; the last alone is a child of its own, and has no environment, and our sockets."""
         found, ours = {}, sockets_of(self.pid)
         for path in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):

@@ -13,6 +13,7 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -170,7 +171,22 @@ static int give_up_calls(struct rf_err *err)
 	return 0;
 }
 
-int rf_confine_raise(struct rf_err *err)
+/* ------------------------------------------------------------- its time */
+
+/*
+ * Who has taken it over may not care that its server is gone, and would have the ports that it listens on until somebody finds it.  The kernel forgets the wish when ids
+ * change, so it is uttered after that; and the filter leaves no call to take it back, nor one to make a process without it.
+ */
+static int die_with(pid_t parent, struct rf_err *err)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return rf_fail(err, -errno, "die with the server");
+	if (getppid() != parent) /* it was too late to wish */
+		return rf_fail_say(err, -ESRCH, "its server is gone");
+	return 0;
+}
+
+int rf_confine_raise(pid_t parent, struct rf_err *err)
 {
 	const struct rlimit none = { 0, 0 };
 
@@ -179,7 +195,7 @@ int rf_confine_raise(struct rf_err *err)
 	if (setrlimit(RLIMIT_CORE, &none) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return rf_fail(err, -errno, "harden the front");
-	if (give_up_files(err) < 0)
+	if (give_up_files(err) < 0 || die_with(parent, err) < 0)
 		return err->code;
 	return give_up_calls(err);
 }

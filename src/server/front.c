@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -354,6 +355,15 @@ static void allow_many_files(void)
 	}
 }
 
+/* Who made the pair of sockets, and us. */
+static pid_t server_of(const struct rf_front *front)
+{
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+
+	return getsockopt(front->host, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.pid : -1;
+}
+
 static int start(struct rf_front *front, bool speaks_tls, struct rf_err *err)
 {
 	allow_many_files();
@@ -376,7 +386,7 @@ static int start(struct rf_front *front, bool speaks_tls, struct rf_err *err)
 	}
 	rf_http_server_form(front->ports, rf_api_error_put_refusal);
 	rf_http_server_form(front->local, rf_api_error_put_refusal);
-	if (rf_confine_raise(err) < 0)
+	if (rf_confine_raise(server_of(front), err) < 0)
 		return err->code;
 	return rf_loop_watch(front->loop, front->host, RF_LOOP_READ, on_host, front,
 			     &front->host_event, err);

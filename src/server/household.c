@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -83,12 +84,18 @@ static void kill_front(struct landlord *l)
 {
 	struct pollfd end = { .fd = l->front_process, .events = POLLIN };
 
-	if (l->front_process < 0)
+	if (l->front_pid <= 0)
 		return;
-	rf_kernel_signal(l->front_process, 0, SIGKILL);
-	if (poll(&end, 1, DEAD_MS) <= 0)
+	if (l->front_process >= 0)
+		rf_kernel_signal(l->front_process, 0, SIGKILL);
+	else
+		kill(l->front_pid, SIGKILL);
+	if (l->front_process >= 0 && poll(&end, 1, DEAD_MS) <= 0)
 		rf_household_say("ringfort-front was killed, and is not gone yet", "");
+	else
+		waitpid(l->front_pid, NULL, __WALL);
 	rf_fd_done(&l->front_process);
+	l->front_pid = 0;
 }
 
 /* What it has of connections it may have given to others: so these end, too. */
@@ -211,7 +218,8 @@ int rf_household_start_front(struct landlord *l, struct rf_err *err)
 	l->front_since = rf_loop_now();
 	l->has_guests = false;
 	rf_concierge_forget(l);
-	if (rf_client_start_held(path, argv, "front", &l->front, &l->front_process, err) < 0)
+	if (rf_client_start_child(path, argv, "front", &l->front, &l->front_pid, &l->front_process,
+				  err) < 0)
 		return err->code;
 	if (fcntl(l->front, F_SETFL, O_NONBLOCK) < 0)
 		return rf_fail(err, -errno, "ringfort-front");

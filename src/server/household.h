@@ -30,6 +30,7 @@ struct landlord {
 	int warden, front, clerk;  /* connections; or -1 */
 	int warden_process;        /* a descriptor of it, or -1 */
 	int front_process;         /* the same */
+	pid_t front_pid;           /* a child of ours, so that it dies with us; or 0 */
 	struct rf_outbox to_front; /* what it is told: it may have stopped reading */
 	int local;                 /* for processes of the user's own */
 	struct rf_peer self;       /* what we are, and they must not be less */

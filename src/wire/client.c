@@ -6,6 +6,8 @@
  * meets one of ours.  Both are made with CLONE_VM and CLONE_VFORK on a stack of their own, with all
  * signals blocked, as posix_spawn(3) does it: no copy of the caller's memory, no handler of the caller's
  * that runs in them, and no lock that a thread could have left behind.
+ *
+ * Who is to end with its starter for sure, whatever has become of it, must be a child of it (PR_SET_PDEATHSIG): that is the other way.
  */
 #include "wire/client.h"
 
@@ -139,7 +141,9 @@ struct birth {
 	const char *const *argv;
 	int fd;
 	char *stack;      /* of the grandchild: its end */
-	int process;      /* a descriptor of the grandchild, in our table; or -1 */
+	bool is_child;    /* there is no grandchild: the child becomes the program */
+	pid_t pid;        /* of the child */
+	int process;      /* a descriptor of a child that stays; or -1 */
 	int code;         /* negative errno, or 0 */
 	const char *what; /* failed */
 };
@@ -202,11 +206,31 @@ static int bear_program(void *data)
 {
 	struct birth *birth = data;
 
-	if (clone(become_program, birth->stack,
-		  CLONE_VM | CLONE_VFORK | (int)RF_CLONE_PIDFD | SIGCHLD, birth,
-		  &birth->process) < 0)
+	if (clone(become_program, birth->stack, CLONE_VM | CLONE_VFORK | SIGCHLD, birth) < 0)
 		fail_birth(birth, "a process");
 	return 0;
+}
+
+/* One that does not become the program itself ends without a signal: it is no child that anybody else waits for. */
+static void make_child(struct birth *birth, char *stack)
+{
+	int got;
+
+	if (birth->is_child)
+		birth->pid = clone(become_program, stack,
+				   CLONE_VM | CLONE_VFORK | (int)RF_CLONE_PIDFD | SIGCHLD, birth,
+				   &birth->process);
+	else
+		birth->pid = clone(bear_program, stack, CLONE_VM | CLONE_VFORK, birth);
+	if (birth->pid < 0) {
+		fail_birth(birth, "a process");
+		return;
+	}
+	if (birth->is_child && birth->code == 0)
+		return;
+	do
+		got = waitpid(birth->pid, NULL, __WALL);
+	while (got < 0 && errno == EINTR);
 }
 
 static int start(struct birth *birth, const char *who, struct rf_err *err)
@@ -214,23 +238,13 @@ static int start(struct birth *birth, const char *who, struct rf_err *err)
 	char *stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	sigset_t all, before;
-	int child, got;
 
 	if (stacks == MAP_FAILED)
 		return rf_fail(err, -errno, "memory for a stack");
 	birth->stack = stacks + 2 * STACK;
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
-	/*
-	 * Without a signal at its end, it is no child that anybody else waits for.  It shares our descriptors, so that the one it gets of its own child is
-	 * ours: a number could be another's by the time that we look.
-	 */
-	child = clone(bear_program, stacks + STACK, CLONE_VM | CLONE_VFORK | CLONE_FILES, birth);
-	if (child < 0)
-		fail_birth(birth, "a process");
-	do
-		got = child < 0 ? 0 : waitpid(child, NULL, __WALL);
-	while (got < 0 && errno == EINTR);
+	make_child(birth, stacks + STACK);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	munmap(stacks, 2 * STACK);
 	if (birth->code == 0)
@@ -241,31 +255,40 @@ static int start(struct birth *birth, const char *who, struct rf_err *err)
 	return err->code;
 }
 
-int rf_client_start_held(const char *program, const char *const *argv, const char *who, int *ret_fd,
-			 int *ret_process, struct rf_err *err)
+static int start_with_line(struct birth *birth, const char *who, int *ret_fd, struct rf_err *err)
 {
 	int pair[2];
-	struct birth birth = { .program = program, .argv = argv, .process = -1 };
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return rf_fail(err, -errno, "a pair of sockets");
-	birth.fd = pair[1];
-	if (start(&birth, who, err) == 0) {
+	birth->fd = pair[1];
+	if (start(birth, who, err) == 0)
 		*ret_fd = rf_fd_take(&pair[0]);
-		*ret_process = rf_fd_take(&birth.process);
-	}
-	rf_fd_done(&birth.process);
 	rf_fd_done(&pair[0]);
 	rf_fd_done(&pair[1]);
-	return birth.code;
+	return birth->code;
 }
 
 int rf_client_start(const char *program, const char *const *argv, const char *who, int *ret_fd,
 		    struct rf_err *err)
 {
-	RF_AUTO_FD int process = -1;
+	struct birth birth = { .program = program, .argv = argv, .process = -1 };
 
-	return rf_client_start_held(program, argv, who, ret_fd, &process, err);
+	return start_with_line(&birth, who, ret_fd, err);
+}
+
+int rf_client_start_child(const char *program, const char *const *argv, const char *who,
+			  int *ret_fd, pid_t *ret_pid, int *ret_process, struct rf_err *err)
+{
+	struct birth birth = { .program = program, .argv = argv, .is_child = true, .process = -1 };
+	int code = start_with_line(&birth, who, ret_fd, err);
+
+	if (code == 0) {
+		*ret_pid = birth.pid;
+		*ret_process = rf_fd_take(&birth.process);
+	}
+	rf_fd_done(&birth.process);
+	return code;
 }
 
 int rf_client_private(const char *program, int *ret_fd, struct rf_err *err)

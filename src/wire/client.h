@@ -2,8 +2,8 @@
  * The client's side: finds or starts a warden, and asks it for runs.
  *
  * Safe in programs with threads: nothing here changes the process (no signal handler, no umask, no
- * working directory), waits for children that it did not make, or leaves one behind; descriptors are
- * close-on-exec from the start.
+ * working directory), waits for children that it did not make, or leaves one behind (but for
+ * rf_client_start_child()); descriptors are close-on-exec from the start.
  */
 #ifndef RF_WIRE_CLIENT_H
 #define RF_WIRE_CLIENT_H
@@ -42,11 +42,11 @@ int rf_client_start(const char *program, const char *const *argv, const char *wh
 		    struct rf_err *err);
 
 /*
- * The same, and gives a descriptor of the process itself, by which it can be killed and its end be seen, whatever it does with the connection; -1
- * where the kernel has none (before 5.2).
+ * The same for a child of the calling thread, which can ask the kernel to end with that (PR_SET_PDEATHSIG).  Gives its number, to be waited for, and a descriptor of it, by which it
+ * can be killed and its end be seen, whatever it does with the connection; -1 where the kernel has none (before 5.2).
  */
-int rf_client_start_held(const char *program, const char *const *argv, const char *who, int *ret_fd,
-			 int *ret_process, struct rf_err *err);
+int rf_client_start_child(const char *program, const char *const *argv, const char *who,
+			  int *ret_fd, pid_t *ret_pid, int *ret_process, struct rf_err *err);
 
 /*
  * Starts a warden for this process alone, `program` with --private, and gives the connection: when it

@@ -1,8 +1,10 @@
 """A front that was taken over: what it had of others ends with it, and with a key what the key had, whatever the front does."""
+import contextlib
 import os
 import pathlib
 import shutil
 import signal
+import socket
 import sys
 import threading
 import time
@@ -151,6 +153,23 @@ def test_a_front_that_does_not_read_keeps_nobody_waiting_and_is_replaced(taken):
     taken.read_until("is started anew")
     assert not taken.has_old_front
     assert taken.post(RUN, {"argv": ["echo", "on"]}).json["stdout"] == "on\n"
+
+
+def test_a_front_that_would_outlive_its_server_does_not(server):
+    """It is stopped, so it hears of nothing, as one that does not want to; and the server is killed, so nobody else ends it."""
+    front, = server.children()["ringfort-front"]
+    os.kill(front, signal.SIGSTOP)
+    assert eventually(lambda: "\nState:\tT" in pathlib.Path(f"/proc/{front}/status").read_text(), 10)
+    try:
+        os.kill(server.pid, signal.SIGKILL)
+        assert eventually(lambda: not os.path.exists(f"/proc/{front}/exe"), 10), "it lives, and has the port"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(front, signal.SIGKILL)
+    with socket.socket() as port:  # which is free
+        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        port.bind(("127.0.0.1", server.port))
+        port.listen()
 
 
 # --- a key ---

@@ -103,6 +103,28 @@ RF_TEST(a_private_warden_is_started_clean_and_is_no_child_of_ours)
 	remove_folder();
 }
 
+RF_TEST(a_child_is_ours_to_kill_and_to_wait_for)
+{
+	const char *const argv[] = { "/bin/sleep", "100", NULL };
+	struct rf_err err = RF_ERR_INIT;
+	int fd = -1, process = -1, status = 0, before = count_fds();
+	pid_t pid = 0;
+
+	RF_REQUIRE(rf_client_start_child(argv[0], argv, "child", &fd, &pid, &process, &err) == 0,
+		   "%s", err.msg);
+	RF_CHECK(waitpid(pid, NULL, WNOHANG) == 0, "it lives");
+	RF_CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid &&
+			 WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+		 "it was killed");
+	rf_fd_done(&fd);
+	rf_fd_done(&process);
+	RF_CHECK(rf_client_start_child("/nowhere/it", argv, "child", &fd, &pid, &process, &err) ==
+			 -ENOENT,
+		 "%s", err.msg);
+	RF_CHECK(count_fds() == before && fd == -1 && process == -1, "descriptors are left");
+	RF_CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "a child is left");
+}
+
 RF_TEST(a_program_that_is_not_there_is_named_with_a_remedy)
 {
 	struct rf_err err = RF_ERR_INIT;

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -40,7 +42,7 @@ RF_TEST(a_confined_process_has_its_descriptors_and_nothing_else)
 	int pair[2], file = open("/dev/null", O_RDONLY), pid = getppid();
 	int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	RF_REQUIRE(file >= 0 && rf_confine_raise(&err) == 0, "%s", err.msg);
+	RF_REQUIRE(file >= 0 && rf_confine_raise(pid, &err) == 0, "%s", err.msg);
 	/* What it needs: */
 	RF_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0,
 		 "a pair of packets");
@@ -80,5 +82,39 @@ RF_TEST(a_confined_process_has_its_descriptors_and_nothing_else)
 		    0);
 	RF_CHECK(syscall(SYS_unshare, 0x10000000) < 0 && errno == EPERM, "a namespace");
 	RF_CHECK(code == MAP_FAILED, "code of its own");
+	RF_CHECK(is_denied(SYS_prctl, PR_SET_PDEATHSIG, 0, 0), "to outlive its parent");
 	RF_CHECK(setuid(0) < 0 && geteuid() != 0, "root");
+}
+
+RF_TEST(a_confined_process_dies_with_its_parent)
+{
+	int tie[2];
+	char byte;
+	pid_t parent;
+
+	RF_REQUIRE(pipe2(tie, O_CLOEXEC) == 0, "a pipe");
+	parent = fork();
+	if (parent == 0) {
+		struct rf_err err = RF_ERR_INIT;
+
+		if (fork() == 0) { /* it has the pipe for as long as it lives, and would do so */
+			if (rf_confine_raise(getppid(), &err) == 0 && write(tie[1], "x", 1) == 1)
+				ppoll(NULL, 0, NULL, NULL);
+			_exit(1);
+		}
+		for (;;)
+			pause();
+	}
+	close(tie[1]);
+	RF_CHECK(read(tie[0], &byte, 1) == 1, "it is there");
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+	RF_CHECK(read(tie[0], &byte, 1) == 0, "it is gone, for the pipe is");
+}
+
+RF_TEST(who_has_lost_its_parent_is_not_confined_but_ended)
+{
+	struct rf_err err = RF_ERR_INIT;
+
+	RF_CHECK(rf_confine_raise(getpid(), &err) == -ESRCH, "%s", err.msg);
 }
