@@ -497,6 +497,42 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 		"No box that begins from now on has them.  Those that live keep what they were given.",
 		rf_example_credential_rm, "0 removed, 1 there is no such credential, 125 Ringfort failed",
 	},
+	[RF_CMD_APPROVAL] = {
+		"approval", NULL, "writes of a server's boxes that wait until somebody has decided",
+		"ls|show|allow|deny",
+		"A box whose policy says `network: { writes: hold }` reads what it may, and what it would\n"
+		"write waits here.  For who started `ringfort serve`, about boxes of all tenants; others\n"
+		"decide over HTTP, with a key of scope admin.",
+		rf_example_approval, NULL,
+	},
+	[RF_CMD_APPROVAL_LS] = {
+		"approval ls", rf_cmd_approval_ls, "list what waits, the oldest first", "[--tenant NAME] [--json]",
+		"Lists each one's id, its tenant, the agent or the sandbox that asked, the request without\n"
+		"its query, how long it is and when it is denied if nobody has decided.",
+		rf_example_approval_ls, "0 printed, 1 no server runs, 125 Ringfort failed",
+	},
+	[RF_CMD_APPROVAL_SHOW] = {
+		"approval show", rf_cmd_approval_show, "show one, as it would be sent", "[--json] ID",
+		"Prints the request with its query, its fields and up to 64 KiB of its body.  Credentials\n"
+		"are placeholders there.  Of one that was decided: by whom and why.",
+		rf_example_approval_show, "0 printed, 1 there is no such one or no server runs, 125 Ringfort failed",
+	},
+	[RF_CMD_APPROVAL_ALLOW] = {
+		"approval allow", rf_cmd_approval_allow, "send some now", "[--reason TEXT] [--json] ID...",
+		"Each is judged by the rules that hold now, completed with credentials and sent, and what\n"
+		"the server said is waited for, up to 50 seconds: who interrupts this cuts it.  Recorded\n"
+		"before it is sent, as decided by `operator`.",
+		rf_example_approval_allow,
+		"0 sent, 1 there is no such one, it was decided before, or no server runs,\n"
+		"125 Ringfort failed",
+	},
+	[RF_CMD_APPROVAL_DENY] = {
+		"approval deny", rf_cmd_approval_deny, "never send some", "[--reason TEXT] [--json] ID...",
+		"They wait no more, and are not sent.  The program was told when it asked that they wait.",
+		rf_example_approval_deny,
+		"0 denied, 1 there is no such one, it was decided before, or no server runs,\n"
+		"125 Ringfort failed",
+	},
 	[RF_CMD_PS] = {
 		"ps", rf_cmd_ps, "list the boxes that live, and what they use",
 		"[--json]",

@@ -316,6 +316,31 @@ const struct rf_cmd_example rf_example_credential_rm[] = {
 	{ NULL },
 };
 
+const struct rf_cmd_example rf_example_approval[] = {
+	{ "ringfort approval ls", NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_approval_ls[] = {
+	{ "ringfort approval ls --tenant acme --json", NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_approval_show[] = {
+	{ "ringfort approval show 3f2a9c0d1e4b5a67", NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_approval_allow[] = {
+	{ "ringfort approval allow --reason \"looked at it\" 3f2a9c0d1e4b5a67", NULL },
+	{ NULL },
+};
+
+const struct rf_cmd_example rf_example_approval_deny[] = {
+	{ "ringfort approval deny 3f2a9c0d1e4b5a67", NULL },
+	{ NULL },
+};
+
 const struct rf_cmd_example rf_example_breaker[] = {
 	{ "ringfort breaker ls",                NULL },
 	{ "ringfort breaker reset bot",         "let an agent go on" },

@@ -31,6 +31,9 @@
 #define ONLY(id) RF_CMD_BIT(RF_CMD_##id)
 /* Whoever runs a program. */
 #define RUNS (ONLY(RUN) | ONLY(SHELL) | ONLY(EXEC) | ONLY(SHADOW))
+/* Whoever looks at writes that wait, or decides about them. */
+#define APPROVALS                                                                                  \
+	(ONLY(APPROVAL_LS) | ONLY(APPROVAL_SHOW) | ONLY(APPROVAL_ALLOW) | ONLY(APPROVAL_DENY))
 /* Whoever makes a plan. */
 #define POLICY                                                                                     \
 	(RUNS | ONLY(AGENT_CREATE) | ONLY(POLICY_EXPLAIN) | ONLY(POLICY_WHY) | ONLY(POLICY_SHOW) | \
@@ -163,7 +166,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("to",         'o', "FILE",       RF_OPTION_TO, ONLY(POLICY_LEARN), "where the policy goes (default: standard output)"),
 	OWN("paths",      0,   NULL,         RF_OPTION_PATHS, ONLY(POLICY_LEARN), "end TLS for every host, and learn methods and paths, too"),
 	OWN("json",       0,   NULL,         RF_OPTION_JSON,
-	    (POLICY & ~ONLY(POLICY_LEARN)) | ONLY(AGENT_RUN) | ONLY(AGENT_LS) | ONLY(AGENT_SHOW) | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND) | ONLY(HELP) | ONLY(KEY_CREATE) | ONLY(KEY_LS) | ONLY(CREDENTIAL_LS) | ONLY(GATEWAY) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT) | TRAFFIC, "JSON instead of text"),
+	    (POLICY & ~ONLY(POLICY_LEARN)) | ONLY(AGENT_RUN) | ONLY(AGENT_LS) | ONLY(AGENT_SHOW) | ONLY(POLICY_DIFF) | ONLY(DOCTOR) | ONLY(WARDEN) | ONLY(PS) | ONLY(BREAKER_LS) | ONLY(LOG) | ONLY(DIFF) | ONLY(APPLY) | ONLY(FILE_LS) | ONLY(FILE_STAT) | ONLY(FILE_FIND) | ONLY(HELP) | ONLY(KEY_CREATE) | ONLY(KEY_LS) | ONLY(CREDENTIAL_LS) | APPROVALS | ONLY(GATEWAY) | ONLY(WATCH) | ONLY(AUDIT_SHOW) | ONLY(AUDIT_VERIFY) | ONLY(AUDIT_REPORT) | TRAFFIC, "JSON instead of text"),
 	OWN("long",       'l', NULL,         RF_OPTION_LONG, ONLY(FILE_LS), "type, mode, size and time as well"),
 	OWN("stat",       0,   NULL,         RF_OPTION_STAT, ONLY(DIFF), "how much: lines of text, bytes of anything else"),
 	OWN("patch",      'p', NULL,         RF_OPTION_PATCH, ONLY(DIFF), "the lines themselves, as `git apply` and `patch -p1` take them"),
@@ -195,6 +198,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("ceiling",    0,   "NAME|FILE",  RF_OPTION_CEILING, ONLY(KEY_CREATE), "a profile or policy that no box of it goes beyond (default: an hour, no network, no file of this machine)"),
 	OWN("tenant",     0,   "NAME",       RF_OPTION_TENANT, ONLY(KEY_CREATE), "keys of one tenant share their sandboxes (default: its own)"),
 	OWN("tenant",     0,   "NAME",       RF_OPTION_TENANT, ONLY(CREDENTIAL_SET) | ONLY(CREDENTIAL_LS) | ONLY(CREDENTIAL_RM), "whose it is (default: local, who comes on the unix socket; of a list: everybody)"),
+	OWN("tenant",     0,   "NAME",       RF_OPTION_TENANT, ONLY(APPROVAL_LS), "whose (default: everybody's)"),
 	OWN("boxes",      0,   "64",         RF_OPTION_BOXES, ONLY(KEY_CREATE), "boxes at once"),
 	OWN("memory",     0,   "4G",         RF_OPTION_SUM_MEMORY, ONLY(KEY_CREATE), "limits.memory of these boxes together (default: any)"),
 	OWN("cpu",        0,   "400%",       RF_OPTION_SUM_CPU, ONLY(KEY_CREATE), "limits.cpu of these boxes together (default: any)"),
@@ -208,6 +212,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("for",        0,   "10m",        RF_OPTION_FOR, ONLY(BREAKER_TRIP), "how long it stays open; without it, until it is reset"),
 	OWN("reason",     0,   "TEXT",       RF_OPTION_REASON, ONLY(BREAKER_TRIP), "what whoever is refused is told"),
 	OWN("reason",     0,   "TEXT",       RF_OPTION_REASON, ONLY(FREEZE) | ONLY(THAW) | ONLY(KILL) | CHANGES, "why: for the record, and for who started the box"),
+	OWN("reason",     0,   "TEXT",       RF_OPTION_REASON, ONLY(APPROVAL_ALLOW) | ONLY(APPROVAL_DENY), "why: for the record"),
 	OWN("names",      0,   "profiles",   RF_OPTION_NAMES, ONLY(HELP), "names for completions, one a line"),
 	OWN("help",       'h', NULL,         RF_OPTION_HELP, ALL, "this text"),
 	OWN("version",    0,   NULL,         RF_OPTION_VERSION, RUNS, "the version"),

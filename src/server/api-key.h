@@ -23,9 +23,11 @@
 
 /* What a key is good for: each covers those before it but for RUN, which READ does not. */
 enum rf_scope {
-	RF_SCOPE_READ = 1, /* see what there is */
-	RF_SCOPE_RUN = 2,  /* make boxes and run programs; and see */
-	RF_SCOPE_ADMIN = 4 /* that, and what is of the server as a whole */
+	RF_SCOPE_READ = 1,  /* see what there is */
+	RF_SCOPE_RUN = 2,   /* make boxes and run programs; and see */
+	RF_SCOPE_ADMIN = 4, /* that, and what is of the server as a whole */
+	RF_SCOPE_OPERATOR =
+		8 /* no key's: whose server it is, about writes of all tenants (office.h) */
 };
 
 struct rf_api_key {

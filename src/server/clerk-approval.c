@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/pack.h"
+#include "server/api-key.h"
 #include "server/clerk-desk.h"
 #include "server/custodian.h"
 
@@ -37,9 +38,12 @@ static void put_words(struct rf_json *json, const char *name, const char *words)
 	rf_json_string(json, name, words[0] ? words : NULL);
 }
 
-static void put_item(struct rf_json *json, const struct rf_custodian_item *item)
+static void put_item(struct rf_json *json, const struct rf_clerk_asker *who,
+		     const struct rf_custodian_item *item)
 {
 	rf_json_string(json, "id", item->id);
+	if (who->scopes & RF_SCOPE_OPERATOR)
+		rf_json_string(json, "tenant", item->owner.tenant);
 	rf_json_string(json, "state", states[item->state]);
 	put_words(json, "sandbox", item->owner.sandbox);
 	put_words(json, "agent", item->owner.agent);
@@ -59,6 +63,7 @@ static void put_item(struct rf_json *json, const struct rf_custodian_item *item)
 /* ------------------------------------------------------------- all that wait */
 
 struct page {
+	const struct rf_clerk_asker *who;
 	const struct rf_approval_ask_page *ask;
 	struct rf_json json;
 	uint64_t last_ns;
@@ -77,7 +82,7 @@ static bool put_row(void *data, const struct rf_custodian_item *item)
 		return false;
 	}
 	rf_json_open_object(&page->json, NULL);
-	put_item(&page->json, item);
+	put_item(&page->json, page->who, item);
 	rf_json_close_object(&page->json);
 	page->last_ns = item->asked_ns;
 	page->given++;
@@ -88,7 +93,7 @@ int rf_clerk_approval_list(const struct rf_clerk_asker *who, struct rf_clerk_mat
 			   struct rf_err *err)
 {
 	struct rf_approval_ask_page ask;
-	struct page page = { .ask = &ask };
+	struct page page = { .who = who, .ask = &ask };
 	char cursor[24];
 
 	if (rf_approval_ask_take_page(matter->body, matter->len, &ask, err) < 0)
@@ -96,7 +101,7 @@ int rf_clerk_approval_list(const struct rf_clerk_asker *who, struct rf_clerk_mat
 	rf_json_init(&page.json, &matter->out, false);
 	rf_json_open_object(&page.json, NULL);
 	rf_json_open_array(&page.json, "approvals");
-	rf_custodian_each(who->tenant, ask.after_ns, put_row, &page);
+	rf_custodian_each(rf_custodian_whose(who), ask.after_ns, put_row, &page);
 	rf_json_close_array(&page.json);
 	snprintf(cursor, sizeof(cursor), "%" PRIu64, page.last_ns);
 	rf_json_string(&page.json, "next_cursor", page.has_more ? cursor : NULL);
@@ -123,18 +128,23 @@ static void put_message(struct rf_json *json, const struct rf_custodian_item *it
 	rf_json_bool(json, "is_cut", shown < len);
 }
 
+struct one {
+	const struct rf_clerk_asker *who;
+	struct rf_buf *out;
+};
+
 static bool put_one(void *data, const struct rf_custodian_item *item)
 {
-	struct rf_buf *out = data;
+	const struct one *one = data;
 	struct rf_json json;
 
-	rf_json_init(&json, out, false);
+	rf_json_init(&json, one->out, false);
 	rf_json_open_object(&json, NULL);
-	put_item(&json, item);
+	put_item(&json, one->who, item);
 	if (item->message)
 		put_message(&json, item);
 	rf_json_close_object(&json);
-	rf_buf_puts(out, "\n");
+	rf_buf_puts(one->out, "\n");
 	return false;
 }
 
@@ -142,13 +152,14 @@ int rf_clerk_approval_get(const struct rf_clerk_asker *who, struct rf_clerk_matt
 			  struct rf_err *err)
 {
 	char id[RF_APPROVAL_ASK_ID];
+	struct one one = { who, &matter->out };
 	struct rf_pack_reader in;
 
 	rf_pack_read_init(&in, matter->body, matter->len);
 	rf_pack_read_text(&in, id, sizeof(id));
 	if (!rf_pack_is_whole(&in))
 		return rf_fail_say(err, -ENOENT, "there is no such approval");
-	return rf_custodian_look(who->tenant, id, put_one, &matter->out, err);
+	return rf_custodian_look(rf_custodian_whose(who), id, put_one, &one, err);
 }
 
 /* What is approved comes with the connection on which it is answered: the front reads what strangers send, and not who has rights. */

@@ -9,7 +9,7 @@
 #include "base/pack.h"
 #include "wire/wire.h"
 
-#define SCOPES 8
+#define SCOPES 16 /* above all bits of enum rf_scope */
 
 void rf_clerk_terms_pack(const struct rf_clerk_terms *terms, struct rf_buf *out)
 {

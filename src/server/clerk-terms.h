@@ -14,6 +14,10 @@
 #include "base/err.h"
 #include "wire/terms.h"
 
+/* In $RUN, where the operator's own commands are given a connection (office.h); and what is recorded as the key of who comes there: no key has such an id. */
+#define RF_CLERK_TERMS_SOCKET   "operator.sock"
+#define RF_CLERK_TERMS_OPERATOR "operator"
+
 /* The questions there are; clerk-table.c says of each who may ask it and who answers. */
 enum rf_clerk_question {
 	RF_CLERK_KEY = 1,  /* what this connection's key is good for */

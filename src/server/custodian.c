@@ -14,6 +14,7 @@
 #include "audit/event.h"
 #include "base/fd.h"
 #include "egress/passage.h"
+#include "server/api-key.h"
 #include "server/clerk-watcher.h"
 #include "wire/wire.h"
 
@@ -62,7 +63,7 @@ static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_of(const struct item *item, const char *tenant)
 {
-	return strcmp(item->seen.owner.tenant, tenant) == 0;
+	return !tenant || strcmp(item->seen.owner.tenant, tenant) == 0;
 }
 
 static bool is_kept(const struct item *item)
@@ -488,6 +489,11 @@ int rf_custodian_adopt(int gateway, const struct rf_clerk_asker *who, const char
 
 /* ------------------------------------------------------------- who asks */
 
+const char *rf_custodian_whose(const struct rf_clerk_asker *who)
+{
+	return who->scopes & RF_SCOPE_OPERATOR ? NULL : who->tenant;
+}
+
 void rf_custodian_each(const char *tenant, uint64_t after_ns, rf_custodian_fn *fn, void *data)
 {
 	pthread_mutex_lock(&lock);
@@ -634,7 +640,7 @@ int rf_custodian_decide(const struct rf_clerk_asker *who,
 	int code;
 
 	pthread_mutex_lock(&lock);
-	code = claim(who->tenant, decision->id, &item, err);
+	code = claim(rf_custodian_whose(who), decision->id, &item, err);
 	if (code == 0) {
 		item->seen.decided_ns = now_ns();
 		snprintf(item->seen.by, sizeof(item->seen.by), "%s", who->key);
@@ -650,7 +656,7 @@ int rf_custodian_decide(const struct rf_clerk_asker *who,
 	if (code == 0) {
 		item->seen.state = RF_CUSTODIAN_DENIED;
 		drop_message(item);
-		trim(who->tenant);
+		trim(item->seen.owner.tenant);
 	} else if (is_said) { /* the log may have it as allowed: its last word is that it was not */
 		end_item(item, RF_CUSTODIAN_DENIED, UNSURE);
 	} else if (!item->box) {

@@ -63,7 +63,10 @@ struct rf_custodian_item {
 int rf_custodian_adopt(int gateway, const struct rf_clerk_asker *who, const char *agent,
 		       struct rf_err *err);
 
-/* Calls `fn` for those of a tenant's that wait and were asked after that, in order, until it says false.  It must not wait: nobody else does anything meanwhile. */
+/* Whose writes somebody may see and decide about: a tenant's, or NULL for all. */
+const char *rf_custodian_whose(const struct rf_clerk_asker *who);
+
+/* Calls `fn` for those of a tenant's (or all) that wait and were asked after that, in order, until it says false.  It must not wait: nobody else does anything meanwhile. */
 typedef bool rf_custodian_fn(void *data, const struct rf_custodian_item *item);
 void rf_custodian_each(const char *tenant, uint64_t after_ns, rf_custodian_fn *fn, void *data);
 

@@ -21,6 +21,7 @@ struct rf_concierge_known;
 struct rf_register;
 struct rf_notary;
 struct rf_crier;
+struct rf_office;
 
 /* The whole of it. */
 struct landlord {
@@ -34,6 +35,7 @@ struct landlord {
 	struct rf_outbox to_front; /* what it is told: it may have stopped reading */
 	int local;                 /* for processes of the user's own */
 	struct rf_peer self;       /* what we are, and they must not be less */
+	struct rf_office *office;  /* for the operator's own commands */
 	int ports[RF_LANDLORD_MOST];
 	size_t port_count;
 	struct rf_event *local_event, *front_event, *warden_event, *clerk_event, *timer;

@@ -19,6 +19,7 @@
 #include "server/crier.h"
 #include "server/household.h"
 #include "server/notary.h"
+#include "server/office.h"
 #include "server/port.h"
 #include "server/register.h"
 #include "server/tenure.h"
@@ -240,7 +241,8 @@ static int start(struct landlord *l, struct rf_err *err)
 	if (rf_loop_new(&l->loop, err) < 0 ||
 	    rf_loop_signals(l->loop, &ends, on_signal, l, err) < 0 || begin_record(l, err) < 0 ||
 	    rf_tenure_begin(l, err) < 0 || rf_household_start_clerk(l, err) < 0 ||
-	    (!l->options->on_ready && listen_locally(l, err) < 0) ||
+	    (!l->options->on_ready &&
+	     (listen_locally(l, err) < 0 || rf_office_open(l, &l->office, err) < 0)) ||
 	    rf_crier_new(l->loop, l->options->charter, l->options->folder, l->notary, &l->crier,
 			 err) < 0 ||
 	    rf_household_start_front(l, err) < 0)
@@ -280,6 +282,7 @@ int rf_landlord_serve(const struct rf_landlord_options *options, struct rf_err *
 		rf_fd_done(&l.ports[i]);
 	rf_concierge_forget(&l);
 	rf_fd_done(&l.local);
+	rf_office_close(l.office);
 	rf_tenure_end(&l, l.keeps_sandboxes);
 	rf_household_end(&l);
 	rf_register_close(l.reg);

@@ -16,21 +16,17 @@
 #include "base/json.h"
 #include "base/jsonread.h"
 #include "base/pack.h"
-#include "http/http1.h"
+#include "server/approval-answer.h"
 #include "server/approval-ask.h"
 #include "server/ask-clerk.h"
 #include "server/form.h"
 #include "server/front.h"
 #include "server/handlers.h"
 
-#define BODY_MOST  4096
-#define LIST_USUAL 100
-#define ROOM                                                                                       \
-	(16 * 1024) /* of an answer that is read: of one whose head is longer the status alone */
-#define FIELDS          128
+#define BODY_MOST       4096
+#define LIST_USUAL      100
 #define CURSOR_MOST     9999999999999999999ull
 #define ANSWER_MS       60000
-#define PATIENCE_S      50  /* that a server has to answer what was approved */
 #define SENDINGS        128 /* decisions under way at once, of all; they outlive who decided */
 #define SENDINGS_OF_ONE 16  /* and of one key */
 
@@ -101,13 +97,7 @@ struct sending {
 	struct rf_front *front;
 	int fd; /* or -1: nothing is sent yet */
 	struct rf_event *event, *timer;
-	struct rf_http1 http;
-	struct rf_framing_asked asked;
-	struct rf_field fields[FIELDS];
-	unsigned status;
-	char refused[64]; /* by our own gateway: its code; or "" */
-	size_t len;
-	char in[ROOM];
+	struct rf_approval_answer answer;
 };
 
 static void tell_decision(struct rf_api_call *call, const char *state, const struct sending *s)
@@ -120,12 +110,12 @@ static void tell_decision(struct rf_api_call *call, const char *state, const str
 	rf_json_open_object(&json, NULL);
 	rf_json_string(&json, "id", call->parts.part[0]);
 	rf_json_string(&json, "state", state);
-	if (s && s->status)
-		rf_json_int(&json, "status", s->status);
+	if (s && s->answer.status)
+		rf_json_int(&json, "status", s->answer.status);
 	else if (s)
 		rf_json_null(&json, "status");
 	if (s)
-		rf_json_string(&json, "refused", s->refused[0] ? s->refused : NULL);
+		rf_json_string(&json, "refused", s->answer.refused[0] ? s->answer.refused : NULL);
 	rf_json_close_object(&json);
 	rf_buf_puts(&out, "\n");
 	rf_api_call_answer(call, 200, &out);
@@ -178,62 +168,12 @@ static void on_late(void *data, int what)
 	finish(data);
 }
 
-static void take_head(struct sending *s)
-{
-	const struct rf_http1_head *head = &s->http.head;
-	const struct rf_field *ours = rf_field_find(head->fields, RF_SPAN("x-ringfort"));
-
-	s->status = head->start.status;
-	if (ours && s->status >= 400)
-		snprintf(s->refused, sizeof(s->refused), "%.*s", (int)ours->value.len,
-			 ours->value.at);
-}
-
-/* More than there is room for: of the final answer, if it is one, the first line is there. */
-static void take_first_line(struct sending *s)
-{
-	struct rf_span in = { s->in, s->len };
-	struct rf_start_line start;
-	size_t line = rf_span_find(in, '\r');
-
-	if (s->status < 200 && line < in.len &&
-	    !rf_start_line_response(rf_span_part(in, 0, line), &start) && start.status >= 200)
-		s->status = start.status;
-}
-
-/* As far as it has come.  True: that was all of it, or it is no answer. */
-static bool read_some(struct sending *s)
-{
-	for (;;) {
-		size_t used = 0;
-		enum rf_http1_event event =
-			rf_http1_next(&s->http, (struct rf_span){ s->in, s->len }, &used);
-
-		if (event == RF_HTTP1_HEAD)
-			take_head(s);
-		s->len -= used;
-		memmove(s->in, s->in + used, s->len);
-		if (event == RF_HTTP1_BAD || (event == RF_HTTP1_END && s->status >= 200))
-			return true;
-		if (event == RF_HTTP1_END) /* an interim one */
-			rf_http1_begin_response(&s->http, &s->asked);
-		if (event == RF_HTTP1_MORE && s->len == sizeof(s->in))
-			take_first_line(s);
-		if (event == RF_HTTP1_MORE)
-			return s->len == sizeof(s->in);
-	}
-}
-
 static void on_bytes(void *data, int what)
 {
 	struct sending *s = data;
-	ssize_t n = read(s->fd, s->in + s->len, sizeof(s->in) - s->len);
 
 	(void)what;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	s->len += n > 0 ? (size_t)n : 0;
-	if (read_some(s) || n <= 0)
+	if (rf_approval_answer_read(&s->answer, s->fd))
 		finish(s);
 }
 
@@ -244,12 +184,11 @@ static void read_answer(struct sending *s, int *fd)
 	struct rf_err err = RF_ERR_INIT;
 
 	s->fd = rf_fd_take(fd);
-	rf_http1_init(&s->http, &rf_http1_usual, s->fields, FIELDS);
-	rf_http1_begin_response(&s->http, &s->asked);
+	rf_approval_answer_init(&s->answer);
 	if (fcntl(s->fd, F_SETFL, O_NONBLOCK) < 0 ||
 	    rf_loop_watch(s->front->loop, s->fd, RF_LOOP_READ, on_bytes, s, &s->event, &err) < 0 ||
-	    rf_loop_timer(s->front->loop, rf_loop_now() + PATIENCE_S * 1000000000ull, on_late, s,
-			  &s->timer, &err) < 0)
+	    rf_loop_timer(s->front->loop, rf_loop_now() + RF_APPROVAL_ANSWER_S * 1000000000ull,
+			  on_late, s, &s->timer, &err) < 0)
 		finish(s);
 }
 

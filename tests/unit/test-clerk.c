@@ -168,11 +168,15 @@ RF_TEST(what_is_no_question_ends_the_connection_and_no_other)
 RF_TEST(who_decides_about_approvals_is_the_connections_to_say)
 {
 	/* clang-format off */
-	static const struct { uint32_t scopes; int code; } cases[] = {
-		{ RF_SCOPE_READ,                 -EPERM  },
-		{ RF_SCOPE_RUN,                  -EPERM  },
-		{ RF_SCOPE_READ | RF_SCOPE_RUN,  -EPERM  },
-		{ RF_SCOPE_ADMIN,                -ENOENT }, /* it may, and there is none of this name */
+	static const struct { uint32_t scopes; enum rf_clerk_question question; int code; } cases[] = {
+		{ RF_SCOPE_READ,                RF_CLERK_DECIDE,   -EPERM  },
+		{ RF_SCOPE_RUN,                 RF_CLERK_DECIDE,   -EPERM  },
+		{ RF_SCOPE_READ | RF_SCOPE_RUN, RF_CLERK_DECIDE,   -EPERM  },
+		{ RF_SCOPE_ADMIN,               RF_CLERK_DECIDE,   -ENOENT }, /* it may, and there is none of this name */
+		{ RF_SCOPE_OPERATOR,            RF_CLERK_DECIDE,   -ENOENT },
+		{ RF_SCOPE_OPERATOR,            RF_CLERK_BREAKER,  -EPERM  }, /* it is good for nothing else */
+		{ RF_SCOPE_OPERATOR,            RF_CLERK_AUDIT,    -EPERM  },
+		{ RF_SCOPE_OPERATOR,            RF_CLERK_PASSAGE,  -EPERM  },
 	};
 	/* clang-format on */
 	const struct rf_approval_ask_decision decision = { .id = "0123456789abcdef",
@@ -185,7 +189,7 @@ RF_TEST(who_decides_about_approvals_is_the_connections_to_say)
 	rf_buf_init(&body, 4096);
 	rf_approval_ask_put_decision(&decision, &body);
 	for (size_t i = 0; i < RF_LEN(cases); i++) {
-		const struct rf_clerk_ask ask = { RF_CLERK_DECIDE, body.data, body.len };
+		const struct rf_clerk_ask ask = { cases[i].question, body.data, body.len };
 		struct heard heard = { .left = 1 };
 		struct rf_petition_line line;
 		struct rf_petition *asked;
