@@ -594,9 +594,14 @@ static bool read_request(struct rf_exchange *x)
 	return true;
 }
 
-/* The request is received and answered: the next one, or the end. */
+/*
+ * The request is received and answered: the next one, or the end.  The client has its answer before the handler hears of the end and keeps its books,
+ * unless more answers follow at once, to go out together.  What goes wrong here is found by who sends the rest, flush().
+ */
 static bool go_on(struct rf_exchange *x)
 {
+	if (rf_stream_input(&x->stream).len == 0)
+		rf_stream_flush(&x->stream);
 	end_handler(x, true);
 	x->total_ns = UINT64_MAX;
 	x->since_ns = x->head_ns = rf_loop_now();
