@@ -260,8 +260,12 @@ static int on_close(struct rf_tenant *tenant, struct rf_wire_message *message, s
 {
 	struct box *box = find(tenant, message->id);
 
-	if (box)
-		close_box(box);
+	if (!box)
+		return 0;
+	close_box(box);
+	if (rf_outlet_is_quiet(
+		    box->outlet)) /* as nearly always, and who closes it waits for the word */
+		on_reap(box);
 	return 0;
 }
 
