@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/style.h"
+#include "wire/peer.h"
 
 #define MAX_COMPLAINT 8192
 
@@ -76,6 +77,16 @@ void rf_cmd_find(const char *program, char *path, size_t size)
 			return;
 	}
 	snprintf(path, size, RF_LIBEXECDIR "/%s", program);
+}
+
+const struct rf_peer *rf_cmd_self(void)
+{
+	static struct rf_peer self;
+	static bool is_known;
+	struct rf_err err = RF_ERR_INIT;
+
+	is_known = is_known || rf_peer_note_self(&self, &err) == 0;
+	return is_known ? &self : NULL;
 }
 
 int rf_cmd_print(const struct rf_buf *out)

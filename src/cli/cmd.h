@@ -114,4 +114,11 @@ const char *rf_cmd_changes_stay(enum rf_apply_stay stay);
 /* Where a program of ours is ("ringfort-init"): beside this one, as built, or where it was installed. */
 void rf_cmd_find(const char *program, char *path, size_t size);
 
+/*
+ * What this process is, for who compares it with what stands (wire/peer.h): looked at once, since a command stays what it was started
+ * as and may ask a gateway and a warden.  NULL if it can't be looked at.
+ */
+struct rf_peer;
+const struct rf_peer *rf_cmd_self(void);
+
 #endif

@@ -68,20 +68,27 @@ static int bring_trust(struct rf_egress *egress, struct rf_request *request,
 	return rf_request_bring(request, places, count, err);
 }
 
+static int reach(struct rf_egress *egress, const struct rf_request *request, struct rf_err *err)
+{
+	bool has_masks = request->plan->net->mask_count > 0;
+	char program[4096];
+
+	if (!request->has_no_gateway &&
+	    rf_passage_join(rf_cmd_self(), has_masks, &egress->outward.fd))
+		return 0;
+	rf_cmd_find("ringfort-gateway", program, sizeof(program));
+	return rf_passage_reach(program, false, has_masks, &egress->outward.fd, err);
+}
+
 int rf_egress_begin(struct rf_egress *egress, struct rf_request *request,
 		    enum rf_egress_writes writes, struct rf_run_options *options,
 		    struct rf_err *err)
 {
-	char program[4096];
-
 	if (request->plan->link != RF_LINK_GATEWAY)
 		return 0;
 	if (options && publish_all(egress, request->plan->net, err) < 0)
 		return err->code;
-	rf_cmd_find("ringfort-gateway", program, sizeof(program));
-	if (rf_passage_name(egress->id, err) < 0 ||
-	    rf_passage_reach(program, !request->has_no_gateway, request->plan->net->mask_count > 0,
-			     &egress->outward.fd, err) < 0 ||
+	if (rf_passage_name(egress->id, err) < 0 || reach(egress, request, err) < 0 ||
 	    ask(egress, request, writes, err) < 0 || bring_trust(egress, request, writes, err) < 0)
 		return rf_fail_in(err, "the network");
 	if (options) {

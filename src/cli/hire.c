@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/limits.h"
+#include "cli/cmd.h"
 #include "wire/client.h"
 #include "wire/peer.h"
 
@@ -36,11 +37,10 @@ static void fill(struct rf_hire *hire, const struct rf_request *request,
 /* One that lives elsewhere, or has other rights, would refuse us. */
 static bool is_like_us(int fd)
 {
+	const struct rf_peer *self = rf_cmd_self();
 	struct rf_err err = RF_ERR_INIT;
-	struct rf_peer self = { 0 };
 
-	return rf_peer_note_self(&self, &err) == 0 &&
-	       rf_peer_compare(fd, RF_PEER_FILE, "warden", &self, &err) == 0;
+	return self && rf_peer_compare(fd, RF_PEER_FILE, "warden", self, &err) == 0;
 }
 
 void rf_hire_warden(struct rf_hire *hire, const struct rf_request *request,

@@ -17,12 +17,17 @@
 
 #define BACKLOG 64 /* connections that wait to be taken in, for each published port */
 
-int rf_passage_reach(const char *program, bool may_stand, bool has_masks, int *ret_fd,
-		     struct rf_err *err)
+bool rf_passage_join(const struct rf_peer *self, bool has_masks, int *ret_fd)
 {
 	struct rf_err why = RF_ERR_INIT;
 
-	if (may_stand && !has_masks && rf_gate_connect(ret_fd, &why) == 0)
+	return !has_masks && rf_gate_connect(self, ret_fd, &why) == 0;
+}
+
+int rf_passage_reach(const char *program, bool may_stand, bool has_masks, int *ret_fd,
+		     struct rf_err *err)
+{
+	if (may_stand && rf_passage_join(NULL, has_masks, ret_fd))
 		return 0;
 	return rf_gate_start(program, has_masks, ret_fd, err);
 }

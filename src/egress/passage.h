@@ -16,15 +16,19 @@
 #include "policy/net.h"
 #include "policy/plan.h"
 #include "policy/policy.h"
+#include "wire/peer.h"
 
 #define RF_PASSAGE_BOX   1  /* what a box is called on a connection that has one */
 #define RF_PASSAGE_PORTS 16 /* that one box may publish */
 #define RF_PASSAGE_ID    17 /* bytes of a box's id, with a NUL */
 
 /*
- * A connection to a gateway: the user's standing one, where it stands and is what we are (`may_stand`), or one of our own, which is
- * `program` and ends with the connection.  A policy with `network.mask` (`has_masks`) has one of its own: the engine is in no other.
+ * A connection to the user's standing gateway, where it stands and is what we are (`self`: as in rf_gate_connect()).  A policy with
+ * `network.mask` (`has_masks`) has one of its own: the engine is in no other.  False: there is none for us.
  */
+bool rf_passage_join(const struct rf_peer *self, bool has_masks, int *ret_fd);
+
+/* A connection to a gateway: the standing one (`may_stand`), or one of our own, which is `program` and ends with the connection. */
 int rf_passage_reach(const char *program, bool may_stand, bool has_masks, int *ret_fd,
 		     struct rf_err *err);
 

@@ -208,7 +208,7 @@ static int ask(bool is_json, struct rf_err *err)
 {
 	struct rf_wire_welcome welcome;
 	RF_AUTO_FD int fd = -1;
-	int code = rf_gate_connect(&fd, err);
+	int code = rf_gate_connect(NULL, &fd, err);
 
 	if (code == 0)
 		code = rf_client_hello(fd, ANSWER_MS, &welcome, err);

@@ -448,23 +448,26 @@ int rf_gate_start(const char *program, bool has_masks, int *ret_fd, struct rf_er
 }
 
 /* One that lives elsewhere, or has other rights, would refuse us. */
-static int compare(int fd, struct rf_err *err)
+static int compare(int fd, const struct rf_peer *known, struct rf_err *err)
 {
-	struct rf_peer self = { .has_any_groups = true };
+	struct rf_peer self = { 0 };
 
-	if (rf_peer_note_self(&self, err) < 0)
+	if (known)
+		self = *known;
+	self.has_any_groups = true; /* our boxes do not live in the gateway's */
+	if (!known && rf_peer_note_self(&self, err) < 0)
 		return err->code;
 	return rf_peer_compare(fd, RF_GATE_NOTE, "gateway", &self, err);
 }
 
-int rf_gate_connect(int *ret_fd, struct rf_err *err)
+int rf_gate_connect(const struct rf_peer *self, int *ret_fd, struct rf_err *err)
 {
 	RF_AUTO_FD int fd = -1;
 	pid_t pid;
 
 	if (rf_client_connect_to(RF_GATE_SOCKET, "gateway", RF_CLIENT_WAIT_MS, &fd, &pid, err) <
 		    0 ||
-	    compare(fd, err) < 0)
+	    compare(fd, self, err) < 0)
 		return err->code;
 	*ret_fd = rf_fd_take(&fd);
 	return 0;

@@ -210,11 +210,12 @@ int rf_gate_start(const char *program, bool has_masks, int *ret_fd, struct rf_er
 
 /*
  * Connects to the user's standing gateway.  -ENOENT, -ECONNREFUSED: there is none; -EXDEV: it is not what we are, or of another
- * version.  Gives the connection.
+ * version.  `self` is what we are (borrows), for who has looked already; NULL: it is looked at here.  Gives the connection.
  */
 #define RF_GATE_SOCKET "gateway.sock" /* in $RUN */
 #define RF_GATE_NOTE   "gateway.self" /* what it is: see peer.h */
-int rf_gate_connect(int *ret_fd, struct rf_err *err);
+struct rf_peer;
+int rf_gate_connect(const struct rf_peer *self, int *ret_fd, struct rf_err *err);
 
 /* Asks for a box's way out.  The secrets are not kept. */
 int rf_gate_ask(int fd, uint64_t box, const struct rf_gate_open *open, struct rf_err *err);
