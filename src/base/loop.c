@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,6 +38,8 @@ struct rf_loop {
 	uint64_t round_ns;      /* when this round looked at them: these are due */
 	int epoll;
 	int signals;
+	int clock;         /* wakes us for timers (rf_loop_keep_clock()); or -1 */
+	uint64_t clock_ns; /* what it was last set to */
 	bool is_stopped;
 };
 
@@ -62,7 +65,7 @@ int rf_loop_new(struct rf_loop **ret_loop, struct rf_err *err)
 
 	if (!loop)
 		return rf_fail(err, -ENOMEM, "event loop");
-	loop->signals = -1;
+	loop->signals = loop->clock = -1;
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll < 0) {
 		free(loop);
@@ -85,7 +88,22 @@ void rf_loop_free(struct rf_loop *loop)
 	free(loop->timers);
 	rf_fd_done(&loop->epoll);
 	rf_fd_done(&loop->signals);
+	rf_fd_done(&loop->clock);
 	free(loop);
+}
+
+/* Told at each of its times once (EPOLLET), so that it is never read. */
+int rf_loop_keep_clock(struct rf_loop *loop, struct rf_err *err)
+{
+	struct epoll_event told = { .events = EPOLLIN | EPOLLET, .data.ptr = NULL };
+
+	loop->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (loop->clock < 0 || epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->clock, &told) < 0) {
+		rf_fail(err, -errno, "a clock");
+		rf_fd_done(&loop->clock);
+		return err->code;
+	}
+	return 0;
 }
 
 static uint32_t to_epoll(int want)
@@ -345,8 +363,24 @@ static void sweep(struct rf_loop *loop)
 	}
 }
 
-/* How long the kernel may sleep, in milliseconds: until the next timer, rounded up. */
-static int until_next(const struct rf_loop *loop)
+/* True if the clock wakes us at that time, or before: then it is set anew. */
+static bool set_clock(struct rf_loop *loop, uint64_t at_ns, uint64_t now_ns)
+{
+	const struct itimerspec at = { .it_value = { .tv_sec = (time_t)(at_ns / 1000000000u),
+						     .tv_nsec = (long)(at_ns % 1000000000u) } };
+
+	if (loop->clock < 0)
+		return false;
+	if (loop->clock_ns > now_ns && loop->clock_ns <= at_ns)
+		return true;
+	if (timerfd_settime(loop->clock, TFD_TIMER_ABSTIME, &at, NULL) < 0)
+		return false;
+	loop->clock_ns = at_ns;
+	return true;
+}
+
+/* How long the kernel may sleep, in milliseconds: until the next timer, rounded up; or until the clock tells. */
+static int until_next(struct rf_loop *loop)
 {
 	uint64_t next, now;
 
@@ -359,6 +393,8 @@ static int until_next(const struct rf_loop *loop)
 	now = rf_loop_now();
 	if (next <= now)
 		return 0;
+	if (set_clock(loop, next, now))
+		return -1;
 	return (next - now) / 1000000 >= INT32_MAX ? INT32_MAX
 						   : (int)((next - now + 999999) / 1000000);
 }
@@ -394,7 +430,8 @@ int rf_loop_run(struct rf_loop *loop, struct rf_err *err)
 		}
 		turn_ns = rf_loop_now();
 		for (int i = 0; i < n; i++)
-			dispatch(told[i].data.ptr, told[i].events);
+			if (told[i].data.ptr) /* else it is the clock, and timers come below */
+				dispatch(told[i].data.ptr, told[i].events);
 		dispatch_others(loop);
 		sweep(loop);
 	}

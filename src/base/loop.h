@@ -29,6 +29,13 @@ int rf_loop_new(struct rf_loop **ret_loop, struct rf_err *err);
 void rf_loop_free(struct rf_loop *loop);
 
 /*
+ * For a loop that waits often with the same timer before it, as one that serves requests and has told that it will do something soon: the
+ * timer is told to the kernel once, and not with each wait, which makes the kernel set the processor's own timer and take it back; in a virtual machine
+ * either leaves the guest.  Costs a descriptor.  To be called once, before anything is given up.
+ */
+int rf_loop_keep_clock(struct rf_loop *loop, struct rf_err *err);
+
+/*
  * Watches `fd` (borrows) for `want` (RF_LOOP_READ, RF_LOOP_WRITE, or 0 to pause; hang-ups and
  * errors are always told).  A regular file counts as always ready.
  */

@@ -26,7 +26,7 @@ static size_t raise_files(void)
 int rf_gateway_init(struct rf_gateway *gateway, struct rf_err *err)
 {
 	*gateway = (struct rf_gateway){ .files = raise_files() };
-	if (rf_loop_new(&gateway->loop, err) < 0 ||
+	if (rf_loop_new(&gateway->loop, err) < 0 || rf_loop_keep_clock(gateway->loop, err) < 0 ||
 	    rf_deadlines_new(gateway->loop, &gateway->deadlines, err) < 0 ||
 	    rf_resolve_new(gateway->loop, gateway->deadlines, &gateway->resolve, err) < 0)
 		return err->code;

@@ -31,12 +31,15 @@ struct seen {
 	bool cancels_itself, pauses;
 };
 
+static bool has_clock; /* of loops that are made */
+
 static struct rf_loop *make_loop(void)
 {
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_loop *loop = NULL;
 
 	RF_REQUIRE(rf_loop_new(&loop, &err) == 0, "%s", err.msg);
+	RF_REQUIRE(!has_clock || rf_loop_keep_clock(loop, &err) == 0, "%s", err.msg);
 	return loop;
 }
 
@@ -252,7 +255,7 @@ RF_TEST(a_regular_file_is_always_ready_unless_paused)
 	rf_loop_free(loop);
 }
 
-RF_TEST(timers_fire_once_each_and_not_before_their_times)
+static void check_times(void)
 {
 	static const unsigned after_ms[] = { 30, 10, 20, 0, 40 };
 	struct rf_loop *loop = make_loop();
@@ -270,6 +273,11 @@ RF_TEST(timers_fire_once_each_and_not_before_their_times)
 	}
 	RF_CHECK(rf_loop_now() - began >= 60 * MS, "too early");
 	rf_loop_free(loop);
+}
+
+RF_TEST(timers_fire_once_each_and_not_before_their_times)
+{
+	check_times();
 }
 
 /* After a stall many are due at once, and the first reason to end a box is the one that counts. */
@@ -350,7 +358,7 @@ RF_TEST(many_timers_keep_their_order_whatever_becomes_of_the_others)
 	rf_loop_free(loop);
 }
 
-RF_TEST(a_timer_sets_itself_anew_and_one_at_the_end_of_time_never_fires)
+static void check_ticking(void)
 {
 	struct rf_loop *loop = make_loop();
 	struct seen ticking = { .again_ns = 2 * MS, .stop_after = 10 }, never = { 0 };
@@ -370,6 +378,11 @@ RF_TEST(a_timer_sets_itself_anew_and_one_at_the_end_of_time_never_fires)
 	run(loop);
 	RF_CHECK(never.calls == 1, "%d calls", never.calls);
 	rf_loop_free(loop);
+}
+
+RF_TEST(a_timer_sets_itself_anew_and_one_at_the_end_of_time_never_fires)
+{
+	check_ticking();
 }
 
 static void on_late(void *data, int what)
@@ -409,7 +422,7 @@ RF_TEST(timers_that_are_always_late_leave_room_for_others)
 	close(fd);
 }
 
-RF_TEST(a_timer_far_away_does_not_overflow_into_now)
+static void check_far_away(void)
 {
 	static const uint64_t after_ns[] = { 3600 * 1000 * MS, INT32_MAX * MS, UINT32_MAX * MS,
 					     UINT64_MAX / 4 };
@@ -430,6 +443,48 @@ RF_TEST(a_timer_far_away_does_not_overflow_into_now)
 		RF_CHECK(cpu_ns() - began < 25 * MS, "case %zu: the loop span", i);
 		rf_loop_free(loop);
 	}
+}
+
+RF_TEST(a_timer_far_away_does_not_overflow_into_now)
+{
+	check_far_away();
+}
+
+RF_TEST(timers_are_the_same_with_a_clock_that_is_kept)
+{
+	has_clock = true;
+	check_times();
+	check_ticking();
+	check_far_away();
+}
+
+/* It rings for a timer that is no more, and is set anew for the next one; without one it stays silent. */
+RF_TEST(a_clock_that_rings_too_early_is_set_anew)
+{
+	struct seen first = { 0 }, last = { .stop_after = 1 }, outside = { .stop_after = 1 };
+	RF_AUTO_FD int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	const struct itimerspec after = { .it_value.tv_nsec = 30 * MS };
+	uint64_t began = rf_loop_now(), used = cpu_ns();
+	struct rf_loop *loop;
+
+	has_clock = true;
+	loop = make_loop();
+	set_timer(loop, 10 * MS, &first);
+	set_timer(loop, 5 * MS, &last); /* so that the clock is set before the first one changes */
+	run(loop);
+	rf_event_again(first.event, began + 40 * MS);
+	rf_event_again(last.event, began + 60 * MS);
+	last.stop_after = 2;
+	run(loop);
+	RF_CHECK(first.calls == 1 && first.at_ns - began >= 40 * MS, "%d calls", first.calls);
+	RF_CHECK(last.calls == 2 && last.at_ns - began >= 60 * MS, "%d calls", last.calls);
+	set_timer(loop, 5 * MS, &first);
+	rf_event_cancel(first.event);
+	RF_REQUIRE(timerfd_settime(fd, 0, &after, NULL) == 0, "timerfd");
+	watch(loop, fd, RF_LOOP_READ, &outside);
+	run(loop);
+	RF_CHECK(cpu_ns() - used < 25 * MS, "the loop span");
+	rf_loop_free(loop);
 }
 
 RF_TEST(a_callback_may_cancel_its_own_event)
