@@ -74,7 +74,7 @@ static int reach(struct rf_egress *egress, const struct rf_request *request, str
 	char program[4096];
 
 	if (!request->has_no_gateway &&
-	    rf_passage_join(rf_cmd_self(), has_masks, &egress->outward.fd))
+	    rf_passage_join(rf_cmd_self, has_masks, &egress->outward.fd))
 		return 0;
 	rf_cmd_find("ringfort-gateway", program, sizeof(program));
 	return rf_passage_reach(program, false, has_masks, &egress->outward.fd, err);

@@ -17,7 +17,7 @@
 
 #define BACKLOG 64 /* connections that wait to be taken in, for each published port */
 
-bool rf_passage_join(const struct rf_peer *self, bool has_masks, int *ret_fd)
+bool rf_passage_join(rf_peer_self_fn *self, bool has_masks, int *ret_fd)
 {
 	struct rf_err why = RF_ERR_INIT;
 

@@ -26,7 +26,7 @@
  * A connection to the user's standing gateway, where it stands and is what we are (`self`: as in rf_gate_connect()).  A policy with
  * `network.mask` (`has_masks`) has one of its own: the engine is in no other.  False: there is none for us.
  */
-bool rf_passage_join(const struct rf_peer *self, bool has_masks, int *ret_fd);
+bool rf_passage_join(rf_peer_self_fn *self, bool has_masks, int *ret_fd);
 
 /* A connection to a gateway: the standing one (`may_stand`), or one of our own, which is `program` and ends with the connection. */
 int rf_passage_reach(const char *program, bool may_stand, bool has_masks, int *ret_fd,

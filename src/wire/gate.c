@@ -448,8 +448,9 @@ int rf_gate_start(const char *program, bool has_masks, int *ret_fd, struct rf_er
 }
 
 /* One that lives elsewhere, or has other rights, would refuse us. */
-static int compare(int fd, const struct rf_peer *known, struct rf_err *err)
+static int compare(int fd, rf_peer_self_fn *fn, struct rf_err *err)
 {
+	const struct rf_peer *known = fn ? fn() : NULL;
 	struct rf_peer self = { 0 };
 
 	if (known)
@@ -460,7 +461,7 @@ static int compare(int fd, const struct rf_peer *known, struct rf_err *err)
 	return rf_peer_compare(fd, RF_GATE_NOTE, "gateway", &self, err);
 }
 
-int rf_gate_connect(const struct rf_peer *self, int *ret_fd, struct rf_err *err)
+int rf_gate_connect(rf_peer_self_fn *self, int *ret_fd, struct rf_err *err)
 {
 	RF_AUTO_FD int fd = -1;
 	pid_t pid;

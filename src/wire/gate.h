@@ -23,6 +23,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "wire/peer.h"
 #include "wire/wire.h"
 
 #define RF_GATE_CREDENTIALS 64
@@ -210,12 +211,12 @@ int rf_gate_start(const char *program, bool has_masks, int *ret_fd, struct rf_er
 
 /*
  * Connects to the user's standing gateway.  -ENOENT, -ECONNREFUSED: there is none; -EXDEV: it is not what we are, or of another
- * version.  `self` is what we are (borrows), for who has looked already; NULL: it is looked at here.  Gives the connection.
+ * version.  `self` says what we are, or NULL, for who has looked already; it is asked while the gateway looks at us.  NULL: it is looked
+ * at here.  Gives the connection.
  */
 #define RF_GATE_SOCKET "gateway.sock" /* in $RUN */
 #define RF_GATE_NOTE   "gateway.self" /* what it is: see peer.h */
-struct rf_peer;
-int rf_gate_connect(const struct rf_peer *self, int *ret_fd, struct rf_err *err);
+int rf_gate_connect(rf_peer_self_fn *self, int *ret_fd, struct rf_err *err);
 
 /* Asks for a box's way out.  The secrets are not kept. */
 int rf_gate_ask(int fd, uint64_t box, const struct rf_gate_open *open, struct rf_err *err);

@@ -33,6 +33,9 @@ struct rf_peer {
 /* What this process is. */
 int rf_peer_note_self(struct rf_peer *ret_self, struct rf_err *err);
 
+/* The same, of who keeps a note of it; NULL: it can't be looked at. */
+typedef const struct rf_peer *rf_peer_self_fn(void);
+
 /*
  * Looks at the other end; gives its pid.  Fails with -EACCES if it is another user's or can't be looked
  * at, and with -EXDEV if it is not what `self` is, the `who` ("warden"), saying in what.
