@@ -75,6 +75,7 @@ struct rf_exchange {
 	void *own;
 	bool is_running, is_handled; /* is_handled: on_end() is due */
 	bool is_head, is_old, is_kept, is_paused, wants_continue, is_full, can_take;
+	bool is_bare;      /* the answer has a body, of which nothing is there yet */
 	enum rf_body body; /* of the answer */
 	uint64_t left;     /* of one with a length */
 	int pipe;          /* whose next bytes are a piece that has begun */
@@ -253,6 +254,7 @@ enum rf_fault rf_exchange_answer(struct rf_exchange *x, unsigned status, struct 
 	x->answered = BEGUN;
 	x->body = framing;
 	x->left = body == RF_BODY_LENGTH ? length : 0;
+	x->is_bare = x->left > 0 && !x->is_head;
 	wake(x);
 	return RF_FAULT_NONE;
 }
@@ -274,6 +276,21 @@ static int put_body(struct rf_exchange *x, struct rf_span bytes)
 	return out->has_failed ? -ENOMEM : code;
 }
 
+/*
+ * A head whose body has a length, and is on its way, goes out with the first of it: most servers send both one right behind the other, and a client
+ * that was woken for the head alone would wait once more.  It is the kernel that waits, for 200 ms at most (send(2), MSG_MORE).  What has no length, as
+ * a stream of events, is passed on as it comes.
+ */
+static void begin_wait(struct rf_exchange *x)
+{
+	x->stream.transport.has_more = x->is_bare && x->fate == OPEN;
+}
+
+static void end_wait(struct rf_exchange *x)
+{
+	x->is_bare = x->stream.transport.has_more = false;
+}
+
 int rf_exchange_send(struct rf_exchange *x, struct rf_span bytes)
 {
 	int code;
@@ -289,6 +306,7 @@ int rf_exchange_send(struct rf_exchange *x, struct rf_span bytes)
 	}
 	if (rf_stream_pending(&x->stream) == 0)
 		x->since_ns = rf_loop_turn();
+	end_wait(x);
 	code = put_body(x, bytes);
 	if (code < 0) {
 		cut(x);
@@ -371,6 +389,7 @@ ssize_t rf_exchange_send_pipe(struct rf_exchange *x, int pipe, size_t most, bool
 		x->left -= count;
 	x->pipe = pipe;
 	x->piped = count;
+	end_wait(x);
 	x->since_ns = rf_loop_turn();
 	if (!push_pipe(x) && x->fate != OPEN)
 		return -EPIPE;
@@ -600,6 +619,7 @@ static bool read_request(struct rf_exchange *x)
  */
 static bool go_on(struct rf_exchange *x)
 {
+	end_wait(x);
 	if (rf_stream_input(&x->stream).len == 0)
 		rf_stream_flush(&x->stream);
 	end_handler(x, true);
@@ -716,10 +736,11 @@ static void on_limit(void *data)
 /* Sends what there is.  True if the handler was asked to wait, and may go on. */
 static bool flush(struct rf_exchange *x)
 {
-	size_t before = rf_stream_pending(&x->stream);
-	int code = before > 0 ? rf_stream_flush(&x->stream) : 0;
-	size_t left;
+	size_t before = rf_stream_pending(&x->stream), left;
+	int code;
 
+	begin_wait(x);
+	code = before > 0 ? rf_stream_flush(&x->stream) : 0;
 	if (code == 0 && x->piped > 0 && x->fate == OPEN)
 		push_pipe(x);
 	left = rf_stream_pending(&x->stream);

@@ -19,10 +19,11 @@ static ssize_t plain_read(struct rf_transport *transport, void *data, size_t siz
 
 static ssize_t plain_write(struct rf_transport *transport, const void *data, size_t len)
 {
+	int more = transport->has_more ? MSG_MORE : 0;
 	ssize_t n;
 
 	do
-		n = send(transport->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = send(transport->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT | more);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }

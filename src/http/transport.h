@@ -35,6 +35,8 @@ struct rf_transport {
 	void *data;
 	/* It keeps bytes of its own: a read that got less than it asked for does not mean that there are no more, only -EAGAIN does. */
 	bool is_deep;
+	/* More is written soon: what does not fill a packet may wait for it, for a moment.  One that can't have it wait does not. */
+	bool has_more;
 	/* RF_LOOP_* bits to wait for until a read or a write is tried again, or 0 for the usual: an encrypted one may have to write in order to read. */
 	int read_needs, write_needs;
 };
