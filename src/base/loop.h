@@ -31,7 +31,7 @@ void rf_loop_free(struct rf_loop *loop);
 /*
  * For a loop that waits often with the same timer before it, as one that serves requests and has told that it will do something soon: the
  * timer is told to the kernel once, and not with each wait, which makes the kernel set the processor's own timer and take it back; in a virtual machine
- * either leaves the guest.  Costs a descriptor.  To be called once, before anything is given up.
+ * either may leave the guest.  Costs a descriptor.  To be called once, before anything is given up.
  */
 int rf_loop_keep_clock(struct rf_loop *loop, struct rf_err *err);
 
