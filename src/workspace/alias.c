@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "policy/protected.h"
 #include "workspace/merged.h"
+#include "workspace/repository.h"
 
 #define STEPS  40    /* links on the way of one, as the kernel counts them */
 #define DEPTH  4     /* of folders that are looked through beneath a protected name */
@@ -38,6 +39,7 @@ struct search {
 	struct alias *items;
 	size_t count, room, longest;
 	size_t looked, worked;
+	bool is_partial; /* not all that git is told to use is known */
 	struct rf_err *err;
 };
 
@@ -53,8 +55,6 @@ static int add(struct search *s, const char *path, const char *name, bool is_ste
 	struct alias *more;
 	size_t room;
 
-	if (!*path)
-		return 0; /* the top itself: what is named beneath it is not */
 	if (s->count == s->room) {
 		room = s->room ? s->room * 2 : 16;
 		more = realloc(s->items, room * sizeof(*more));
@@ -142,8 +142,8 @@ static int follow(struct search *s, const struct rf_stack *stack, const char *li
 	for (int steps = STEPS; steps > 0 && !(is_of_box && s->worked >= WORK);) {
 		if (way[0] == '/' && !begin_at_top(s, way, path))
 			return 0;
-		if (!way[0])
-			return add(s, path, link, false, is_of_box);
+		if (!way[0]) /* the top itself is none: what is named beneath it is not */
+			return path[0] ? add(s, path, link, false, is_of_box) : 0;
 		len = strcspn(way, "/");
 		if (!step(path, way, len))
 			return 0;
@@ -151,7 +151,7 @@ static int follow(struct search *s, const struct rf_stack *stack, const char *li
 			strlen(way + len + (way[len] == '/')) + 1);
 		if (!read_link(s, stack, path, way, next))
 			continue;
-		if (add(s, path, link, true, is_of_box) < 0)
+		if (path[0] && add(s, path, link, true, is_of_box) < 0)
 			return s->err->code;
 		memcpy(way, next, strlen(next) + 1);
 		step(path, "..", 2);
@@ -330,8 +330,9 @@ static const char *what_is(const struct search *s, const char *path, size_t len)
 			break;
 		if (!path[len])
 			what = means(alias->name);
-		else if (!alias->is_step && snprintf(name, sizeof(name), "%s%s", alias->name,
-						     path + len) < (int)sizeof(name))
+		else if (!alias->is_step &&
+			 snprintf(name, sizeof(name), "%s%s%s", alias->name, len ? "" : "/",
+				  path + len) < (int)sizeof(name))
 			what = rf_protected_what(name);
 		if (what)
 			return what;
@@ -341,14 +342,31 @@ static const char *what_is(const struct search *s, const char *path, size_t len)
 
 static void mark(const struct search *s, struct rf_change *change)
 {
+	change->protects = what_is(s, change->path, 0);
 	for (size_t len = 1; len <= s->longest && change->path[len - 1] && !change->protects; len++)
 		if (change->path[len] == '/' || !change->path[len])
 			change->protects = what_is(s, change->path, len);
+	if (!change->protects && s->is_partial)
+		change->protects = "perhaps git's: not all its settings were read";
 }
 
 static bool can_act(const struct rf_change *change)
 {
 	return change->after.mode && !S_ISDIR(change->after.mode);
+}
+
+/* What git is told to use, as if links led there from its own names. */
+static int add_pointed(struct search *s, const struct rf_delta *delta)
+{
+	struct rf_repository_places places;
+	int code = rf_repository_find(s->stacks[0], s->stacks[1], delta, &places, s->err);
+
+	for (size_t i = 0; i < places.count && code == 0; i++)
+		code = add(s, places.items[i].path, places.items[i].name, places.items[i].is_exact,
+			   places.items[i].is_of_box);
+	s->is_partial = places.is_partial;
+	rf_repository_done(&places);
+	return code;
 }
 
 int rf_alias_mark(const struct rf_stack *before, const struct rf_stack *after,
@@ -370,9 +388,11 @@ int rf_alias_mark(const struct rf_stack *before, const struct rf_stack *after,
 	for (size_t i = 0; i < delta->count && code == 0 && s.worked < WORK; i++)
 		if (S_ISLNK(delta->changes[i].after.mode) && means(delta->changes[i].path))
 			code = take(&s, delta->changes[i].path, true);
+	if (code == 0)
+		code = add_pointed(&s, delta);
 	if (s.count > 1)
 		qsort(s.items, s.count, sizeof(*s.items), by_path);
-	for (size_t i = 0; i < delta->count && code == 0 && s.count > 0; i++)
+	for (size_t i = 0; i < delta->count && code == 0 && (s.count > 0 || s.is_partial); i++)
 		if (!delta->changes[i].protects && can_act(&delta->changes[i]))
 			mark(&s, &delta->changes[i]);
 	for (size_t i = 0; i < s.count; i++) {

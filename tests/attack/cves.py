@@ -70,7 +70,8 @@ CVES = [
      "test_proof.py::test_nothing_starts_without_a_wall test_lesser_box.py::test_without_leave_it_is_refused_with_the_cause "
      "test_lesser_box.py::test_with_leave_the_result_says_what_it_is"),
     ("hooks and settings planted for later", "what a box leaves is run by the host",
-     "test_planted.py::test_what_acts_later_is_listed_and_the_rest_is_not"),
+     "test_planted.py::test_what_acts_later_is_listed_and_the_rest_is_not "
+     "test_apply.py::test_what_git_is_told_to_use_has_to_be_named"),
     ("CVE-2026-22708 (Cursor)", "policy by reading shell text", "run-hidden run-unnamed run-by-loader run-memfd"),
     ("CVE-2025-55284", "names looked up as a way out", "udp tcp-address sweep-sockets"),
     ("CVE-2024-28185, -28189 (Judge0)", "root followed a link and changed owners outside the jail",

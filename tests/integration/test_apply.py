@@ -509,3 +509,158 @@ def test_which_names_are_protected_is_the_owners_to_say(post, tree, who):
         assert refused.returncode == 125 and "names no file of a directory" in refused.stderr, refused.stderr
     settings.write_text("unprotected: [.github/workflows/**]\n")
     assert post.run("apply", "-w", "fix").returncode == 0 and (tree / ".github/workflows/ci.yml").exists()
+
+
+def repository(path, *settings):
+    """A repository without a work tree of its own, with settings."""
+    subprocess.run(["git", "init", "-q", "--bare", path], check=True)
+    subprocess.run(["git", "config", "-f", path / "config", "core.bare", "false"], check=True)
+    for name, value in settings:
+        subprocess.run(["git", "config", "-f", path / "config", name, value], check=True)
+
+
+def hook(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\nexit 0\n")
+    path.chmod(0o755)
+
+
+def beside(tree):
+    repository(tree / ".bare")
+    (tree / ".git").write_text("gitdir: ./.bare\n")
+
+
+def nested(tree):
+    repository(tree / "sub/store")
+    (tree / "sub/proj").mkdir()
+    (tree / "sub/proj/.git").write_text("gitdir: ../store\n")
+
+
+def nested_with_settings(tree):
+    nested(tree)
+    subprocess.run(["git", "config", "-f", tree / "sub/store/config", "include.path", "../team"], check=True)
+    (tree / "sub/team").write_text("")
+
+
+def own_hooks(tree):
+    repository(tree / ".git", ("core.hooksPath", "gh"))
+    hook(tree / "gh/pre-commit")
+    hook(tree / "scripts/lint")
+    os.symlink("../scripts/lint", tree / "gh/pre-push")
+
+
+def hooks_by_a_whole_path(tree):
+    repository(tree / ".git", ("core.hooksPath", str(tree / "gh")))
+    hook(tree / "gh/pre-commit")
+
+
+def hooks_by_a_link(tree):
+    repository(tree / ".git", ("core.hooksPath", "current/hooks"))
+    hook(tree / "one/hooks/pre-commit")
+    os.symlink("one", tree / "current")
+
+
+def included(tree):
+    repository(tree / ".git", ("include.path", "../team.gitconfig"), ("includeIf.onbranch:x.path", "../branch.gitconfig"))
+    (tree / "team.gitconfig").write_text("[include]\n\tpath = more/settings\n")
+    (tree / "branch.gitconfig").write_text("[filter \"x\"] clean = \"python3 tools/clean.py %f\" ; not now\n")
+    (tree / "tools").mkdir()
+    (tree / "tools/clean.py").write_text("")
+
+
+def worktrees(tree):
+    repository(tree / ".store", ("core.hooksPath", "gh"))
+    side = tree / ".store/worktrees/main"
+    side.mkdir(parents=True)
+    (side / "HEAD").write_text("ref: refs/heads/main\n")
+    (side / "commondir").write_text("../..\n")
+    (side / "gitdir").write_text(f"{tree}/main/.git\n")
+    hook(tree / "main/gh/pre-commit")
+    (tree / "main/.git").write_text(f"gitdir: {side}\n")
+
+
+def a_common_folder_without_head(tree):
+    repository(tree / "common")
+    os.rename(tree / "common/HEAD", tree / "HEAD.old")
+    (tree / "real").mkdir()
+    (tree / "real/HEAD").write_text("ref: refs/heads/main\n")
+    (tree / "real/commondir").write_text("../common\n")
+    (tree / ".git").write_text("gitdir: real\n")
+
+
+def the_repository_is_elsewhere(tree):
+    store = tree.parent / "store"
+    repository(store, ("core.hooksPath", "gh"))
+    hook(tree / "gh/pre-commit")
+    (tree / ".git").write_text("gitdir: ../store\n")
+
+
+def above(tree):
+    repository(tree.parent / ".git", ("core.hooksPath", f"{tree.name}/gh"), ("core.attributesFile", f"{tree.name}/attrs"))
+    hook(tree / "gh/pre-commit")
+
+
+def users_settings(tree):
+    repository(tree / ".git")
+    hook(tree / "gh/pre-commit")
+    (tree.parent / "home").mkdir(exist_ok=True)
+    (tree.parent / "home/.gitconfig").write_text(f"[core]\n\thooksPath = gh\n[includeIf \"gitdir:x\"]\n\tpath = {tree}/mine\n")
+
+
+def a_branch_of_that_name(tree):
+    repository(tree / ".git")
+    (tree / ".git/refs/remotes/o").mkdir(parents=True)
+    (tree / ".git/refs/remotes/o/HEAD").write_text("ref: refs/remotes/o/main\n")
+
+
+EVIL = "printf '[core]\\n\\tfsmonitor = \"touch /tmp/x; false\"\\n' >>"
+
+
+@pytest.mark.parametrize("layout, script, found", [
+    (beside, f"{EVIL} .bare/config; echo '* filter=x' > .bare/info/attributes; echo x >> .bare/description",
+     {".bare/config": "git settings", ".bare/info/attributes": "git settings"}),
+    (beside, "mkdir -p .bare/modules/m/hooks; echo x > .bare/modules/m/hooks/update", {".bare/modules/m/hooks/update": "git hook"}),
+    (beside, "echo x > .bare/hooks/pre-commit; mkdir hooks; echo x > hooks/pre-commit; echo x > config", {".bare/hooks/pre-commit": "git hook"}),
+    (nested, f"{EVIL} sub/store/config; echo x > sub/proj/config", {"sub/store/config": "git settings"}),
+    (nested_with_settings, f"{EVIL} sub/team; echo x > team", {"sub/team": "git settings"}),
+    (own_hooks, "echo x >> gh/pre-commit; echo x >> scripts/lint; echo x > scripts/other",
+     {"gh/pre-commit": "git hook", "scripts/lint": "git hook"}),
+    (hooks_by_a_whole_path, "echo x >> gh/pre-commit", {"gh/pre-commit": "git hook"}),
+    (hooks_by_a_link, "echo x >> one/hooks/pre-commit; echo x > one/y", {"one/hooks/pre-commit": "git hook"}),
+    (hooks_by_a_link, "mkdir -p two/hooks; echo x > two/hooks/pre-commit; ln -sfn two current",
+     {"two/hooks/pre-commit": "git hook", "current": "git hook"}),
+    (included, f"{EVIL} team.gitconfig; {EVIL} branch.gitconfig; mkdir more; {EVIL} more/settings; echo x > tools/clean.py; echo x > more/other",
+     {"team.gitconfig": "git settings", "branch.gitconfig": "git settings", "more/settings": "git settings", "tools/clean.py": "git hook"}),
+    (worktrees, f"echo x >> main/gh/pre-commit; {EVIL} .store/config; echo x > main/x",
+     {"main/gh/pre-commit": "git hook", ".store/config": "git settings"}),
+    (worktrees, "echo x > .store/worktrees/main/config.worktree", {".store/worktrees/main/config.worktree": "git settings"}),
+    (a_common_folder_without_head, f"{EVIL} common/config", {"common/config": "git settings"}),
+    (the_repository_is_elsewhere, "echo x >> gh/pre-commit", {"gh/pre-commit": "git hook"}),
+    (above, "echo x >> gh/pre-commit; echo x > attrs; echo x > attrs2", {"gh/pre-commit": "git hook", "attrs": "git settings"}),
+    (users_settings, "echo x >> gh/pre-commit; echo x > mine", {"gh/pre-commit": "git hook", "mine": "git settings"}),
+    (a_branch_of_that_name, "echo x > .git/refs/remotes/o/config", {}),
+    (lambda tree: None, "git init -q; git config core.hooksPath gh; mkdir gh; echo x > gh/pre-commit; rm -rf .git/hooks",
+     {".git/config": "git settings", "gh/pre-commit": "git hook"}),
+], ids=lambda value: getattr(value, "__name__", None))
+def test_what_git_is_told_to_use_has_to_be_named(post, tree, who, layout, script, found):
+    layout(tree)
+    post.env["HOME"] = str(tree.parent / "home")
+    if watchers.IS_ROOT and who == "user":
+        subprocess.run(["chown", "-hR", f"{watchers.USER_ID}:{watchers.USER_ID}", tree.parent], check=True)
+    made(post, tree, script)
+    rows = {row["path"]: row["protected"] for row in json.loads(post.run("diff", "--json", "-w", "fix").stdout)}
+    assert {path: what for path, what in rows.items() if what} == found, rows
+    done = post.run("apply", "-w", "fix")
+    assert (done.returncode == 125) == bool(found), done.stdout + done.stderr
+
+
+def test_settings_that_are_too_large_to_read_hold_everything(post, tree, who):
+    repository(tree / ".git")
+    with open(tree / ".git/config", "a") as settings:
+        settings.write("# much\n" * 200000)
+    if watchers.IS_ROOT and who == "user":
+        subprocess.run(["chown", "-hR", f"{watchers.USER_ID}:{watchers.USER_ID}", tree], check=True)
+    made(post, tree, "echo x > README")
+    done = post.run("apply", "-w", "fix")
+    assert done.returncode == 125 and "perhaps git's" in done.stdout, done.stdout
+    assert post.run("apply", "-w", "fix", "--only", "README").returncode == 0

@@ -151,6 +151,19 @@ def test_naming_a_folder_is_not_enough(post, tree):
     assert (code, told["verdict"]) == (3, "refused") and not (tree / ".git").exists()
 
 
+def test_a_repository_that_is_called_otherwise_is_one(post, tree, who):
+    subprocess.run(["git", "init", "-q", "--bare", tree / ".bare"], check=True)
+    (tree / ".git").write_text("gitdir: ./.bare\n")
+    own(tree, who)
+    before = picture(tree)
+    script = "printf '[core]\\n\\tfsmonitor = \"touch /tmp/x; false\"\\n' >> .bare/config"
+    code, told = shadow_json(post, tree, script, "--verify", "true")
+    assert (code, told["verdict"]) == (3, "refused") and picture(tree) == before
+    assert {row["path"]: row["protected"] for row in told["changes"]} == {".bare/config": "git settings"}
+    code, told = shadow_json(post, tree, script, "--verify", "true", "--allow", ".bare/config")
+    assert (code, told["verdict"]) == (0, "applied")
+
+
 def test_what_can_not_be_applied_is_refused_as_a_whole(post, tree):
     before = picture(tree)
     code, told = shadow_json(post, tree, "mkfifo pipe; echo x > README", "--verify", "test -p pipe")
