@@ -239,16 +239,15 @@ static void read_config(struct search *s, const char *way, bool is_own, unsigned
 static void read_user(struct search *s)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME");
-	char way[RF_SPOT_WAY];
+	char folder[RF_SPOT_WAY], way[RF_SPOT_WAY];
 
 	read_config(s, "/etc/gitconfig", true, 0);
-	if (getenv("HOME")) {
-		if (join("", xdg && *xdg ? xdg : "~/.config", way) &&
-		    strlen(way) + sizeof("/git/config") <= sizeof(way))
-			read_config(s, strcat(way, "/git/config"), true, 0);
-		if (join("", "~/.gitconfig", way))
-			read_config(s, way, true, 0);
-	}
+	if (!getenv("HOME"))
+		return;
+	if (join("", xdg && *xdg ? xdg : "~/.config", folder) && join(folder, "git/config", way))
+		read_config(s, way, true, 0);
+	if (join("", "~/.gitconfig", way))
+		read_config(s, way, true, 0);
 }
 
 /* Links among hooks: what they lead to is run as one. */
