@@ -157,6 +157,19 @@ bool rf_spot_resolve(const struct rf_spot_view *view, const char *way,
 
 /* ------------------------------------------------------------- files and folders */
 
+/* A file outside.  Nothing else is ever opened: to open a device can be an order to it. */
+static int open_host(const char *path)
+{
+	RF_AUTO_FD int it = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	char link[32];
+
+	if (it < 0 || fstat(it, &st) < 0 || !S_ISREG(st.st_mode))
+		return -ENOENT;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", it);
+	return open(link, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+}
+
 /* The file, for reading, or a negative errno. */
 static int open_file(const struct rf_spot_view *view, struct rf_spot *spot)
 {
@@ -167,9 +180,7 @@ static int open_file(const struct rf_spot_view *view, struct rf_spot *spot)
 	int file = -ENOENT;
 
 	if (!inside)
-		return spot->is_own ? open(spot->path, O_RDONLY | O_NONBLOCK | O_NOCTTY |
-							       O_NOFOLLOW | O_CLOEXEC)
-				    : -ENOENT;
+		return spot->is_own ? open_host(spot->path) : -ENOENT;
 	if (find(view, inside, &folder, name, &entry)) {
 		file = rf_merged_open(&folder, name);
 		spot->is_own &= is_base(view, &folder, entry.at);
