@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "jail/pointed.h"
 #include "jail/source.h"
 #include "jail/walk.h"
 #include "policy/protected.h"
@@ -37,9 +38,10 @@ struct seen {
 struct tree {
 	const struct rf_place *place;
 	int top;
-	bool is_partial;      /* not all was seen */
-	bool is_near_partial; /* not even of the narrow walk */
-	bool is_near;         /* the narrow walk is on */
+	bool is_partial;           /* not all was seen */
+	bool is_near_partial;      /* not even of the narrow walk */
+	bool is_near;              /* the narrow walk is on */
+	struct rf_pointed pointed; /* what acts besides names, just now */
 	struct seen *seen;
 	size_t count, room;
 };
@@ -54,6 +56,7 @@ struct rf_planted {
 /* What is noted for each folder on a walk. */
 struct tag {
 	bool has_begun; /* a name above begins a protected path */
+	size_t git;     /* where the path in a repository begins that is not called .git, or 0 */
 };
 
 /* ------------------------------------------------------------- looking */
@@ -81,8 +84,18 @@ static bool is_sample(const char *path)
 	return len > 7 && strcmp(path + len - 7, ".sample") == 0 && strstr(path, "hooks/");
 }
 
+/* What a path in a repository is, whatever that is called. */
+static const char *what_in_git(const char *inside)
+{
+	char name[PATH_MAX + 8];
+
+	return snprintf(name, sizeof(name), ".git/%s", inside) < (int)sizeof(name)
+		       ? rf_protected_what(name)
+		       : NULL;
+}
+
 /* Notes the entry if it acts, or can be executed. */
-static int note(struct tree *tree, const struct rf_walk_entry *entry, bool has_begun)
+static int note(struct tree *tree, const struct rf_walk_entry *entry, bool has_begun, size_t git)
 {
 	const char *what = NULL;
 	struct stat st;
@@ -94,6 +107,10 @@ static int note(struct tree *tree, const struct rf_walk_entry *entry, bool has_b
 	/* Where a folder is looked for, a link can lead to one, and a file .git names one. */
 	if (has_begun && !what && (entry->type == S_IFLNK || strcmp(entry->name, ".git") == 0))
 		what = rf_protected_beneath(entry->path);
+	if (!what && git)
+		what = what_in_git(entry->path + git);
+	if (!what)
+		what = rf_pointed_what(&tree->pointed, entry->path);
 	if (!what && entry->type != S_IFREG)
 		return 0;
 	if (fstatat(entry->dir, entry->name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
@@ -121,15 +138,39 @@ static bool is_store(const struct rf_walk_entry *entry)
 	       fstatat(entry->dir, "objects/HEAD", &st, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
+/*
+ * True for a folder that is a repository by its content.  One of refs or logs has a HEAD, too, and beside it a branch may
+ * well be called `config`.
+ */
+static bool is_repository(const struct rf_walk_entry *entry)
+{
+	static const char *const has[] = { "HEAD", "config", "objects" };
+	char name[NAME_MAX + 16];
+	struct stat st;
+	size_t count = 0;
+
+	for (size_t i = 0; i < RF_LEN(has); i++) {
+		snprintf(name, sizeof(name), "%s/%s", entry->name, has[i]);
+		if (fstatat(entry->dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0)
+			count++;
+		else if (i == 0)
+			return false;
+	}
+	return count > 1 && strcmp(entry->name, ".git") != 0;
+}
+
 static int on_wide(void *data, const struct rf_walk_entry *entry, void *ret_tag)
 {
 	const struct tag *above = entry->tag;
-	struct tag tag = { .has_begun = above->has_begun || rf_protected_begins(entry->name) };
+	struct tag tag = { .has_begun = above->has_begun || rf_protected_begins(entry->name),
+			   .git = above->git };
 
+	if (entry->type == S_IFDIR && is_repository(entry))
+		tag.git = strlen(entry->path) + 1;
 	memcpy(ret_tag, &tag, sizeof(tag));
 	if (entry->type == S_IFDIR)
 		return !(tag.has_begun && is_store(entry));
-	return note(data, entry, tag.has_begun);
+	return note(data, entry, tag.has_begun, tag.git);
 }
 
 static int on_narrow(void *data, const struct rf_walk_entry *entry, void *ret_tag)
@@ -140,7 +181,7 @@ static int on_narrow(void *data, const struct rf_walk_entry *entry, void *ret_ta
 	if (entry->type == S_IFDIR)
 		return !is_store(entry) &&
 		       (rf_protected_beneath(entry->path) || rf_protected_what(entry->path));
-	return note(data, entry, true);
+	return note(data, entry, true, 0);
 }
 
 static int only_protected(void *data, const char *path, const void *tag, size_t at, char *name)
@@ -194,11 +235,13 @@ static void look(struct tree *tree, size_t *left)
 	if (fstat(tree->top, &st) < 0)
 		return;
 	if (S_ISDIR(st.st_mode)) {
+		rf_pointed_find(tree->top, tree->place->source, &tree->pointed);
 		tree->is_near = true;
 		tree->is_near_partial = rf_walk_tree(&narrow, tree->top) < 0;
 		tree->is_near = false;
 		tree->is_partial = rf_walk_tree(&wide, tree->top) < 0 || tree->is_near_partial;
 		*left -= wide.seen < *left ? wide.seen : *left;
+		rf_pointed_done(&tree->pointed);
 	} else {
 		const char *what = rf_protected_what(tree->place->source + 1);
 

@@ -1,6 +1,7 @@
 """What a run leaves in a written folder and that acts later, on the host, is told."""
 import os
 import pathlib
+import subprocess
 import time
 
 import pytest
@@ -64,6 +65,29 @@ def planted(run_json, project):
     ("true", set()),
 ])
 def test_what_acts_later_is_listed_and_the_rest_is_not(planted, script, found):
+    assert planted(script) == found
+
+
+@pytest.mark.parametrize("git, settings, script, found", [
+    (".bare", "", "echo x >> .bare/config; echo x > .bare/hooks/pre-commit; echo x > .bare/description",
+     {(".bare/config", "git settings", "changed"), (".bare/hooks/pre-commit", "git hook", "new")}),
+    ("sub/store", "", "echo x >> sub/store/config", {("sub/store/config", "git settings", "changed")}),
+    (None, "[core] hooksPath = gh\n", "mkdir gh && echo x > gh/pre-commit && echo x > src/x", {("gh/pre-commit", "git hook", "new")}),
+    (None, "[include] path = ../team\n", "echo x > team && echo x > team2", {("team", "git settings", "new")}),
+    (None, "[includeIf \"onbranch:x\"] path = ../a/../one\n[core] attributesFile = ./attrs\n", "echo x > one; echo x > attrs",
+     {("one", "git settings", "new"), ("attrs", "git settings", "new")}),
+    (None, "[include] path = ../../../out\n[core] hooksPath = /etc\n", "echo x > out", set()),
+])
+def test_what_git_is_told_to_use_is_listed(planted, project, as_who, git, settings, script, found):
+    if git:
+        top = project / git
+        subprocess.run(["git", "init", "-q", "--bare", top], check=True)
+        subprocess.run(["rm", "-r", project / ".git"], check=True)
+        (project / ".git").write_text(f"gitdir: {git}\n")
+    else:
+        (project / ".git/config").write_text(settings)
+    if as_who == "user" and os.geteuid() == 0:
+        subprocess.run(["chown", "-R", f"{USER_ID}:{USER_ID}", project], check=True)
     assert planted(script) == found
 
 
