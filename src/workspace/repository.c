@@ -16,15 +16,16 @@
 #include "policy/gitconfig.h"
 #include "workspace/spot.h"
 
-#define FILE_MAX   ((size_t)1 << 20) /* bytes of one file of settings */
-#define READS      8192              /* files that are read */
-#define PLACES     65536             /* that are found */
-#define FOUND      16384             /* repositories */
-#define NEIGHBOURS 8192              /* folders beside the way that are looked into */
-#define DEPTH      10                /* of settings that include others, as git counts */
-#define WORDS      32                /* of a command */
-#define HOOKS      256               /* links among hooks that are followed */
-#define LISTED_MAX ((off_t)16384)    /* bytes of a folder whose neighbours are looked for */
+#define FILE_MAX   ((size_t)1 << 20)  /* bytes of one file of settings */
+#define READS      8192               /* files that are read */
+#define BYTES      ((size_t)32 << 20) /* of all of them together */
+#define PLACES     65536              /* that are found */
+#define FOUND      16384              /* repositories */
+#define NEIGHBOURS 8192               /* folders beside the way that are looked into */
+#define DEPTH      10                 /* of settings that include others, as git counts */
+#define WORDS      32                 /* of a command */
+#define HOOKS      256                /* links among hooks that are followed */
+#define LISTED_MAX ((off_t)16384)     /* bytes of a folder whose neighbours are looked for */
 
 /* The two sides of a comparison. */
 enum {
@@ -51,7 +52,7 @@ struct search {
 	size_t found_count, found_room;
 	struct setting *settings; /* those of the user, then those of one repository */
 	size_t count, room;
-	size_t reads, neighbours;
+	size_t reads, bytes, neighbours;
 	int side;
 	const char *name; /* what is resolved just now */
 	int code;         /* of the first failure, which ends all */
@@ -172,12 +173,13 @@ static char *read_text(struct search *s, struct rf_spot *spot, size_t *ret_len)
 	char *text = NULL;
 	int code;
 
-	if (s->reads >= READS) {
+	if (s->reads >= READS || s->bytes >= BYTES) {
 		s->places->is_partial = true;
 		return NULL;
 	}
 	code = rf_spot_read(&s->views[s->side], spot, FILE_MAX, &text, ret_len);
 	s->reads += code == 1;
+	s->bytes += code == 1 ? *ret_len : 0;
 	s->places->is_partial |= code == -E2BIG;
 	if (code == -ENOMEM)
 		s->code = code;

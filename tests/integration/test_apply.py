@@ -654,6 +654,15 @@ def test_what_git_is_told_to_use_has_to_be_named(post, tree, who, layout, script
     assert (done.returncode == 125) == bool(found), done.stdout + done.stderr
 
 
+def test_settings_that_include_each_other_are_read_for_a_bounded_time(post, tree):
+    """Each ten times, ten deep, and large."""
+    made(post, tree, "git init -q; for i in 1 2 3 4 5 6 7 8 9 10; do printf '[include]\\npath = config\\n'; done >> .git/config; "
+                     "yes '# much' | head -c 900000 >> .git/config; echo x > README")
+    began = time.monotonic()
+    done = post.run("apply", "-w", "fix")
+    assert time.monotonic() - began < 15 and done.returncode == 125 and "perhaps git's" in done.stdout, done.stdout
+
+
 def test_settings_that_are_too_large_to_read_hold_everything(post, tree, who):
     repository(tree / ".git")
     with open(tree / ".git/config", "a") as settings:
