@@ -222,17 +222,7 @@ static int export_one(struct work *w, const struct rf_merged *in, const char *na
 
 static int export_found(void *data, const struct rf_search_hit *hit)
 {
-	struct work *w = data;
-	struct rf_merged folder = { 0 };
-	char name[NAME_MAX + 1];
-	int code = rf_merged_find(w->stack, hit->path, &folder, name);
-
-	if (code == 0)
-		code = export_one(w, &folder, name, hit->path);
-	else
-		rf_fail(w->err, code, "read %.200s", hit->path);
-	rf_merged_done(&folder);
-	return code;
+	return export_one(data, hit->in, hit->name, hit->path);
 }
 
 int rf_archive_export(const struct rf_stack *stack, int fd, size_t *ret_left, struct rf_err *err)

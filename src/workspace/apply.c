@@ -155,11 +155,31 @@ static int by_path(const void *path, const void *change)
 	return strcmp(path, ((const struct rf_change *)change)->path);
 }
 
-/* What becomes of the folder above that is not made or removed; RF_APPLY_MADE if there is none. */
-static enum rf_apply_stay stay_above(const struct rf_apply *apply, const char *path)
+/* The change of the folder that the path lies in, or NULL. */
+static const struct rf_change *change_above(const struct rf_apply *apply, const char *path)
 {
+	const char *slash = strrchr(path, '/');
 	char above[PATH_MAX];
 
+	if (!slash || slash - path >= PATH_MAX)
+		return NULL;
+	memcpy(above, path, (size_t)(slash - path));
+	above[slash - path] = '\0';
+	return bsearch(above, apply->delta.changes, apply->delta.count,
+		       sizeof(*apply->delta.changes), by_path);
+}
+
+/*
+ * What becomes of the folder above that is not made or removed; RF_APPLY_MADE if there is none.  Those above have been
+ * decided: where the nearest is made, so are the rest.
+ */
+static enum rf_apply_stay stay_above(const struct rf_apply *apply, const char *path)
+{
+	const struct rf_change *nearest = change_above(apply, path);
+	char above[PATH_MAX];
+
+	if (nearest && apply->stays[nearest - apply->delta.changes] == RF_APPLY_MADE)
+		return RF_APPLY_MADE;
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		const struct rf_change *found;
 		size_t len = (size_t)(slash - path);
@@ -188,15 +208,8 @@ static bool is_opened(const struct rf_change *change)
 /* True if the folder that the change is made in is one that is opened first. */
 static bool is_in_opened(const struct rf_apply *apply, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const struct rf_change *found;
-	char above[PATH_MAX];
+	const struct rf_change *found = change_above(apply, path);
 
-	if (!slash || slash - path >= PATH_MAX)
-		return false;
-	memcpy(above, path, (size_t)(slash - path));
-	above[slash - path] = '\0';
-	found = bsearch(above, apply->delta.changes, apply->delta.count, sizeof(*found), by_path);
 	return found && is_opened(found) &&
 	       apply->stays[found - apply->delta.changes] == RF_APPLY_MADE;
 }

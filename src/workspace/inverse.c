@@ -28,9 +28,24 @@ static int copy(int from, const char *name, int to)
 	return folder < 0 || fchmod(folder, st.st_mode | S_IRWXU) < 0 ? -errno : 0;
 }
 
-/* Gives the folder `path` and those above it what the directory's have, from the depth up. */
-static int finish_folders(int base, int inverse, const char *path)
+/* How much of a path are folders that lie above the other, too, with their slash. */
+static size_t shared(const char *path, const char *other)
 {
+	size_t len = 0;
+
+	for (size_t i = 0; path[i] && path[i] == other[i]; i++)
+		if (path[i] == '/')
+			len = i + 1;
+	return len;
+}
+
+/*
+ * Gives the folder `path` and those above it what the directory's have, from the depth up.  Those that are above `next`, too,
+ * are left to that one (NULL: none).
+ */
+static int finish_folders(int base, int inverse, const char *path, const char *next)
+{
+	size_t left = next ? shared(path, next) : 0;
 	char at[PATH_MAX];
 	char *slash;
 
@@ -47,16 +62,20 @@ static int finish_folders(int base, int inverse, const char *path)
 		slash = strrchr(at, '/');
 		if (slash)
 			*slash = '\0';
-	} while (slash);
-	return rf_copy_look(base, inverse);
+	} while (slash && (size_t)(slash - at) >= left);
+	return next ? 0 : rf_copy_look(base, inverse);
 }
 
-/* Makes the folders above `path` in the inverse, as the directory has them. */
-static int make_way(int base, int inverse, const char *path)
+/*
+ * Makes the folders above `path` in the inverse, as the directory has them.  Those above `last`, for which that was done
+ * before, are there.
+ */
+static int make_way(int base, int inverse, const char *path, const char *last)
 {
 	char folder[PATH_MAX];
 
-	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (const char *slash = strchr(path + shared(path, last), '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
 		const char *name;
 		RF_AUTO_FD int from = -1;
 		RF_AUTO_FD int to = -1;
@@ -69,8 +88,10 @@ static int make_way(int base, int inverse, const char *path)
 		folder[slash - path] = '\0';
 		from = rf_copy_open_parent(base, folder, &name);
 		to = rf_copy_open_parent(inverse, folder, &name);
+		if (from == -ENOENT || from == -ENOTDIR || from == -ELOOP)
+			return 0;
 		if (from < 0 || to < 0)
-			return from == -ENOENT || from == -ENOTDIR ? 0 : from < 0 ? from : to;
+			return from < 0 ? from : to;
 		if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
 			return 0;
 		code = copy(from, name, to);
@@ -82,12 +103,12 @@ static int make_way(int base, int inverse, const char *path)
 	return 0;
 }
 
-static int keep_old(int base, int inverse, const char *path)
+static int keep_old(int base, int inverse, const char *path, const char *last)
 {
 	const char *name;
 	RF_AUTO_FD int from = rf_copy_open_parent(base, path, &name);
 	RF_AUTO_FD int to = -1;
-	int code = make_way(base, inverse, path);
+	int code = make_way(base, inverse, path, last);
 
 	if (code < 0)
 		return code;
@@ -115,11 +136,21 @@ static bool is_sibling(const struct rf_apply *apply, size_t i)
 	return strncmp(before, path, len) == 0 && !strchr(before + len, '/');
 }
 
+/* The path of the nearest change before the i-th that is made, or NULL. */
+static const char *made_before(const struct rf_apply *apply, size_t i)
+{
+	while (i-- > 0)
+		if (apply->stays[i] == RF_APPLY_MADE)
+			return apply->delta.changes[i].path;
+	return NULL;
+}
+
 int rf_inverse_make(int pool, int base, const struct rf_apply *apply, bool is_durable,
 		    char id[RF_LAYER_ID], struct rf_err *err)
 {
 	RF_AUTO_FD int held = -1;
 	RF_AUTO_FD int inverse = -1;
+	const char *last = "";
 	struct rf_err ignored;
 	struct stat st;
 	int code = 0;
@@ -135,8 +166,10 @@ int rf_inverse_make(int pool, int base, const struct rf_apply *apply, bool is_du
 	for (size_t i = 0; i < apply->delta.count && code == 0; i++) {
 		const char *path = apply->delta.changes[i].path;
 
-		if (apply->stays[i] == RF_APPLY_MADE)
-			code = keep_old(base, inverse, path);
+		if (apply->stays[i] == RF_APPLY_MADE) {
+			code = keep_old(base, inverse, path, last);
+			last = path;
+		}
 		if (code < 0)
 			rf_fail(err, code, "keep %.100s", path);
 	}
@@ -144,7 +177,7 @@ int rf_inverse_make(int pool, int base, const struct rf_apply *apply, bool is_du
 		const char *path = apply->delta.changes[i].path;
 
 		if (apply->stays[i] == RF_APPLY_MADE && !is_sibling(apply, i))
-			code = finish_folders(base, inverse, path);
+			code = finish_folders(base, inverse, path, made_before(apply, i));
 		if (code < 0)
 			rf_fail(err, code, "keep the folders of %.100s", path);
 	}

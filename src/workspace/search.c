@@ -188,7 +188,7 @@ static int search_file(struct walk *w, const struct rf_merged *in, const char *n
 static int look_at(struct walk *w, const struct rf_merged *in, const char *name, const char *path)
 {
 	struct rf_merged_entry entry;
-	struct rf_search_hit hit = { .path = path, .st = &entry.st };
+	struct rf_search_hit hit = { .path = path, .in = in, .name = name, .st = &entry.st };
 	int code = rf_merged_look(in, name, &entry);
 
 	if (code < 0)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "workspace/merged.h"
 #include "workspace/stack.h"
 
 #define RF_SEARCH_FILE ((off_t)64 << 20) /* content of a longer file is not looked at */
@@ -20,7 +21,9 @@ struct rf_search {
 };
 
 struct rf_search_hit {
-	const char *path; /* from the top of the workspace */
+	const char *path;           /* from the top of the workspace */
+	const struct rf_merged *in; /* the folder that it lies in, open */
+	const char *name;           /* there */
 	const struct stat *st;
 	uint64_t line;    /* where the content is, counted from 1; 0: no content was looked for */
 	const char *text; /* that line, without its end; NULL in a file that is no text */

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -673,3 +674,35 @@ def test_settings_that_are_too_large_to_read_hold_everything(post, tree, who):
     done = post.run("apply", "-w", "fix")
     assert done.returncode == 125 and "perhaps git's" in done.stdout, done.stdout
     assert post.run("apply", "-w", "fix", "--only", "README").returncode == 0
+
+
+DEEP = "import os\nfor i in range({}):\n    os.path.isdir('d') or os.mkdir('d')\n    os.chdir('d')\n"
+
+
+def test_folders_in_folders_are_kept_as_they_were_and_taken_back(post, tree, who):
+    at = tree
+    for i in range(120):
+        at = at / "d"
+        at.mkdir(mode=0o750 if i % 2 else 0o755)
+        (at / "old").write_text(str(i))
+        if i % 7 == 0:
+            (at / "gone").mkdir()
+            (at / "gone/x").write_text("x")
+    own(tree, who)
+    before = picture(tree)
+    made(post, tree, "python3 - <<'END'\n" + DEEP.format(120) +
+         "    open('new', 'w').write('n'); open('old', 'a').write('more'); os.path.exists('gone') and (os.remove('gone/x'), os.rmdir('gone'))\nEND")
+    wanted = inside(post)
+    assert post.run("apply", "-w", "fix").returncode == 0 and picture(tree) == wanted != before
+    assert post.run("undo", "-w", "fix").returncode == 0 and picture(tree) == before
+
+
+def test_what_lies_deep_is_applied_and_exported_in_time(post, tree, who):
+    made(post, tree, "python3 - <<'END'\n" + DEEP.format(1000) + "    open('f', 'w').write('x')\nEND")
+    for words, most in ((["export", "fix"], 6), (["apply", "-w", "fix"], 12), (["undo", "-w", "fix"], 12)):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = post.run(*words, wrap=("sh", "-c", 'exec "$@" > /dev/null', "sh"))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert done.returncode == 0, done.stderr
+        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < most, words
+    assert post.run("rm", "fix").returncode == 0
