@@ -44,7 +44,6 @@ struct rf_h2_request {
 	bool is_answered, is_whole, is_cut, is_paused;
 	unsigned lingers;          /* 0: not; 1: since the last look; 2: for longer */
 	uint64_t length, received; /* of the body, where the length was told */
-	size_t dropped;            /* bytes that came behind the answer */
 };
 
 /* --- life --- */
@@ -298,7 +297,7 @@ void rf_h2_request_begin(struct rf_h2_request *ask, bool is_all)
 
 bool rf_h2_request_linger(struct rf_h2_request *ask)
 {
-	if (ask->body == RF_BODY_LENGTH && ask->length - ask->received > DROPPED_MOST)
+	if (ask->body != RF_BODY_LENGTH || ask->length - ask->received > DROPPED_MOST)
 		return false;
 	ask->lingers = 1;
 	return true;
@@ -326,12 +325,7 @@ void rf_h2_request_send(struct rf_h2_request *ask, struct rf_span bytes)
 
 	ask->received += bytes.len; /* nghttp2 sees to it that it is no more than was announced */
 	if (ask->lingers > 0) {
-		bool was_short = ask->dropped <= DROPPED_MOST;
-
-		ask->dropped += bytes.len;
 		rf_http2_consume(ask->h, ask->stream, bytes.len);
-		if (was_short && ask->dropped > DROPPED_MOST)
-			rf_http2_reset(ask->h, ask->stream, NGHTTP2_NO_ERROR);
 		return;
 	}
 	code = ask->call ? rf_call_send(ask->call, bytes) : -EPIPE;

@@ -103,8 +103,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 
 /*
  * An answer that is whole before its request is (RFC 9113, 8.1): the rest of that is wanted by nobody.  Clients exist that take a reset for a failure even
- * then, and lose the answer (curl 7.88), so a rest that may be short is read and dropped, for a while and up to a point; one that is known to be long is reset at once: a client that
- * waits for room to send it in would wait for good.
+ * then, and lose the answer (curl 7.88), so a rest that is known to be short is read and dropped, for a while; any other is reset at once: a client that waits for room to send it in
+ * would wait for good.
  */
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *data)
 {

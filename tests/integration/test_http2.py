@@ -213,25 +213,6 @@ def test_connect_is_not_carried(front):
     assert seen[-1][2] == 1 and (seen[-1][0] == RST or seen[-1][3][:1] == b"\x8c"), seen
 
 
-@pytest.mark.parametrize("rest, is_reset", [
-    ([(b"x" * 1000, END_STREAM)], False), ([(b"x" * 16384, 0)] * 4 + [(b"x", 0)], True), ([], True),
-], ids=["short", "long", "none"])
-def test_what_comes_behind_an_answer_is_dropped_for_a_while_and_up_to_a_point(front, rest, is_reset):
-    """Its length was not told.  Some clients take a reset for a failure even where the answer is whole."""
-    one = front()
-    with begin(one) as sock:
-        sock.sendall(frame(HEADERS, END_HEADERS, 1, head(b"/hello", b"POST")))
-        seen = frames(sock, until=lambda f: f[0] == DATA and f[1] & END_STREAM)
-        assert b"hello\n" in b"".join(f[3] for f in seen if f[0] == DATA), seen
-        for body, flags in rest:
-            sock.sendall(frame(DATA, flags, 1, body))
-        seen += frames(sock, until=lambda f: f[0] == RST, timeout=3)
-        resets = [body for kind, _, stream, body in seen if kind == RST and stream == 1]
-        assert resets == ([b"\0\0\0\0"] if is_reset else []), seen
-        sock.sendall(frame(HEADERS, END_HEADERS | END_STREAM, 3, head()))
-        assert frames(sock, until=lambda f: f[2] == 3 and f[0] == DATA and f[1] & END_STREAM)[-1][2] == 3
-
-
 FLOODS = {
     "rapid reset": lambda n: frame(HEADERS, END_HEADERS | END_STREAM, 2 * n + 1, head()) +
                              frame(RST, 0, 2 * n + 1, struct.pack(">I", 8)),
