@@ -113,8 +113,11 @@ static void on_message(void *data, int what)
 static void on_visitor(void *data, int what)
 {
 	struct rf_office *office = data;
+	struct sockaddr_storage who; /* nobody: its socket has no name */
+	socklen_t len = sizeof(who);
 	struct rf_err err = RF_ERR_INIT;
-	RF_AUTO_FD int fd = accept4(office->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	RF_AUTO_FD int fd = accept4(office->listener, (struct sockaddr *)&who, &len,
+				    SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct visitor *visitor;
 
 	(void)what;
@@ -157,10 +160,14 @@ int rf_office_open(struct landlord *l, struct rf_office **ret_office, struct rf_
 
 void rf_office_close(struct rf_office *office)
 {
+	struct visitor *next;
+
 	if (!office)
 		return;
-	while (office->visitors)
-		leave(office->visitors);
+	for (struct visitor *visitor = office->visitors; visitor; visitor = next) {
+		next = visitor->next;
+		leave(visitor);
+	}
 	rf_event_cancel(office->event);
 	if (office->listener >= 0)
 		unlinkat(office->l->run, RF_CLERK_TERMS_SOCKET, 0);
