@@ -63,11 +63,12 @@ static _Noreturn void wait_and_clean(const struct rf_box *launchers, int life)
 
 	wait_for_end(life, (int[]){ life, box.pidfd, box.record, box.uid_lock, box.scratch_lock },
 		     5);
-	rf_cgroup_let_die(&box.cgroup);
-	if (box.is_lesser) /* whose pid 1 has seen it too, and is ending its kin */
+	if (box.is_lesser) { /* whose pid 1 has seen it too, and is ending its kin */
+		rf_cgroup_let_die(&box.cgroup);
 		rf_lesser_await(&box);
-	else
+	} else {
 		rf_box_kill(&box);
+	}
 	poll(&gone, 1, 2000);
 	if (box.scratch[0] && rf_scratch_remove(box.scratch))
 		box.scratch[0] = '\0';

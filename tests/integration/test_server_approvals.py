@@ -227,7 +227,7 @@ def test_a_read_that_pretends_is_a_write(place, box):
 @pytest.mark.parametrize("words, status, code", [
     (["--http1.1", "-H", "Connection: Upgrade", "-H", "Upgrade: websocket"], 403, "needs_approval"),
     (["--http1.1", "-H", "Content-Length: 1048577", "-X", "POST"], 413, "too_large_to_hold"),
-    # Over HTTP/2 the rest of a body whose length was not told is reset, which curl 7.88 may take for the whole answer: see http2.c.
+    # Over HTTP/2 the rest of a body whose length was not told is reset, and curl 7.88 may take that for a failure: see http2.c.
     (["--http1.1", "-H", "Transfer-Encoding: chunked", "--data-binary", "@/tmp/big"], 413, "request_too_large"),
 ])
 def test_what_can_not_wait_is_refused(place, box, words, status, code):
