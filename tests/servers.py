@@ -96,8 +96,8 @@ class Server:
         return self.process.pid
 
     def children(self):
-        """Its warden, its clerk and its front, by name; the last alone is a child of its own, and has no environment, and our sockets."""
-        found, ours = {}, sockets_of(self.pid)
+        """Its warden, its clerk and its front, by name; the last alone is a child of its own, and has no environment."""
+        found = {}
         for path in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 words = (path / "cmdline").read_bytes().split(b"\0")
@@ -106,7 +106,7 @@ class Server:
                     continue
                 if (name == "ringfort-warden" and str(self.runtime).encode() in (path / "environ").read_bytes()) or \
                         (name == "ringfort-clerk" and str(self.runtime).encode() in (path / "environ").read_bytes()) or \
-                        (name == "ringfort-front" and (ours & sockets_of(path.name))):
+                        (name == "ringfort-front" and f"\nPPid:\t{self.pid}\n" in (path / "status").read_text()):
                     found.setdefault(name, []).append(int(path.name))
         return {name: sorted(pids) for name, pids in found.items()}
 

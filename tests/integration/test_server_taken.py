@@ -121,6 +121,17 @@ def id_of(key):
     return key.split("_")[1]
 
 
+def can_listen(port):
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(("127.0.0.1", port))
+            sock.listen()
+        except OSError:
+            return False
+    return True
+
+
 # --- the front ---
 
 def test_what_a_front_had_ends_with_it_and_so_does_it(taken):
@@ -166,10 +177,7 @@ def test_a_front_that_would_outlive_its_server_does_not(server):
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(front, signal.SIGKILL)
-    with socket.socket() as port:  # which is free
-        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        port.bind(("127.0.0.1", server.port))
-        port.listen()
+    assert eventually(lambda: can_listen(server.port)), "somebody has the port"
 
 
 # --- a key ---
