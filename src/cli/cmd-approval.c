@@ -1,6 +1,5 @@
 /* ringfort approval: writes of a server's boxes that wait until somebody has decided about them.  The server's clerk does the work (server/office.h). */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +150,7 @@ static int list(struct wish *wish, struct rf_office_line *line, struct rf_err *e
 
 /* ------------------------------------------------------------- show */
 
-/* Lines of a message: each of them is put as a text that steers nothing. */
+/* Lines of a message: each of them is put as a text that steers nothing, behind a mark that no other line has. */
 static void put_lines(struct rf_style style, const char *text, struct rf_buf *out)
 {
 	while (*text) {
@@ -159,7 +158,7 @@ static void put_lines(struct rf_style style, const char *text, struct rf_buf *ou
 		       shown = len && text[len - 1] == '\r' ? len - 1 : len;
 		char *line = strndup(text, shown);
 
-		rf_buf_puts(out, "  ");
+		rf_style_put(style, RF_STYLE_QUIET, "  | ", 0, out);
 		rf_style_put(style, RF_STYLE_PLAIN, line ? line : "", 0, out);
 		rf_buf_puts(out, "\n");
 		free(line);
@@ -167,24 +166,35 @@ static void put_lines(struct rf_style style, const char *text, struct rf_buf *ou
 	}
 }
 
+static void put_warning(struct rf_style style, const char *words, struct rf_buf *out)
+{
+	rf_buf_puts(out, "            ");
+	rf_style_put(style, RF_STYLE_WARNING, words, 0, out);
+	rf_buf_puts(out, "\n");
+}
+
+/* All that we say of it stands before it: what it says itself is no end of that. */
 static void put_message(struct rf_style style, const struct rf_jsonread_value *one,
 			struct rf_buf *out)
 {
 	const struct rf_jsonread_value *cut = rf_jsonread_member(one, "is_cut");
 
-	rf_buf_puts(out, "\n");
-	put_lines(style, text_of(one, "head"), out);
-	rf_buf_puts(out, "\n");
-	if (rf_jsonread_member(one, "body_base64"))
-		rf_style_printf(style, RF_STYLE_QUIET, out,
-				"  (its body is no text: --json has it)");
-	else
-		put_lines(style, text_of(one, "body"), out);
-	if (cut && cut->type == RF_JSONREAD_TRUE)
-		rf_style_printf(style, RF_STYLE_WARNING, out, "\n  (this is the beginning of it)");
-	rf_style_printf(style, RF_STYLE_QUIET, out, "\n  body: %s bytes, SHA-256 %s",
+	rf_buf_puts(out, "  ");
+	rf_style_put(style, RF_STYLE_QUIET, "body", 10, out);
+	rf_style_printf(style, RF_STYLE_PLAIN, out, "%s bytes, SHA-256 %s",
 			text_of(one, "body_size"), text_of(one, "body_sha256"));
 	rf_buf_puts(out, "\n");
+	if (cut && cut->type == RF_JSONREAD_TRUE)
+		put_warning(style, "its beginning is shown, and not all of it", out);
+	if (rf_jsonread_member(one, "body_base64"))
+		put_warning(style, "it is no text, and not shown: --json has it", out);
+	if (rf_jsonread_member(one, "head_base64"))
+		put_warning(style, "not all of the head is text: --json has it as it is sent", out);
+	rf_buf_puts(out, "\n");
+	put_lines(style, text_of(one, "head"), out);
+	if (*text_of(one, "body"))
+		put_lines(style, "\n", out);
+	put_lines(style, text_of(one, "body"), out);
 }
 
 static void put_one(const struct rf_jsonread_value *one, struct rf_buf *out)
@@ -231,17 +241,6 @@ static int show(struct wish *wish, struct rf_office_line *line, struct rf_err *e
 }
 
 /* ------------------------------------------------------------- allow, deny */
-
-/* Until the server has answered: who hangs up before cuts what is sent. */
-static void hear(int fd, struct rf_approval_answer *answer)
-{
-	struct pollfd wait = { .fd = fd, .events = POLLIN };
-
-	rf_approval_answer_init(answer);
-	while (poll(&wait, 1, RF_APPROVAL_ANSWER_S * 1000) > 0 &&
-	       !rf_approval_answer_read(answer, fd))
-		;
-}
 
 /* What it came to; of what was denied there is no answer. */
 static void tell(const char *id, const struct rf_approval_answer *answer, struct rf_json *json,
@@ -295,12 +294,12 @@ static int decide_one(struct rf_office_line *line, const struct wish *wish, cons
 	if (rf_office_line_ask(line, &asked, &message, err) < 0)
 		return err->code;
 	if (message.fd_count == 1)
-		hear(message.fds[0], &answer);
+		rf_approval_answer_await(&answer, message.fds[0], RF_APPROVAL_ANSWER_S * 1000u);
 	tell(id, message.fd_count == 1 ? &answer : NULL, json, out);
 	return 0;
 }
 
-/* Each for itself: what was decided is told, also where the next one can't be. */
+/* Each for itself, and to people at once: what was decided is told, also where the next one can't be, or takes its time. */
 static int decide(struct wish *wish, struct rf_office_line *line, struct rf_err *err)
 {
 	RF_AUTO_BUF struct rf_buf out;
@@ -311,13 +310,18 @@ static int decide(struct wish *wish, struct rf_office_line *line, struct rf_err 
 	rf_json_init(&json, &out, true);
 	if (wish->is_json)
 		rf_json_open_array(&json, NULL);
-	for (int i = 0; i < wish->count && code == 0; i++)
+	for (int i = 0; i < wish->count && code == 0; i++) {
 		code = decide_one(line, wish, wish->words[i], wish->is_json ? &json : NULL, &out,
 				  err);
-	if (wish->is_json) {
-		rf_json_close_array(&json);
-		rf_buf_puts(&out, "\n");
+		if (!wish->is_json && rf_cmd_print(&out) && code == 0)
+			code = -EIO;
+		if (!wish->is_json)
+			rf_buf_clear(&out);
 	}
+	if (!wish->is_json)
+		return code;
+	rf_json_close_array(&json);
+	rf_buf_puts(&out, "\n");
 	return rf_cmd_print(&out) && code == 0 ? -EIO : code;
 }
 

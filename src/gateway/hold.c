@@ -10,6 +10,8 @@
 #include "gateway/pretend.h"
 #include "http/compose.h"
 
+#define MORE "…"
+
 /* The words of a refusal, in the two cases in which there are some. */
 static const struct words {
 	const char *code, *upgrade, *large, *trailer, *long_one, *full;
@@ -186,7 +188,11 @@ void rf_hold_take(struct rf_forward *f)
 	};
 	RF_AUTO_BUF struct rf_buf message;
 
-	snprintf(path, sizeof(path), "%.*s", (int)f->request.path.len, f->request.path.at);
+	if (f->request.path.len < sizeof(path))
+		snprintf(path, sizeof(path), "%.*s", (int)f->request.path.len, f->request.path.at);
+	else /* who decides is to see that there is more of it, which the message has */
+		snprintf(path, sizeof(path), "%.*s" MORE, (int)(sizeof(path) - sizeof(MORE)),
+			 f->request.path.at);
 	rf_buf_init(&message, RF_GATE_HELD_MAX);
 	if (f->up_trailer.count > 0) {
 		refuse(f, 403, words_of(f)->code, words_of(f)->trailer);

@@ -2,11 +2,15 @@
 #include "server/approval-answer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/loop.h"
+
+#define MS 1000000ull
 
 void rf_approval_answer_init(struct rf_approval_answer *answer)
 {
@@ -72,4 +76,18 @@ bool rf_approval_answer_read(struct rf_approval_answer *answer, int fd)
 		return false;
 	answer->len += n > 0 ? (size_t)n : 0;
 	return read_some(answer) || n <= 0;
+}
+
+void rf_approval_answer_await(struct rf_approval_answer *answer, int fd, unsigned ms)
+{
+	const uint64_t until = rf_loop_now() + ms * MS;
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+	rf_approval_answer_init(answer);
+	for (uint64_t now = rf_loop_now(); now < until; now = rf_loop_now()) {
+		int got = poll(&wait, 1, (int)((until - now) / MS) + 1);
+
+		if ((got < 0 && errno != EINTR) || (got > 0 && rf_approval_answer_read(answer, fd)))
+			return;
+	}
 }

@@ -30,4 +30,7 @@ void rf_approval_answer_init(struct rf_approval_answer *answer);
 /* Reads what there is, once.  True: that was all of it, or it is no answer, or nobody is there any more. */
 bool rf_approval_answer_read(struct rf_approval_answer *answer, int fd);
 
+/* The same until that is so, or the time is up, however little of it comes at a time.  Inits it. */
+void rf_approval_answer_await(struct rf_approval_answer *answer, int fd, unsigned ms);
+
 #endif

@@ -115,10 +115,12 @@ int rf_clerk_approval_list(const struct rf_clerk_asker *who, struct rf_clerk_mat
 /* As it will be written, with placeholders where credentials will be; of its body the beginning, and by what all of it can be known. */
 static void put_message(struct rf_json *json, const struct rf_custodian_item *item)
 {
-	size_t at = item->body_at, len = item->size - at;
+	size_t at = item->body_at, len = item->size - at, head = at > GAP ? at - GAP : at;
 	size_t shown = len < BODY_SHOWN ? len : BODY_SHOWN;
 
-	rf_json_bytes(json, "head", item->message, at > GAP ? at - GAP : at);
+	rf_json_bytes(json, "head", item->message, head);
+	if (!rf_json_is_utf8(item->message, head))
+		rf_json_base64(json, "head_base64", item->message, head);
 	rf_json_int(json, "body_size", (int64_t)len);
 	rf_json_string(json, "body_sha256", item->body_sha256);
 	if (rf_json_is_utf8(item->message + at, shown))

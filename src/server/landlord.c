@@ -65,10 +65,12 @@ static void on_guest(void *data, int what)
 	struct rf_err err = RF_ERR_INIT;
 	RF_AUTO_FD int fd =
 		accept4(l->local, (struct sockaddr *)&who, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	bool has_no_descriptor = fd < 0 && (errno == EMFILE || errno == ENFILE);
 	uint64_t id = 0;
+	pid_t pid;
 
 	(void)what;
-	if (!has_room(l))
+	if (has_no_descriptor || !has_room(l))
 		rf_event_want(l->local_event, 0); /* on_timer() looks again: they wait meanwhile */
 	if (fd < 0 || l->front < 0 || !is_own_user(fd))
 		return;
@@ -76,7 +78,7 @@ static void on_guest(void *data, int what)
 	 * Its uid alone would not do: a process in a sandbox of the same user's could have here what the sandbox is to keep from it.  Such a one is a stranger, as on a
 	 * port: with a key it is served under the key's ceiling.
 	 */
-	if (rf_peer_check_free(fd, &l->self, "server", &err) < 0) {
+	if (rf_peer_check_free(fd, &l->self, "server", &pid, &err) < 0) {
 		complain(l, &err);
 		id = RF_PASS_CONFINED;
 	}

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -12,56 +11,31 @@
 #include "server/clerk-terms.h"
 #include "wire/door.h"
 
-#define VISITORS 16 /* at once */
-
-struct visitor {
-	struct visitor *next;
-	struct rf_office *office;
-	struct rf_event *event;
-	int fd;
-	bool is_proven; /* of root's: it is in no sandbox */
-};
-
 struct rf_office {
 	struct landlord *l;
-	struct rf_event *event;
 	int listener;
-	struct visitor *visitors;
-	size_t count;
+	struct rf_door door;
 	struct rf_buf in;
 };
 
-static void leave(struct visitor *visitor)
+static int refuse(int fd, uint64_t id, const struct rf_err *why, struct rf_err *err)
 {
-	struct rf_office *office = visitor->office;
-	struct visitor **at = &office->visitors;
-
-	while (*at && *at != visitor)
-		at = &(*at)->next;
-	if (*at)
-		*at = visitor->next;
-	rf_event_cancel(visitor->event);
-	rf_wire_close(&visitor->fd);
-	office->count--;
-	free(visitor);
-}
-
-static void refuse(int fd, const struct rf_err *why)
-{
-	struct rf_err ignored = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf body;
 
 	rf_buf_init(&body, 4096);
 	rf_pack_err(&body, why);
-	rf_wire_send(fd, RF_WIRE_FRONT_STRANGER, 0, body.data, body.len, NULL, 0, &ignored);
+	return rf_wire_send(fd, RF_WIRE_FRONT_STRANGER, id, body.data, body.len, NULL, 0, err);
 }
 
-/* Of all that a clerk can be asked an operator's scope is good for three questions, and its tenant has no part in these. */
+/*
+ * Of all that a clerk can be asked an operator's scope is good for three questions, and its tenant has no part in these; it is nobody's, so that no
+ * tenant's questions are before the operator's.
+ */
 static int connect_to_clerk(const struct landlord *l, int *ret_fd, struct rf_err *err)
 {
 	const struct rf_clerk_terms terms = {
 		.terms = { .key = RF_CLERK_TERMS_OPERATOR,
-			   .tenant = "local",
+			   .tenant = "*",
 			   .ceiling = rf_api_key_ceiling,
 			   .boxes = 1 },
 		.scopes = RF_SCOPE_OPERATOR,
@@ -74,71 +48,51 @@ static int connect_to_clerk(const struct landlord *l, int *ret_fd, struct rf_err
 }
 
 /* What it came for; then we are done with it. */
-static void serve(struct visitor *visitor)
+static void serve(struct rf_door_visitor *visitor)
 {
+	const struct rf_office *office = visitor->door->host;
 	struct rf_err err = RF_ERR_INIT, ignored = RF_ERR_INIT;
 	RF_AUTO_FD int clerk = -1;
 
-	if (geteuid() == 0 && !visitor->is_proven)
-		rf_fail_say(&err, -EXDEV, "whoever asks may be in a sandbox");
-	else
-		connect_to_clerk(visitor->office->l, &clerk, &err);
-	if (err.code)
-		refuse(visitor->fd, &err);
+	if (rf_door_demand(visitor, &err) < 0 || connect_to_clerk(office->l, &clerk, &err) < 0)
+		refuse(visitor->fd, 0, &err, &ignored);
 	else
 		rf_wire_send(visitor->fd, RF_WIRE_FRONT_CLERK, 0, RF_CLERK_TERMS_OPERATOR,
 			     sizeof(RF_CLERK_TERMS_OPERATOR) - 1, &clerk, 1, &ignored);
-	leave(visitor);
+	rf_door_leave(visitor);
 }
 
 static void on_message(void *data, int what)
 {
-	struct visitor *visitor = data;
+	struct rf_door_visitor *visitor = data;
+	struct rf_office *office = visitor->door->host;
 	RF_AUTO_WIRE struct rf_wire_message message = RF_WIRE_NOTHING;
 	struct rf_err err = RF_ERR_INIT;
-	int got =
-		rf_wire_receive(visitor->fd, RF_WIRE_CLIENT, &visitor->office->in, &message, &err);
+	int got = rf_wire_receive(visitor->fd, RF_WIRE_CLIENT, &office->in, &message, &err);
 
 	(void)what;
 	if (got == -EAGAIN)
 		return;
 	if (got > 0 && message.type == RF_WIRE_PROVE)
-		visitor->is_proven = rf_peer_is_proof(message.fds[0]);
+		rf_door_take_proof(visitor, message.fds[0], &err); /* without one it is refused */
 	else if (got > 0 && message.type == RF_WIRE_HELLO)
 		serve(visitor);
 	else
-		leave(visitor);
+		rf_door_leave(visitor);
 }
 
-static void on_visitor(void *data, int what)
-{
-	struct rf_office *office = data;
-	struct sockaddr_storage who; /* nobody: its socket has no name */
-	socklen_t len = sizeof(who);
-	struct rf_err err = RF_ERR_INIT;
-	RF_AUTO_FD int fd = accept4(office->listener, (struct sockaddr *)&who, &len,
-				    SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct visitor *visitor;
-
-	(void)what;
-	if (fd < 0)
-		return;
-	if (rf_peer_check_free(fd, &office->l->self, "server", &err) < 0) {
-		refuse(fd, &err);
-		rf_wire_close(&fd);
-		return;
-	}
-	visitor = office->count < VISITORS ? calloc(1, sizeof(*visitor)) : NULL;
-	if (!visitor)
-		return;
-	*visitor = (struct visitor){ .next = office->visitors, .office = office, .fd = -1 };
-	office->visitors = visitor;
-	office->count++;
-	visitor->fd = rf_fd_take(&fd);
-	if (rf_loop_watch(office->l->loop, visitor->fd, RF_LOOP_READ, on_message, visitor,
-			  &visitor->event, &err) < 0)
-		leave(visitor);
-}
+/* Who comes says at once what for, and is gone: who stays says nothing, and leaves when others come. */
+static const struct rf_door_rules rules = {
+	.who = "server",
+	.instead = "ask as the user who runs the server, outside of any sandbox",
+	.most = 64,
+	.size = sizeof(struct rf_door_visitor),
+	.has_any_groups = true,
+	.is_for_all = true,
+	.makes_room = true,
+	.on_message = on_message,
+	.refuse = refuse,
+};
 
 int rf_office_open(struct landlord *l, struct rf_office **ret_office, struct rf_err *err)
 {
@@ -148,9 +102,10 @@ int rf_office_open(struct landlord *l, struct rf_office **ret_office, struct rf_
 		return rf_fail(err, -ENOMEM, "listen for the operator");
 	*office = (struct rf_office){ .l = l, .listener = -1 };
 	rf_buf_init(&office->in, RF_WIRE_ROOM);
+	rf_door_init(&office->door, &rules, office);
 	office->listener = rf_door_listen(l->run, RF_CLERK_TERMS_SOCKET, err);
-	if (office->listener < 0 || rf_loop_watch(l->loop, office->listener, RF_LOOP_READ,
-						  on_visitor, office, &office->event, err) < 0) {
+	if (office->listener < 0 ||
+	    rf_door_open(&office->door, l->loop, office->listener, err) < 0) {
 		rf_office_close(office);
 		return rf_fail_in(err, RF_CLERK_TERMS_SOCKET);
 	}
@@ -160,15 +115,9 @@ int rf_office_open(struct landlord *l, struct rf_office **ret_office, struct rf_
 
 void rf_office_close(struct rf_office *office)
 {
-	struct visitor *next;
-
 	if (!office)
 		return;
-	for (struct visitor *visitor = office->visitors; visitor; visitor = next) {
-		next = visitor->next;
-		leave(visitor);
-	}
-	rf_event_cancel(office->event);
+	rf_door_done(&office->door);
 	if (office->listener >= 0)
 		unlinkat(office->l->run, RF_CLERK_TERMS_SOCKET, 0);
 	rf_fd_done(&office->listener);

@@ -56,9 +56,20 @@ int rf_door_listen(int run, const char *name, struct rf_err *err)
 
 int rf_door_look(const struct rf_door *door, int fd, pid_t *ret_pid, struct rf_err *err)
 {
-	int code = rf_peer_check(fd, &door->self, door->rules->who, ret_pid, err);
+	int code = door->rules->is_for_all
+			   ? rf_peer_check_free(fd, &door->self, door->rules->who, ret_pid, err)
+			   : rf_peer_check(fd, &door->self, door->rules->who, ret_pid, err);
 
 	return code == -EXDEV ? rf_fail_hint(err, "%s", door->rules->instead) : code;
+}
+
+static struct rf_door_visitor *oldest(const struct rf_door *door)
+{
+	struct rf_door_visitor *visitor = door->visitors;
+
+	while (visitor && visitor->next)
+		visitor = visitor->next;
+	return visitor;
 }
 
 int rf_door_admit(struct rf_door *door, int *fd, pid_t pid, struct rf_door_visitor **ret_visitor,
@@ -66,6 +77,8 @@ int rf_door_admit(struct rf_door *door, int *fd, pid_t pid, struct rf_door_visit
 {
 	struct rf_door_visitor *visitor;
 
+	if (door->count >= door->rules->most && door->rules->makes_room)
+		rf_door_leave(oldest(door));
 	if (door->count >= door->rules->most)
 		return rf_fail_say(err, -EAGAIN, "more than %zu connections", door->rules->most);
 	visitor = calloc(1, door->rules->size);
@@ -180,8 +193,6 @@ void rf_door_init(struct rf_door *door, const struct rf_door_rules *rules, void 
 
 int rf_door_open(struct rf_door *door, struct rf_loop *loop, int listener, struct rf_err *err)
 {
-	struct rf_event *event;
-
 	door->loop = loop;
 	door->listener = listener;
 	door->self.has_any_groups = door->rules->has_any_groups;
@@ -190,7 +201,7 @@ int rf_door_open(struct rf_door *door, struct rf_loop *loop, int listener, struc
 		return err->code;
 	if (listener < 0)
 		return 0;
-	return rf_loop_watch(loop, listener, RF_LOOP_READ, on_connection, door, &event, err);
+	return rf_loop_watch(loop, listener, RF_LOOP_READ, on_connection, door, &door->event, err);
 }
 
 void rf_door_done(struct rf_door *door)
@@ -201,5 +212,7 @@ void rf_door_done(struct rf_door *door)
 	}
 	door->visitors = NULL;
 	door->count = 0;
+	rf_event_cancel(door->event);
+	door->event = NULL;
 	rf_fd_done(&door->spare);
 }

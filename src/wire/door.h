@@ -1,9 +1,9 @@
 /*
  * The door of a process that serves its user on a socket: who connects is looked at, and admitted or told why not.
  *
- * A visitor must be what the host is (peer.h); root's must also prove that it is in no Landlock domain, before it is
- * answered anything that matters: rf_door_demand().  There are at most so many at once, and who comes when no
- * descriptor is left is turned away by a spare one, since a connection that waits would be reported again and again.
+ * A visitor must be what the host is, or at least be confined by nothing (peer.h); root's must also prove that it is in no Landlock
+ * domain, before it is answered anything that matters: rf_door_demand().  There are at most so many at once, and who comes when
+ * no descriptor is left is turned away by a spare one, since a connection that waits would be reported again and again.
  */
 #ifndef RF_WIRE_DOOR_H
 #define RF_WIRE_DOOR_H
@@ -18,11 +18,13 @@
 
 /* Whose door it is, and what is done there. */
 struct rf_door_rules {
-	const char *who;         /* "warden", for messages */
-	const char *instead;     /* what who is turned away can do: a hint */
-	size_t most;             /* visitors at once */
-	size_t size;             /* bytes of one: see below */
-	bool has_any_groups;     /* visitors may live in other cgroups */
+	const char *who;     /* "warden", for messages */
+	const char *instead; /* what who is turned away can do: a hint */
+	size_t most;         /* visitors at once */
+	size_t size;         /* bytes of one: see below */
+	bool has_any_groups; /* visitors may live in other cgroups */
+	bool is_for_all; /* of this user that nothing confines, however else they are: rf_peer_check_free() */
+	bool makes_room; /* for one too many the oldest has to leave; nothing else is held for it */
 	rf_event_fn *on_message; /* something came; its data is the visitor */
 	/* Tells somebody why not. */
 	int (*refuse)(int fd, uint64_t id, const struct rf_err *why, struct rf_err *err);
@@ -34,6 +36,7 @@ struct rf_door {
 	struct rf_loop *loop;              /* borrowed */
 	int listener;                      /* borrowed; or -1: nobody comes by himself */
 	int spare;                         /* a descriptor that does nothing but be there */
+	struct rf_event *event;            /* somebody connects; or NULL */
 	struct rf_peer self;               /* what we are, and visitors must be */
 	struct rf_door_visitor *visitors;
 	size_t count;

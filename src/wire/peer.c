@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -56,6 +57,7 @@ static void take_line(const char *text, const char *name, char *line, size_t siz
 static int look_at(int proc, struct rf_peer *peer, struct rf_err *err)
 {
 	char text[8192], path[16];
+	struct statx root;
 	struct stat st;
 	int code;
 
@@ -65,10 +67,11 @@ static int look_at(int proc, struct rf_peer *peer, struct rf_err *err)
 			return rf_fail(err, -errno, "look at the other end's namespaces");
 		peer->spaces[i] = st.st_ino;
 	}
-	if (fstatat(proc, "root", &st, 0) < 0)
+	/* Without asking whoever serves that file system, which may be the other end: it would never answer. */
+	if (syscall(SYS_statx, proc, "root", AT_STATX_DONT_SYNC, STATX_INO, &root) < 0)
 		return rf_fail(err, -errno, "look at the other end's root");
-	peer->root_dev = st.st_dev;
-	peer->root_ino = st.st_ino;
+	peer->root_dev = makedev(root.stx_dev_major, root.stx_dev_minor);
+	peer->root_ino = root.stx_ino;
 	code = (int)rf_fd_read_text(proc, "status", text, sizeof(text));
 	if (code < 0)
 		return rf_fail(err, code, "look at the other end");
@@ -237,14 +240,16 @@ static int judge(const struct rf_peer *peer, const struct rf_peer *self, const c
 	return 0;
 }
 
-int rf_peer_check_free(int connection, const struct rf_peer *self, const char *who,
+int rf_peer_check_free(int connection, const struct rf_peer *self, const char *who, pid_t *ret_pid,
 		       struct rf_err *err)
 {
 	struct rf_peer peer = { .has_any_groups = true };
 	pid_t pid = 0;
 
-	return look_at_end(connection, &peer, &pid, err) < 0 ? err->code
-							     : judge(&peer, self, who, err);
+	if (look_at_end(connection, &peer, &pid, err) < 0 || judge(&peer, self, who, err) < 0)
+		return err->code;
+	*ret_pid = pid;
+	return 0;
 }
 
 /* ------------------------------------------------------------- the proof of a root without a domain */

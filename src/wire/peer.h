@@ -48,7 +48,7 @@ int rf_peer_check(int connection, const struct rf_peer *self, const char *who, p
  * `self`'s or, as far as we may look there, those of pid 1; it must have our user's ids and all capabilities that we have; no no_new_privs, and no more filters than
  * pid 1.  So a service that was confined itself (by a unit's directives, say) is open to its user's shell.  Errors as above.
  */
-int rf_peer_check_free(int connection, const struct rf_peer *self, const char *who,
+int rf_peer_check_free(int connection, const struct rf_peer *self, const char *who, pid_t *ret_pid,
 		       struct rf_err *err);
 
 /* False if the process that connected is gone: its number may be another's by now. */

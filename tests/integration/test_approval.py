@@ -1,4 +1,6 @@
 """`ringfort approval`: who started a server decides about writes that wait, of all tenants, without the front."""
+import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -53,7 +55,7 @@ def test_what_waits_is_listed_shown_and_sent(place, box):
     one = next(one for one in json.loads(say(place, "ls", "--json")) if one["id"] == which)
     assert one["tenant"] == "one" and one["sandbox"] == box and one["state"] == "waiting"
     shown = say(place, "show", which)
-    assert f"POST {path} HTTP/1.1\n" in shown and "x-key: mine\n" in shown.lower() and "\n  hello\n" in shown and SECRET not in shown
+    assert f"POST {path} HTTP/1.1\n" in shown and "x-key: mine\n" in shown.lower() and "\n  | hello\n" in shown and SECRET not in shown
     assert lines(place, path) == []
     assert json.loads(say(place, "allow", "--json", "--reason", "looked at it", which)) == [
         {"id": which, "state": "approved", "status": 200, "refused": None}]
@@ -94,6 +96,32 @@ def test_what_a_box_wrote_steers_no_terminal(place, box):
     say(place, "deny", which)
 
 
+def test_what_a_box_wrote_is_not_taken_for_what_we_say(place, box):
+    """All that is said of it stands before it, and each of its lines has a mark."""
+    false = "  body      8 bytes, SHA-256 " + "0" * 64
+    which = write(place, box, text=f"harmless\n\n{false}\n\n\nevil=1")
+    shown = say(place, "show", which).split("\n")
+    assert sum(line.startswith("  body ") for line in shown) == 1 and f"  | {false}" in shown and "  | evil=1" in shown
+    ours = next(i for i, line in enumerate(shown) if line.startswith("  body "))
+    marked = [i for i, line in enumerate(shown) if line.startswith("  | ")]
+    assert ours < marked[0] and "\\x0a" not in "".join(shown)
+    assert marked == list(range(marked[0], len(shown) - 1)) and shown[-1] == "", "nothing of ours is behind it"
+    say(place, "deny", which)
+
+
+def test_what_is_not_shown_as_it_is_sent_is_marked(place, box):
+    which = write(place, box, path="/" + "a" * 3000)
+    row = next(line for line in say(place, "ls").splitlines() if which in line)
+    assert "a… " in row and "a" * 3000 in say(place, "show", which)
+    say(place, "deny", which)
+    done = place.server.post(f"{BOXES}/{box}/exec", {"command": f"""
+        printf 'X-Odd: a\\377b' >odd; curl -sS -m 20 -H @odd -d x '{place.url("api.test", "/body")}'"""}, key=place.key, timeout=60)
+    which = json.loads(done.json["stdout"])["held"]["id"]
+    assert "not all of the head is text" in say(place, "show", which)
+    assert b"a\xffb" in base64.b64decode(json.loads(say(place, "show", "--json", which))["head_base64"])
+    say(place, "deny", which)
+
+
 WRONG = {"none is named": (["show"], 125, "which one"), "two are shown": (["show", "a", "b"], 125, "one at a time"), "ls has none": (["ls", "a"], 125, "no argument"),
          "it is not there": (["allow", "0123456789abcdef"], 1, "ringfort approval ls"), "a name that none has": (["deny", "x" * 300], 1, "no approval"),
          "a long reason": (["deny", "--reason", "x" * 201, "a"], 125, "--reason")}
@@ -112,6 +140,102 @@ def test_a_clerk_that_was_killed_is_another_one_soon(place):
     while (done := place.server.run("approval", "ls")).returncode and time.monotonic() < end:
         time.sleep(0.1)
     assert done.returncode == 0, done.stderr
+
+
+# Connects to the socket that is named first and says nothing; as many times as is said; and waits.
+SILENT = """
+import socket, sys, time
+held = []
+for _ in range(int(sys.argv[2])):
+    held.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM if "api" in sys.argv[1] else socket.SOCK_SEQPACKET))
+    held[-1].connect(sys.argv[1])
+print("there", flush=True)
+sys.stdin.read()
+"""
+
+# The same from a root that is a file system of its own, which answers no question about its files.
+WITHOUT_ANSWER = """
+import ctypes, os, socket, struct, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+folder, where, name = sys.argv[1:]
+device = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()
+if libc.mount(b"none", where.encode(), b"fuse", 0, options) < 0:
+    sys.exit(os.strerror(ctypes.get_errno()))
+
+def answer():
+    while True:
+        asked = os.read(device, 1 << 20)
+        _, what, number = struct.unpack_from("=IIQ", asked)
+        if what == 26:  # FUSE_INIT
+            body = struct.pack("=IIII", 7, 31, 0, 0) + bytes(48)
+            os.write(device, struct.pack("=IiQ", 16 + len(body), 0, number) + body)
+        elif what == 34:  # FUSE_ACCESS: there is none
+            os.write(device, struct.pack("=IiQ", 16, -38, number))
+
+threading.Thread(target=answer, daemon=True).start()
+os.chdir(folder)
+os.chroot(where)
+line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET if name == "operator.sock" else socket.SOCK_STREAM)
+line.connect(name)
+print("there", flush=True)
+sys.stdin.read()
+os._exit(0)
+"""
+
+
+@contextlib.contextmanager
+def beside(place, program, *words, wrap=()):
+    """A program beside a server, as the same user, that has said that it is there."""
+    with subprocess.Popen([*place.server.before, *wrap, sys.executable, "-c", program, *map(str, words)], env=place.server.env, cwd="/", stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as other:
+        try:
+            assert other.stdout.readline() == "there\n"
+            yield other
+        finally:
+            other.kill()
+
+
+def folder_of(place):
+    return "/run/ringfort" if place.who == "root" else f"{place.server.runtime}/ringfort"
+
+
+def test_who_comes_and_says_nothing_keeps_nobody_out(place):
+    with beside(place, SILENT, f"{folder_of(place)}/operator.sock", 200):
+        for _ in range(3):
+            assert place.server.run("approval", "ls").returncode == 0
+
+
+def test_a_server_without_descriptors_does_not_spin(place):
+    pid = place.server.pid
+
+    def limit(most):
+        subprocess.run([*become(place.who), "prlimit", f"--pid={pid}", f"--nofile={most}:"], check=True)
+
+    def used():
+        return sum(map(int, pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+
+    taken = set(map(int, os.listdir(f"/proc/{pid}/fd")))
+    limit(next(n for n in range(4096) if n not in taken))
+    try:
+        done = place.server.run("approval", "ls")
+        assert done.returncode == 125 and "descriptors" in done.stderr, done
+        with beside(place, SILENT, f"{folder_of(place)}/api.sock", 2):
+            before = used()
+            time.sleep(1.5)
+            assert used() - before < 50, "hundredths of a second, in one and a half"
+    finally:
+        limit(1024)
+    assert place.server.run("approval", "ls").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["operator.sock", "api.sock"])
+def test_who_has_a_root_that_does_not_answer_is_not_waited_for(place, name, tmp_path):
+    if place.who != "root" or not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        pytest.skip("needs root, whose /dev/fuse it is")
+    with beside(place, WITHOUT_ANSWER, folder_of(place), tmp_path, name, wrap=["unshare", "--user", "--map-root-user", "--mount"]):
+        assert place.server.run("approval", "ls").returncode == 0
+        assert place.server.get("/v1/health").status == 200
 
 
 def test_who_is_confined_gets_nothing(place, as_who):

@@ -496,7 +496,7 @@ def test_without_a_watcher_nothing_is_decided_and_it_waits_on(ringfort, as_who, 
         eventually(lambda: not os.path.exists(f"/proc/{pid}") or not sockets_of(pid))
         done = eventually(lambda: (lambda one: one if one.status != 503 else None)(place.decide(which, "approve")), 15)
         if done.status == 409:  # a last thread of the watcher was at its disk, and might have recorded it
-            assert place.told(which)[-1]["decision"] == "deny" and lines(place, path) == []
+            assert eventually(lambda: place.told(which)[-1]["decision"] == "deny", 10) and lines(place, path) == []
             return
         assert done.status == 200 and done.json["status"] == 200 and len(lines(place, path)) == 1
 

@@ -2,11 +2,14 @@
 #include "server/approval-answer.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/loop.h"
 #include "harness.h"
 
 /* Reads `text` in pieces of `size`, and then the end.  True: it was known to be over before that. */
@@ -70,4 +73,41 @@ RF_TEST(of_a_head_that_is_too_long_the_status_is_known)
 	memset(text, 'a', sizeof(text) - 1);
 	memcpy(text, first, sizeof(first) - 1);
 	RF_CHECK(read_all(&answer, text, 4096) && answer.status == 202, "%u", answer.status);
+}
+
+/* Byte by byte, for as long as somebody listens. */
+static pid_t start_dripping(int fd)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\n\r\n";
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	signal(SIGPIPE, SIG_DFL);
+	for (size_t i = 0;; i++) {
+		if (write(fd, i < sizeof(head) - 1 ? head + i : "x", 1) != 1)
+			_exit(0);
+		usleep(5000);
+	}
+}
+
+RF_TEST(an_answer_that_never_ends_is_waited_for_no_longer_than_was_said)
+{
+	static struct rf_approval_answer answer;
+	uint64_t begun = rf_loop_now(), took;
+	int ends[2];
+	pid_t pid;
+
+	RF_REQUIRE(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "a pipe");
+	pid = start_dripping(ends[1]);
+	close(ends[1]);
+	alarm(60); /* so that a failure is one */
+	rf_approval_answer_await(&answer, ends[0], 700);
+	alarm(0);
+	took = (rf_loop_now() - begun) / 1000000;
+	RF_CHECK(took >= 700 && took < 20000, "%llu ms", (unsigned long long)took);
+	RF_CHECK(answer.status == 200, "%u", answer.status);
+	close(ends[0]);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
