@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -24,7 +25,6 @@ void rf_outward_init(struct rf_outward *outward)
 {
 	*outward = (struct rf_outward){ .fd = -1, .box = 1, .pem = "" };
 	rf_buf_init(&outward->buf, RF_WIRE_ROOM);
-	rf_result_init(&outward->found, NULL);
 }
 
 int rf_outward_await(struct rf_outward *outward, struct rf_err *err)
@@ -150,10 +150,15 @@ static void list_denial(struct rf_outward *outward, const struct rf_gate_event *
 	char what[RF_GATE_HOST + RF_GATE_PATH + 64];
 
 	name_it(event, what, sizeof(what));
-	if (is_listed(&outward->found, what))
+	if (!outward->found) {
+		outward->found = malloc(sizeof(*outward->found));
+		if (outward->found)
+			rf_result_init(outward->found, NULL);
+	}
+	if (outward->found && is_listed(outward->found, what))
 		return;
-	if (outward->found.denial_count < RF_OUTWARD_DENIALS)
-		rf_result_add_denial(&outward->found, "network", what,
+	if (outward->found && outward->found->denial_count < RF_OUTWARD_DENIALS)
+		rf_result_add_denial(outward->found, "network", what,
 				     event->rule[0] ? event->rule : "default", event->remedy);
 	else
 		outward->unlisted++;
@@ -303,8 +308,8 @@ static void hear_the_rest(struct rf_outward *outward, struct rf_result *result)
 
 static void pass_on(const struct rf_outward *outward, struct rf_result *result)
 {
-	for (size_t i = 0; i < outward->found.denial_count; i++) {
-		const struct rf_result_denial *denial = &outward->found.denials[i];
+	for (size_t i = 0; outward->found && i < outward->found->denial_count; i++) {
+		const struct rf_result_denial *denial = &outward->found->denials[i];
 
 		rf_result_add_denial(result, denial->kind, denial->what, denial->rule,
 				     denial->remedy);
@@ -346,7 +351,10 @@ void rf_outward_done(struct rf_outward *outward)
 	close_ports(outward);
 	rf_fd_done(&outward->fd);
 	rf_buf_done(&outward->buf);
-	rf_result_done(&outward->found);
+	if (outward->found)
+		rf_result_done(outward->found);
+	free(outward->found);
+	outward->found = NULL;
 	rf_held_done(&outward->held);
 	outward->pem = "";
 }

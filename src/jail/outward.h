@@ -34,11 +34,12 @@ struct rf_outward {
 	struct rf_buf buf; /* what was received last */
 	const char *pem;   /* in it, until something else is received; "" if there is none */
 	struct rf_event *event;
-	struct rf_result found; /* holds what is told until the run's result is complete */
-	bool is_over;           /* nothing more will come */
-	bool is_lost;           /* because the gateway has ended before its time */
-	bool is_closed;         /* it knows that the box is over */
-	bool is_late;           /* and has not told the rest in time */
+	struct rf_result
+		*found; /* holds denials until the run's result is complete; NULL: there are none */
+	bool is_over;   /* nothing more will come */
+	bool is_lost;   /* because the gateway has ended before its time */
+	bool is_closed; /* it knows that the box is over */
+	bool is_late;   /* and has not told the rest in time */
 	struct rf_gate_counts counts;
 	uint64_t unlisted;        /* denials for which there was no room */
 	struct rf_held_list held; /* requests of a trial run that were not sent */

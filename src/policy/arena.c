@@ -42,7 +42,6 @@ static void release(struct rf_arena_block *block)
 {
 	for (size_t i = 0; i < READY; i++)
 		if ((char *)block == ready[i]) {
-			memset(block, 0, sizeof(*block) + block->used);
 			__atomic_store_n(&is_taken[i], false, __ATOMIC_RELEASE);
 			return;
 		}
@@ -74,7 +73,6 @@ void rf_arena_reset(struct rf_arena *arena)
 			release(block);
 			continue;
 		}
-		memset(block->data, 0, block->used);
 		block->used = 0;
 		block->next = NULL;
 		kept = block;
@@ -91,12 +89,13 @@ static struct rf_arena_block *grow(struct rf_arena *arena, size_t size)
 	if (room == BLOCK)
 		block = take_ready();
 	if (!block && room <= SIZE_MAX - sizeof(*block))
-		block = calloc(1, sizeof(*block) + room);
+		block = malloc(sizeof(*block) + room);
 	if (!block) {
 		arena->has_failed = true;
 		return NULL;
 	}
 	block->size = room;
+	block->used = 0;
 	block->next = arena->blocks;
 	arena->blocks = block;
 	return block;
@@ -119,7 +118,7 @@ void *rf_arena_alloc(struct rf_arena *arena, size_t size)
 		return NULL;
 	data = block->data + block->used;
 	block->used += size;
-	return data;
+	return memset(data, 0, size); /* and no page of a block is touched before it is used */
 }
 
 char *rf_arena_copy(struct rf_arena *arena, const char *text)

@@ -36,6 +36,10 @@ bool rf_shape_is_common(const struct rf_plan *plan)
 	/* A box whose TLS is ended has a certificate that no other has. */
 	if (plan->net && plan->net->needs_tls)
 		return false;
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (plan->places[i]
+			    .is_site) /* one that waits would keep a workspace that is to go */
+			return false;
 	return !plan->commands && !plan->canaries && plan->deny_count == 0 && !plan->has_terminal &&
 	       !(plan->seccomp && plan->seccomp[0]);
 }

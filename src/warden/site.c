@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -28,7 +29,10 @@ static int find_path(struct rf_site *site, bool is_whole, struct rf_err *err)
 	if (len >= (ssize_t)sizeof(folder) - 1)
 		return rf_fail_say(err, -ENAMETOOLONG, "the workspace has a path too long");
 	folder[len] = '\0';
-	snprintf(site->path, sizeof(site->path), "%s/tree%s", folder, is_whole ? "" : "/files");
+	if (asprintf(&site->path, "%s/tree%s", folder, is_whole ? "" : "/files") < 0) {
+		site->path = NULL;
+		return rf_fail(err, -ENOMEM, "the workspace");
+	}
 	return 0;
 }
 
@@ -126,4 +130,6 @@ void rf_site_done(struct rf_site *site)
 	rf_tenancy_touch_used(site->used); /* what it has left is to be counted */
 	rf_fd_done(&site->used);
 	rf_fd_done(&site->held);
+	free(site->path);
+	site->path = NULL;
 }

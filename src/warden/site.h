@@ -12,9 +12,9 @@
 #include "wire/errand.h"
 
 struct rf_site {
-	int held; /* its folder, with a shared lock; or -1: there is no workspace */
-	int used; /* that one of the tenant's is used, for who counts; or -1 */
-	char path[4096];
+	int held;              /* its folder, with a shared lock; or -1: there is no workspace */
+	int used;              /* that one of the tenant's is used, for who counts; or -1 */
+	char *path;            /* owned; or NULL */
 	struct rf_place place; /* for the plan */
 };
 

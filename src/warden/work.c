@@ -105,7 +105,7 @@ static void choose_box(struct rf_work *work, const struct rf_work_order *order,
 
 	if (!shares_groups(order->client, self))
 		box->group_of = order->client;
-	else if (work->site.held < 0 && rf_box_can_wait(work->plan) && has_our_stack(work, self))
+	else if (rf_box_can_wait(work->plan) && has_our_stack(work, self))
 		work->is_ready_made = rf_yard_take(yard, work->plan, work->is_heard, box);
 	rf_box_give_streams(box, order->streams);
 }
@@ -163,8 +163,7 @@ int rf_work_start(const struct rf_work_order *order, const struct rf_work_self *
 	}
 	rf_outward_adopt(&work->outward, &gateway);
 	work->site = *order->site;
-	order->site->held = -1;
-	work->site.place.source = work->site.path; /* which has moved along */
+	*order->site = (struct rf_site){ .held = -1, .used = -1 };
 	rf_result_init(&work->result, NULL);
 	if (order->errand->caller_path)
 		work->caller_path = strdup(order->errand->caller_path);
@@ -233,8 +232,7 @@ void rf_work_done(struct rf_work *work, struct rf_yard *yard)
 
 	if (work->life.plan)
 		rf_life_done(&work->life);
-	if (was_good &&
-	    work->site.held < 0) /* one that waited would keep a workspace that is to go */
+	if (was_good)
 		rf_yard_remember(yard, work->plan, work->is_heard);
 	else
 		rf_plan_free(work->plan);

@@ -119,6 +119,16 @@ RF_TEST(what_is_like_no_other_is_not_even_like_itself)
 	}
 }
 
+RF_TEST(a_box_with_a_workspace_of_its_own_is_made_for_no_other)
+{
+	struct rf_plan *plan = make("{}", "/srv/p", words);
+
+	RF_CHECK(rf_shape_is_common(plan), "there is none");
+	plan->places[0].is_site = true;
+	RF_CHECK(!rf_shape_is_common(plan), "one that waits would keep it from being removed");
+	rf_plan_free(plan);
+}
+
 /* Who adds a field asks whether a box is built from it, and then says so in shape.c and here. */
 RF_TEST(every_field_of_a_plan_has_been_thought_of)
 {
