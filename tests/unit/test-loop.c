@@ -469,15 +469,15 @@ RF_TEST(a_clock_that_rings_too_early_is_set_anew)
 
 	has_clock = true;
 	loop = make_loop();
-	set_timer(loop, 10 * MS, &first);
+	set_timer(loop, 80 * MS, &first);
 	set_timer(loop, 5 * MS, &last); /* so that the clock is set before the first one changes */
 	run(loop);
-	rf_event_again(first.event, began + 40 * MS);
-	rf_event_again(last.event, began + 60 * MS);
+	rf_event_again(first.event, began + 140 * MS);
+	rf_event_again(last.event, began + 180 * MS);
 	last.stop_after = 2;
 	run(loop);
-	RF_CHECK(first.calls == 1 && first.at_ns - began >= 40 * MS, "%d calls", first.calls);
-	RF_CHECK(last.calls == 2 && last.at_ns - began >= 60 * MS, "%d calls", last.calls);
+	RF_CHECK(first.calls == 1 && first.at_ns - began >= 140 * MS, "%d calls", first.calls);
+	RF_CHECK(last.calls == 2 && last.at_ns - began >= 180 * MS, "%d calls", last.calls);
 	set_timer(loop, 5 * MS, &first);
 	rf_event_cancel(first.event);
 	RF_REQUIRE(timerfd_settime(fd, 0, &after, NULL) == 0, "timerfd");
