@@ -504,10 +504,8 @@ void rf_cgroup_let_die(const struct rf_cgroup *cgroup)
 {
 	/* clang-format off */
 	static const struct { enum rf_group group; const char *file, *text; } most[] = {
-		{ RF_GROUP_UNIFIED, "cpu.max",          "max"    },
-		{ RF_GROUP_UNIFIED, "cpu.weight",       "10000"  },
-		{ RF_GROUP_CPU,     "cpu.cfs_quota_us", "-1"     },
-		{ RF_GROUP_CPU,     "cpu.shares",       "262144" },
+		{ RF_GROUP_UNIFIED, "cpu.max",          "max" },
+		{ RF_GROUP_CPU,     "cpu.cfs_quota_us", "-1"  },
 	};
 	/* clang-format on */
 	char path[300];
