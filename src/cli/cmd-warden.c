@@ -3,18 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/json.h"
-#include "base/limits.h"
+#include "cli/ceiling.h"
 #include "cli/cmd.h"
 #include "cli/home.h"
 #include "cli/option.h"
 #include "cli/service.h"
-#include "cli/shelf.h"
 #include "wire/client.h"
 #include "wire/peer.h"
 
@@ -83,33 +81,6 @@ static int ask(bool is_json)
 
 /* ------------------------------------------------------------- the warden itself */
 
-/* What no run goes beyond, as text in a file without a name.  Gives a descriptor. */
-static int write_ceiling(struct wish *wish, struct rf_err *err)
-{
-	RF_AUTO_BUF struct rf_buf text = { 0 };
-	RF_AUTO_FD int fd = -1;
-	struct rf_policy *policy = NULL;
-	struct rf_shelf shelf;
-	int code;
-
-	if (rf_shelf_init(&shelf, NULL, err) < 0)
-		return err->code;
-	code = rf_shelf_policy(&shelf, wish->ceiling, &policy, &wish->file, err);
-	rf_shelf_done(&shelf);
-	if (code < 0)
-		return code;
-	rf_buf_init(&text, RF_MAX_POLICY_BYTES);
-	rf_policy_format(policy, &text);
-	rf_policy_free(policy);
-	fd = memfd_create("ceiling", 0); /* passed on by exec */
-	if (fd < 0 || text.has_failed)
-		return rf_fail(err, fd < 0 ? -errno : -ENOMEM, "pass the ceiling on");
-	code = rf_fd_write(fd, text.data, text.len);
-	if (code < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		return rf_fail(err, code < 0 ? code : -errno, "pass the ceiling on");
-	return rf_fd_take(&fd);
-}
-
 static int check_ahead(const char *text, struct rf_err *err)
 {
 	char *end = NULL;
@@ -135,7 +106,7 @@ static int become(struct wish *wish, struct rf_err *err)
 		argv[n++] = wish->ahead;
 	}
 	if (wish->ceiling) {
-		int fd = write_ceiling(wish, err);
+		int fd = rf_ceiling_open(wish->ceiling, &wish->file, err);
 
 		if (fd < 0)
 			return err->code;

@@ -444,10 +444,11 @@ const struct rf_cmd rf_cmd_table[RF_CMD_COUNT] = {
 	},
 	[RF_CMD_MCP] = {
 		"mcp", rf_cmd_mcp, "sandboxes as tools for agents, on standard input and output",
-		"",
+		"[--ceiling NAME|FILE]",
 		"Speaks the Model Context Protocol (docs/mcp.md), versions 2024-11-05 to 2026-07-28:\n"
 		"tools that run code and commands, sandboxes that stay and their files.  An agent's\n"
 		"client starts it; it needs no server and no set-up, and starts a warden of its own.\n"
+		"No box has network or files of this machine, unless --ceiling says so.\n"
 		"It ends when its input does, and all of its sandboxes with it.",
 		rf_example_mcp, "0 its input has ended, or a signal has come; 125 Ringfort failed",
 	},

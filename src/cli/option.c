@@ -182,6 +182,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("no-warden",  0,   NULL,         RF_OPTION_NO_WARDEN, ONLY(RUN), "make the box here, even where a warden stands"),
 	OWN("no-gateway", 0,   NULL,         RF_OPTION_NO_GATEWAY, RUNS | ONLY(AGENT_RUN) | ONLY(POLICY_LEARN), "a gateway for this run alone, even where one stands"),
 	OWN("ceiling",    0,   "NAME|FILE",  RF_OPTION_CEILING, ONLY(WARDEN), "a profile or policy that no run goes beyond"),
+	OWN("ceiling",    0,   "NAME|FILE",  RF_OPTION_CEILING, ONLY(MCP), "a profile or policy that no box goes beyond (default: large limits, no network, no file of this machine)"),
 	OWN("listen",     0,   "ADDRESS:PORT", RF_OPTION_SERVICE, ONLY(SERVE), "a TCP port for who has a key, as 127.0.0.1:7070 or [::1]:7070; may be repeated"),
 	OWN("host",       0,   "NAME",       RF_OPTION_SERVICE, ONLY(SERVE), "a name that requests on these ports may be for, besides addresses and localhost; may be repeated"),
 	OWN("origin",     0,   "URL",        RF_OPTION_SERVICE, ONLY(SERVE), "a page's origin whose scripts may ask, as https://ui.example; may be repeated"),

@@ -263,7 +263,7 @@ static int take_option(const struct rf_option *option, const char *value,
 	case RF_OPTION_NO_GATEWAY:
 		request->has_no_gateway = true;
 		return 0;
-	case RF_OPTION_CEILING: /* of `warden` alone */
+	case RF_OPTION_CEILING: /* of `warden`, `mcp` and `key create` alone */
 	case RF_OPTION_AHEAD:
 	case RF_OPTION_SCOPE:
 	case RF_OPTION_TENANT:

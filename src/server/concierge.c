@@ -132,8 +132,9 @@ int rf_concierge_welcome_guests(struct landlord *l, struct rf_err *err)
 		.scopes = RF_SCOPE_READ | RF_SCOPE_RUN | RF_SCOPE_ADMIN,
 		.boxes = RF_TERMS_BOXES,
 	};
+	const char *ceiling = l->options->ceiling ? l->options->ceiling : local_ceiling;
 
-	if (rf_concierge_hand_over(l, 0, &local, local_ceiling, err) < 0)
+	if (rf_concierge_hand_over(l, 0, &local, ceiling, err) < 0)
 		return err->code;
 	l->has_guests = true;
 	return 0;

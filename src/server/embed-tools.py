@@ -1,4 +1,8 @@
-"""Writes mcp-tools.json into a C source, without its white space and with its common schemas filled in: embed-tools.py OUT.c FILE"""
+"""Writes mcp-tools.json into a C source: embed-tools.py OUT.c FILE
+
+The source has the text that tools/list tells (without white space and with common schemas filled in), and each tool's inputSchema as the table that
+mcp-arguments.c checks calls by: what models are told and what is accepted are one file.
+"""
 import json
 import sys
 
@@ -61,11 +65,51 @@ def fill(value):
     return [fill(one) for one in value] if isinstance(value, list) else value
 
 
+TYPES = {"string": "RF_MCP_STRING", "integer": "RF_MCP_INTEGER", "boolean": "RF_MCP_BOOLEAN", "object": "RF_MCP_OBJECT"}
+KNOWN = {"type", "description", "properties", "required", "additionalProperties", "minimum", "maximum", "enum"}
+tables = []  # C text, those that others point to first
+
+
+def put_table(declaration, rows):
+    tables.append(f"static const {declaration} table_{len(tables)}[] = {{\n" + "".join(f"\t{row},\n" for row in rows) + "};\n")
+    return f"table_{len(tables) - 1}"
+
+
+def row_of(name, schema, is_required, where):
+    """One row of the table: every word of the schema is checked by mcp-arguments.c, so one that it does not know ends the build."""
+    unknown = set(schema) - KNOWN
+    if unknown:
+        sys.exit(f"{path}: {where}: {', '.join(sorted(unknown))}: mcp-arguments.c does not check this")
+    types = schema.get("type", "string" if "enum" in schema else None)
+    types = [types] if isinstance(types, str) else types
+    if not types or set(types) - set(TYPES):
+        sys.exit(f"{path}: {where}: mcp-arguments.c does not know the type {types}")
+    fields = [f".name = {json.dumps(name)}" if name else ".name = NULL", f".types = {' | '.join(TYPES[one] for one in types)}"]
+    if is_required:
+        fields.append(".is_required = true")
+    fields += [f".least = {schema.get('minimum', 0)}ull", f".most = {schema['maximum']}ull" if "maximum" in schema else ".most = UINT64_MAX"]
+    if "enum" in schema:
+        fields.append(f".choices = {put_table('char *const', [json.dumps(one) for one in schema['enum']] + ['NULL'])}")
+    if "object" in types:
+        others = schema.get("additionalProperties", True)
+        if others is True:
+            sys.exit(f"{path}: {where}: an object says which members it has: additionalProperties is missing")
+        rows = [row_of(one, value, one in schema.get("required", ()), f"{where}.{one}") for one, value in schema.get("properties", {}).items()]
+        if rows:
+            fields += [f".members = {put_table('struct rf_mcp_argument', rows)}", f".count = {len(rows)}"]
+        if others:
+            fields.append(f".others = {put_table('struct rf_mcp_argument', [row_of(None, others, False, where + '.*')])}")
+    return "{ " + ", ".join(fields) + " }"
+
+
 with open(path, encoding="utf-8") as file:
     tools = fill(json.load(file))
 text = ",".join(json.dumps(tool, separators=(",", ":"), ensure_ascii=True) for tool in tools)
 data = text.encode()
-lines = ['#include "server/mcp-tool.h"', "", "const char rf_mcp_tool_list[] = {"]
+rows = [row_of(tool["name"], tool["inputSchema"], False, tool["name"]) for tool in tools]
+lines = ['#include "server/mcp-arguments.h"', '#include "server/mcp-tool.h"', ""] + tables
+lines += ["const struct rf_mcp_argument rf_mcp_schemas[] = {", *(f"\t{row}," for row in rows), "};", f"const size_t rf_mcp_schema_count = {len(rows)};", ""]
+lines += ["const char rf_mcp_tool_list[] = {"]
 for i in range(0, len(data), 20):
     lines.append("\t" + " ".join(f"{byte}," for byte in data[i:i + 20]))
 lines += ["\t0", "};", ""]

@@ -136,8 +136,7 @@ static int read_variables(const struct reading *r, const struct rf_form_field *f
 	return list ? 0 : no_memory(r);
 }
 
-/* 5 and 5.0 are one number in JSON. */
-static int take_number(const struct rf_jsonread_value *value, uint64_t *ret_number)
+int rf_form_number(const struct rf_jsonread_value *value, uint64_t *ret_number)
 {
 	struct rf_jsonread_value whole = *value;
 	size_t len = strcspn(value->text, ".");
@@ -159,7 +158,7 @@ static int read_number(const struct reading *r, const struct rf_form_field *fiel
 {
 	uint64_t number;
 
-	if (value->type != RF_JSONREAD_NUMBER || take_number(value, &number) < 0)
+	if (value->type != RF_JSONREAD_NUMBER || rf_form_number(value, &number) < 0)
 		return value->type == RF_JSONREAD_NUMBER
 			       ? complain(r, field->name,
 					  "it should be a whole number, and not negative")

@@ -43,6 +43,9 @@ int rf_form_read(const struct rf_jsonread_value *object, const struct rf_form_fi
 		 size_t count, void *to, struct rf_arena *arena, const char *where,
 		 struct rf_api_error *error);
 
+/* A whole number that is not negative: 5 and 5.0 are one number in JSON.  0, or a negative number. */
+int rf_form_number(const struct rf_jsonread_value *value, uint64_t *ret_number);
+
 /* Writes a value as it was. */
 void rf_form_copy(const struct rf_jsonread_value *value, const char *name, struct rf_json *json);
 

@@ -34,6 +34,8 @@ struct rf_landlord_options {
 	uint32_t grace_s;       /* that they outlive a server that was killed */
 	uint64_t reserve_bytes; /* of memory, that each box counts for at least */
 	uint64_t margin_bytes;  /* that is left to the machine */
+	const char
+		*ceiling; /* of clients that need no key (borrows); NULL: as for the user's own */
 	/*
 	 * Of a server for one client alone, which is in this process: who hears that it can be asked.  Such a one has no socket and no lock in $RUN and no keys, so there may be any number
 	 * of them, and it ends when its front does.  NULL: it is one for all.

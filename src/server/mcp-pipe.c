@@ -487,10 +487,23 @@ static void on_ready(void *data, struct landlord *landlord, struct rf_loop *loop
 	};
 }
 
-int rf_mcp_pipe_serve(const char *folder, struct rf_err *err)
+/*
+ * Who calls the tools is a model, and whoever has its ear: so its boxes have no network, where the
+ * user's own processes on api.sock may have the public one.
+ */
+static const char usual_ceiling[] =
+	"version: 1\n"
+	"files: { current: none, credentials: hide }\n"
+	"network: none\n"
+	"limits: { time: 24h, cpu_time: 24h, memory: 16G, cpu: 1600%, pids: 8192, open_files: "
+	"65536,\n"
+	"  file_size: 64G, disk: 64G, inodes: 4000000, output: 128M }\n";
+
+int rf_mcp_pipe_serve(const char *folder, const char *ceiling, struct rf_err *err)
 {
 	struct pipe p = { .folder = folder };
 	const struct rf_landlord_options options = { .folder = folder,
+						     .ceiling = ceiling ? ceiling : usual_ceiling,
 						     .on_ready = on_ready,
 						     .data = &p };
 	int code;

@@ -11,7 +11,10 @@
 
 #include "base/err.h"
 
-/* Serves until the input ends, or nobody reads the output any more.  `folder` is where our programs are. */
-int rf_mcp_pipe_serve(const char *folder, struct rf_err *err);
+/*
+ * Serves until the input ends, or nobody reads the output any more.  `folder` is where our programs are; `ceiling` is the text of the policy that no box goes
+ * beyond, or NULL: large limits, no network and no file of this machine.
+ */
+int rf_mcp_pipe_serve(const char *folder, const char *ceiling, struct rf_err *err);
 
 #endif

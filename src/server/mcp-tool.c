@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "server/form.h"
+#include "server/mcp-arguments.h"
 
 #define BOX        "/v1/sandboxes/%s"
 #define WORKSPACE  "/v1/workspaces/%s"
@@ -216,6 +217,8 @@ int rf_mcp_tool_request(const struct rf_mcp_tool *tool, const struct rf_jsonread
 
 	if (arguments && arguments->type != RF_JSONREAD_OBJECT)
 		return invalid(error, "arguments", "they are no object", "name each of them");
+	if (rf_mcp_arguments_check(tool->name, arguments, subject_of(tool)->argument, error) < 0)
+		return -1;
 	which = arguments ? rf_jsonread_member(arguments, subject_of(tool)->argument) : NULL;
 	init(&request, tool->method);
 	code = put_path(tool, which, &request, error);

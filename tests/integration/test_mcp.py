@@ -241,6 +241,47 @@ def test_what_can_not_be_done_is_told_in_words(server, what):
     assert result["isError"] and word in result["content"][0]["text"] and "structuredContent" not in result
 
 
+# What the API takes and a tool does not have: each would widen the box, or bring something along.
+BESIDE = {"policy": {"network": {"mode": "open"}}, "credentials": ["token"], "needs": {"network": True}, "beyond": "drop",
+          "files": [{"path": "a", "content": "b"}], "outputs": ["/tmp/*"], "argv": ["true"], "background": True, "network": {"allow": ["*"]}}
+LACKS = {
+    **{f"{tool} with {name}": (tool, {**arguments, name: BESIDE[name]}, name, names)
+       for tool, arguments, names in (("run_code", {"language": "sh", "code": "true"}, "language, code, sandbox, stdin, env, timeout"),
+                                      ("run_command", {"command": "true"}, "command, sandbox, cwd, stdin, env, timeout"),
+                                      ("create_sandbox", {}, "timeout, env, labels, limits, profile, idle_timeout, agent, workspace"))
+       for name in BESIDE},
+    "a limit that is the timeout": ("create_sandbox", {"limits": {"time": "5s"}}, "limits.time", "memory, cpu, cpu_time, pids"),
+    "a limit that is none": ("create_sandbox", {"limits": {"speed": 3}}, "limits.speed", "memory, cpu, cpu_time, pids"),
+    "a limit of another type": ("create_sandbox", {"limits": {"memory": ["1G"]}}, "limits.memory", "a string or a whole number"),
+    "more in a workspace": ("create_sandbox", {"workspace": {"name": "a", "base": "/etc"}}, "workspace.base", "name"),
+    "a variable that is no text": ("run_command", {"command": "true", "env": {"A": {"b": "c"}}}, "env.A", "a string"),
+    "a label that is no text": ("create_sandbox", {"labels": {"a": 7}}, "labels.a", "a string"),
+    "a word that is no choice": ("apply", {"sandbox": "a", "conflicts": "all"}, "conflicts", "fail, fork, origin"),
+    "a fraction": ("run_command", {"command": "true", "timeout": 1.5}, "timeout", "1 to 86400"),
+    "an argument of a tool that has none": ("list_workspaces", {"limit": 5}, "limit", "no arguments"),
+    "another file's mode": ("write_file", {"sandbox": "a", "path": "/x", "content": "y", "mode": "4755"}, "mode", "sandbox, path, content, content_base64"),
+}
+
+
+@pytest.mark.parametrize("what", LACKS)
+def test_an_argument_that_the_schema_lacks_is_refused(server, what):
+    """By its path, with the names that there are: nothing of the call reaches the API."""
+    name, arguments, path, names = LACKS[what]
+    result = use(server, name, **arguments)
+    text = result["content"][0]["text"]
+    assert result["isError"] and text.startswith(f"{path}: ") and names in text and "structuredContent" not in result
+
+
+def test_limits_of_a_sandbox_are_those_of_a_policy(server):
+    """The schema names each limit but the time, which is `timeout`."""
+    tools = {tool["name"]: tool for tool in modern(server, "tools/list").json["result"]["tools"]}
+    known = json.loads(server.run("policy", "schema").stdout)["properties"]["limits"]["properties"]
+    assert set(tools["create_sandbox"]["inputSchema"]["properties"]["limits"]["properties"]) == set(known) - {"time"}
+    box = use(server, "create_sandbox", limits={"memory": "64M", "pids": 17, "require": "any"})["structuredContent"]["id"]
+    assert use(server, "run_command", sandbox=box, command="true")["structuredContent"]["status"] == "ok"
+    use(server, "delete_sandbox", sandbox=box)
+
+
 # --- who may ---
 
 def test_a_tool_can_do_what_its_key_could_do_and_nothing_else(server):
@@ -383,8 +424,8 @@ def test_a_large_file_is_told_from_its_beginning(server):
 class Pipe:
     """A client that starts `ringfort mcp`, as an agent's does."""
 
-    def __init__(self, server, ringfort=None):
-        self.process = subprocess.Popen([*server.before, ringfort or server.ringfort, "mcp"], env=server.env, cwd="/", text=True,
+    def __init__(self, server, ringfort=None, options=()):
+        self.process = subprocess.Popen([*server.before, ringfort or server.ringfort, "mcp", *options], env=server.env, cwd="/", text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
     def send(self, body):
@@ -496,6 +537,47 @@ def test_what_is_no_message_is_answered_on_a_pipe_too(server):
         pipe.send("")  # is nothing
         assert pipe.ask("ping")["result"] == {}
         assert pipe.ask("odd/method")["error"]["code"] == -32601
+
+
+def test_on_a_pipe_an_argument_that_the_schema_lacks_is_refused_too(server):
+    with Pipe(server) as pipe:
+        pipe.begin()
+        for name, arguments, path, names in LACKS.values():
+            result = pipe.use(name, **arguments)
+            text = result["content"][0]["text"]
+            assert result["isError"] and text.startswith(f"{path}: ") and names in text, (name, arguments, result)
+            assert "credentials" not in text.split(":", 1)[1] and "policy" not in text.split(":", 1)[1]  # what the tools lack is not offered
+        assert pipe.ask("tools/call", {"name": "network", "arguments": {}})["error"]["code"] == -32602
+
+
+def test_on_a_pipe_the_ceiling_has_no_network_unless_it_is_named(server, as_who, public):
+    """A policy that leads out is an agent's here, since no tool has an argument for one."""
+    name, ceiling = f"out-{as_who}", public / f"ceiling-{as_who}.yaml"
+    body = {"name": name, "policy": {"network": {"allow": ["example.test:443"]}}}
+    made = server.local(f"print(*ask('POST', '/v1/agents', {body!r}))")
+    assert made.stdout.startswith("201 "), made
+    ceiling.write_text("version: 1\nfiles: {current: none}\nnetwork: {allow: ['*.test:443']}\n")
+    ceiling.chmod(0o644)
+    with Pipe(server) as pipe:
+        pipe.begin()
+        refused = pipe.use("create_sandbox", agent=name)
+        assert refused["isError"] and "no network" in refused["content"][0]["text"]
+    with Pipe(server, options=["--ceiling", str(ceiling)]) as pipe:
+        pipe.begin()
+        box = pipe.use("create_sandbox", agent=name)["structuredContent"]
+        assert box["agent"] == name
+        pipe.use("delete_sandbox", sandbox=box["id"])
+    assert server.local(f"print(*ask('DELETE', '/v1/agents/{name}'))").stdout.startswith("204 ")
+
+
+def test_a_ceiling_that_is_none_is_told_before_anything_starts(server, public):
+    wrong = public / "no-ceiling.yaml"
+    wrong.write_text("version: 1\nnetwork: {allows: []}\n")
+    wrong.chmod(0o644)
+    for options, word in ((["--ceiling", str(wrong)], "network.allows"), (["--ceiling", "/nonexistent.yaml"], "/nonexistent.yaml"), (["here"], "here")):
+        done = subprocess.run([*server.before, server.ringfort, "mcp", *options], env=server.env, cwd="/", text=True, timeout=60, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        assert done.returncode == 125 and word in done.stderr and done.stdout == ""
 
 
 def test_all_lines_at_once_are_answered_and_then_it_ends(server):

@@ -5,6 +5,8 @@
 
 #include "base/fd.h"
 #include "harness.h"
+#include "policy/limit.h"
+#include "server/mcp-arguments.h"
 
 RF_TEST(a_call_is_a_request_in_other_words)
 {
@@ -25,7 +27,20 @@ RF_TEST(a_call_is_a_request_in_other_words)
 		{ "apply", "{\"sandbox\":\"a\",\"conflicts\":\"fork\",\"dry_run\":true}", "/v1/sandboxes/a/apply", "",
 		  "{\"conflicts\": \"fork\", \"dry_run\": true}" },
 		{ "delete_workspace", "{\"workspace\":\"try\"}", "/v1/workspaces/try", "", "" },
+		{ "create_sandbox", "{\"limits\":{\"memory\":\"1G\",\"pids\":5},\"workspace\":{}}", "/v1/sandboxes", "",
+		  "{\"limits\": {\"memory\": \"1G\", \"pids\": 5}, \"workspace\": {}}" },
 		/* refused: */
+		{ "run_code", "{\"language\":\"sh\",\"code\":\"1\",\"policy\":{}}", NULL, NULL, NULL },
+		{ "run_command", "{\"command\":\"1\",\"credentials\":[\"a\"]}", NULL, NULL, NULL },
+		{ "run_command", "{\"command\":\"1\",\"env\":{\"A\":7}}", NULL, NULL, NULL },
+		{ "run_command", "{\"command\":\"1\",\"env\":[]}", NULL, NULL, NULL },
+		{ "run_command", "{\"command\":null}", NULL, NULL, NULL },
+		{ "run_command", "{}", NULL, NULL, NULL },
+		{ "create_sandbox", "{\"limits\":{\"time\":\"5s\"}}", NULL, NULL, NULL },
+		{ "create_sandbox", "{\"workspace\":{\"base\":\"/\"}}", NULL, NULL, NULL },
+		{ "create_sandbox", "{\"timeout\":0}", NULL, NULL, NULL },
+		{ "create_sandbox", "{\"timeout\":-1}", NULL, NULL, NULL },
+		{ "create_sandbox", "{\"timeout\":1e3}", NULL, NULL, NULL },
 		{ "delete_workspace", "{}", NULL, NULL, NULL },
 		{ "delete_workspace", "{\"workspace\":\"a/undo\"}", NULL, NULL, NULL },
 		{ "apply", "{\"conflicts\":\"fork\"}", NULL, NULL, NULL },
@@ -71,6 +86,38 @@ RF_TEST(a_call_is_a_request_in_other_words)
 		}
 		rf_jsonread_free(json);
 	}
+}
+
+RF_TEST(every_tool_has_a_schema_and_every_schema_a_tool)
+{
+	RF_CHECK(rf_mcp_schema_count == rf_mcp_tool_count, "%zu schemas, %zu tools",
+		 rf_mcp_schema_count, rf_mcp_tool_count);
+	for (size_t i = 0; i < rf_mcp_schema_count; i++)
+		RF_CHECK(rf_mcp_tool_find(rf_mcp_schemas[i].name), "%s is a tool",
+			 rf_mcp_schemas[i].name);
+}
+
+static const struct rf_mcp_argument *member_of(const struct rf_mcp_argument *object,
+					       const char *name)
+{
+	for (size_t i = 0; object && i < object->count; i++)
+		if (strcmp(object->members[i].name, name) == 0)
+			return &object->members[i];
+	return NULL;
+}
+
+RF_TEST(the_limits_of_a_sandbox_are_those_of_a_policy)
+{
+	const struct rf_mcp_argument *limits = NULL;
+
+	for (size_t i = 0; i < rf_mcp_schema_count; i++)
+		if (strcmp(rf_mcp_schemas[i].name, "create_sandbox") == 0)
+			limits = member_of(&rf_mcp_schemas[i], "limits");
+	RF_REQUIRE(limits && !limits->others, "create_sandbox says which limits there are");
+	for (size_t i = 0; i < RF_LIMIT_COUNT; i++)
+		RF_CHECK(!member_of(limits, rf_limit_table[i].key) == (i == RF_LIMIT_TIME),
+			 "limits.%s", rf_limit_table[i].key);
+	RF_CHECK(limits->count == RF_LIMIT_COUNT, "and `require`, in the time's place");
 }
 
 RF_TEST(a_resource_has_one_name)
