@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "archive/tar.h"
+#include "base/decimal.h"
 
 #define PAX_MOST   ((uint64_t)1 << 20) /* bytes of one pax header, or of a map of pieces */
 #define SIZE_MOST  ((uint64_t)1 << 62)
@@ -56,22 +57,9 @@ void rf_tar_entry_done(struct rf_tar_entry *entry)
 
 /* ------------------------------------------------------------- numbers and paths */
 
-/* Decimal digits, all of them. */
 static bool read_decimal(const char *text, size_t len, uint64_t most, uint64_t *ret_value)
 {
-	uint64_t value = 0;
-
-	if (len == 0 || len > 20)
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		unsigned digit = (unsigned char)text[i] - (unsigned)'0';
-
-		if (digit > 9 || value > (most - digit) / 10)
-			return false;
-		value = value * 10 + digit;
-	}
-	*ret_value = value;
-	return true;
+	return rf_decimal_parse(text, len, most, ret_value) == 0;
 }
 
 /* Octal digits between blanks, or, with the highest bit set, a big-endian number. */

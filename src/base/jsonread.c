@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -515,19 +516,11 @@ const struct rf_jsonread_value *rf_jsonread_member(const struct rf_jsonread_valu
 
 int rf_jsonread_u64(const struct rf_jsonread_value *value, uint64_t *ret_number)
 {
-	uint64_t number = 0;
-
 	if (value->type != RF_JSONREAD_NUMBER)
 		return -EINVAL;
-	for (const char *c = value->text; *c; c++) {
-		uint64_t digit = (uint64_t)(*c - '0');
-
-		if (*c < '0' || *c > '9' || number > (UINT64_MAX - digit) / 10)
-			return -EINVAL;
-		number = number * 10 + digit;
-	}
-	*ret_number = number;
-	return 0;
+	return rf_decimal_parse(value->text, strlen(value->text), UINT64_MAX, ret_number) == 0
+		       ? 0
+		       : -EINVAL;
 }
 
 const char *rf_jsonread_kind(const struct rf_jsonread_value *value)

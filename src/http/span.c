@@ -2,8 +2,9 @@
 #include "http/span.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <stdint.h>
 
+#include "base/decimal.h"
 #include "http/octet.h"
 
 bool rf_span_is(struct rf_span span, struct rf_span other)
@@ -44,22 +45,13 @@ size_t rf_span_find(struct rf_span span, char octet)
 
 int rf_span_number(struct rf_span span, unsigned long long max, unsigned long long *ret_number)
 {
-	unsigned long long number = 0;
+	uint64_t number;
+	int code;
 
-	if (span.len == 0 || (span.at[0] == '0' && span.len > 1))
+	if (span.len > 1 && span.at[0] == '0')
 		return -EINVAL;
-	for (size_t i = 0; i < span.len; i++)
-		if (!rf_octet_is(span.at[i], RF_OCTET_DIGIT))
-			return -EINVAL;
-	for (size_t i = 0; i < span.len; i++) {
-		unsigned digit = (unsigned)(span.at[i] - '0');
-
-		if (number > (ULLONG_MAX - digit) / 10)
-			return -ERANGE;
-		number = number * 10 + digit;
-	}
-	if (number > max)
-		return -ERANGE;
-	*ret_number = number;
-	return 0;
+	code = rf_decimal_parse(span.at, span.len, max, &number);
+	if (code == 0)
+		*ret_number = number;
+	return code;
 }

@@ -221,6 +221,8 @@ HOSTILE = {
     "something behind": pack(("x", {}, b"x")) + b"y" * 512,
     "huge sparse": pack(("x", {"pax_headers": {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(1 << 60),
                                              "GNU.sparse.name": "x"}}, b"0\n" + b"\0" * 510)),
+    # The record claims more bytes than its header has, and its first digit is larger than what is left.
+    "pax record beyond": pack(("x", {"type": tarfile.XHDTYPE}, b"9999999 "), ("x", {}, b"x")),
     "sparse that lies": pack(("x", {"pax_headers": {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "10",
                                                   "GNU.sparse.name": "x"}}, b"1\n5\n100\n" + b"\0" * 504 + b"z" * 100)),
 }
