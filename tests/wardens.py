@@ -225,7 +225,7 @@ def strings(words):
 
 def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), umask=0o22, nice=0, rlimits=None,
            command=0, extras=(), own=(), note=None, idle_ms=0, request=None, trace=None, workspace=None,
-           whole=False):
+           whole=False, path="/usr/bin:/bin"):
     """A RUN's body.  `extras` are (kind, path, source)."""
     rlimits = rlimits or [(INFINITY, INFINITY)] * 16
     return b"".join([
@@ -233,7 +233,7 @@ def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), uma
         strings(env), struct.pack("=I", len(extras)),
         *(struct.pack("=I", kind) + string(path) + string(source) + struct.pack("=II", 1, 0) + string("") + string("")
           for kind, path, source in extras),
-        string("/usr/bin:/bin"), struct.pack("=I", 0),
+        string(path), struct.pack("=I", 0),
         struct.pack("=I", umask), struct.pack("=i", nice), *(struct.pack("=QQ", *pair) for pair in rlimits),
         struct.pack("=I", 0xffffffff), strings(own), string(note),  # no ceiling
         struct.pack("=Q", idle_ms), string(request), string(trace), string(workspace),

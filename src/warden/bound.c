@@ -193,6 +193,9 @@ int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, stru
 	errand->folder = "/";
 	errand->home = "/";
 	errand->cwd = NULL;
+	/* The result names a program that the caller's PATH leads to and the box's does not: a PATH of
+	 * the front's choice would make that an answer about any folder of the host. */
+	errand->caller_path = "/usr/local/bin:/usr/bin:/bin";
 	errand->wants_denials = false;
 	errand->umask = 022;
 	errand->origin.tenant = bound->tenant;

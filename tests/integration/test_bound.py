@@ -123,6 +123,27 @@ def test_a_bound_connection_can_not_loosen_itself_and_has_no_gateway_or_filter_o
     """) == [9, 9, "refused"]
 
 
+def test_the_path_of_the_caller_says_nothing_of_the_host(speak, workdir):
+    """The result's hint names where the caller's PATH leads to: on terms, that is a PATH of the warden's own."""
+    (workdir / "hosts-own").write_text("#!/bin/sh\n")
+    (workdir / "hosts-own").chmod(0o755)
+    free, bound, none = speak("""
+        def ended(line, name):
+            with line:
+                run = Run(line, errand(name, path=sys.argv[2]))
+                try:
+                    while (kind := receive(line))[0] != ENDED:
+                        pass
+                    return kind[2].decode("latin1")
+                finally:
+                    run.close()
+        print(json.dumps([ended(connect(), "hosts-own"), ended(bind(sock), "hosts-own"), ended(bind(sock), "hosts-nil")]))
+    """, workdir)
+    assert str(workdir) in free and "on your PATH" in free
+    assert str(workdir) not in bound and "on your PATH" not in bound and "/usr/local/bin" in bound
+    assert len(bound) == len(none)  # nor by anything else
+
+
 def test_it_has_as_many_boxes_as_the_terms_say(speak):
     assert speak("""
         line = bind(sock, boxes=2)
