@@ -93,6 +93,7 @@ static enum rf_forward_wish refuse(const struct credentials *all, const struct s
 
 /* --- what a request may carry --- */
 
+/* NULL if the policy, which changes while a box lives, does not have it any more. */
 static const struct rf_net_credential *rule_of(const struct credentials *all, size_t number)
 {
 	const struct rf_net *net = all->outlet->net;
@@ -128,20 +129,28 @@ static uint64_t bound_to(const struct credentials *all, const struct rf_forward_
 	return bound;
 }
 
+/*
+ * By the policy as it is now.  Whoever keeps the result over a turn of the loop, in which a body may
+ * arrive and the policy change, asks again before a value is put anywhere.
+ */
+static void bind_use(const struct credentials *all, const struct rf_forward_message *request,
+		     struct use *use)
+{
+	use->bound = request->place->is_tls ? bound_to(all, request) : 0;
+	use->barred = ~use->bound;
+}
+
 static struct use *use_of(struct credentials *all, void **own,
 			  const struct rf_forward_message *request)
 {
 	struct use *use = *own;
-	uint64_t bound;
 
 	if (use)
 		return use;
 	*own = use = calloc(1, sizeof(*use));
 	if (!use)
 		return NULL;
-	bound = bound_to(all, request);
-	use->bound = request->place->is_tls ? bound : 0;
-	use->barred = ~use->bound;
+	bind_use(all, request, use);
 	use->body = all->count;
 	rf_buf_init(&use->tail, 2 * TAIL + 4 * 1024 * 1024);
 	rf_buf_init(&use->form, 256 * 1024);
@@ -223,23 +232,24 @@ static size_t gathers(void *data, void **own, const struct rf_forward_message *r
 	struct credentials *all = data;
 	struct use *use = use_of(all, own, request);
 
-	for (size_t i = 0; use && i < all->count; i++)
-		if (use->bound >> i & 1 && rf_inject_needs_body(rule_of(all, i), request))
+	for (size_t i = 0; use && i < all->count; i++) {
+		const struct rf_net_credential *rule = rule_of(all, i);
+
+		if (use->bound >> i & 1 && rule && rf_inject_needs_body(rule, request))
 			return GATHER_SIGN;
+	}
 	return request->body == RF_BODY_LENGTH && request->length <= GATHER ? GATHER : 0;
 }
 
 /* Two credentials for the same field: the one whose placeholder is there, or the first. */
 static bool is_overruled(const struct credentials *all, const struct use *use, uint64_t found,
-			 size_t number)
+			 size_t number, const struct rf_net_credential *rule)
 {
-	const struct rf_net_credential *rule = rule_of(all, number);
-
 	for (size_t i = 0; i < all->count; i++) {
 		const struct rf_net_credential *other = rule_of(all, i);
 		bool is_found = found >> i & 1, am_found = found >> number & 1;
 
-		if (i == number || !(use->bound >> i & 1) || rule->how == RF_NET_BODY ||
+		if (i == number || !(use->bound >> i & 1) || !other || rule->how == RF_NET_BODY ||
 		    other->how == RF_NET_BODY || other->how == RF_NET_CERTIFICATE ||
 		    (rule->how == RF_NET_QUERY) != (other->how == RF_NET_QUERY))
 			continue;
@@ -345,10 +355,10 @@ static enum rf_forward_wish refuse_spent(const struct credentials *all, const st
 }
 
 static enum rf_forward_wish apply(struct credentials *all, struct use *use, size_t number,
+				  const struct rf_net_credential *rule,
 				  struct rf_forward_message *request,
 				  struct rf_refusal *ret_refusal)
 {
-	const struct rf_net_credential *rule = rule_of(all, number);
 	struct secret *secret = &all->secrets[number];
 	struct rf_err err = RF_ERR_INIT;
 	uint64_t wait;
@@ -386,21 +396,23 @@ static enum rf_forward_wish on_request(void *data, void **own, struct rf_forward
 		*ret_refusal = (struct rf_refusal){ .status = 503, .code = "no_memory" };
 		return RF_FORWARD_REFUSE;
 	}
+	bind_use(all, request, use); /* its body may have taken its time */
 	found = find(all, request);
 	if (found & use->barred)
 		return refuse_found(all, found & use->barred, request, ret_refusal);
 	for (size_t i = 0; i < all->count; i++) {
+		const struct rf_net_credential *rule = rule_of(all, i);
 		enum rf_forward_wish one;
 
-		if (!(use->bound >> i & 1) || rule_of(all, i)->how == RF_NET_CERTIFICATE ||
-		    is_overruled(all, use, found, i))
+		if (!(use->bound >> i & 1) || !rule || rule->how == RF_NET_CERTIFICATE ||
+		    is_overruled(all, use, found, i, rule))
 			continue;
 		/* What goes into a body goes where its placeholder is; a body that is not here yet may have it. */
-		if (rule_of(all, i)->how == RF_NET_BODY &&
+		if (rule->how == RF_NET_BODY &&
 		    (request->body == RF_BODY_NONE || use->body < all->count ||
 		     (request->gathered.at && !(found >> i & 1))))
 			continue;
-		one = apply(all, use, i, request, ret_refusal);
+		one = apply(all, use, i, rule, request, ret_refusal);
 		if (one == RF_FORWARD_REFUSE)
 			return one;
 		wish = one > wish ? one : wish;
