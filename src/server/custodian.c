@@ -183,11 +183,16 @@ static void forget(const struct item *which)
 		unlink_item(at);
 }
 
-/* Of those that are decided, only some are remembered. */
-static void trim(const char *tenant)
+/*
+ * Of those that are decided, only some are remembered.  The tenant is copied: a caller may give the
+ * name that an item has, and the item may be the first to go.
+ */
+static void trim(const char *whose)
 {
+	char tenant[sizeof(items->seen.owner.tenant)];
 	size_t count = 0;
 
+	snprintf(tenant, sizeof(tenant), "%s", whose);
 	for (const struct item *item = items; item; item = item->next)
 		count += is_of(item, tenant) && !is_kept(item) && !item->untold;
 	for (struct item **at = &items; *at && count > REMEMBERED;) {
