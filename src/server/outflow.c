@@ -110,12 +110,18 @@ int rf_outflow_init(struct rf_outflow *flow, struct rf_api_call *call, int *fd, 
 	*flow = (struct rf_outflow){
 		.call = call, .fd = rf_fd_take(fd), .left = most, .on_end = on_end
 	};
-	if (flow->fd < 0)
+	if (flow->fd < 0) {
+		rf_outflow_done(flow);
 		return rf_fail_say(err, -EBADF, "the program has no output");
+	}
 	flow->is_large = large < LARGE_MOST && fcntl(flow->fd, F_SETPIPE_SZ, PIPE_BYTES) > 0;
 	large += flow->is_large;
-	return rf_loop_watch(call->front->loop, flow->fd, RF_LOOP_READ, on_pipe, flow, &flow->event,
-			     err);
+	if (rf_loop_watch(call->front->loop, flow->fd, RF_LOOP_READ, on_pipe, flow, &flow->event,
+			  err) < 0) {
+		rf_outflow_done(flow); /* without an event it would be one whose writer has gone */
+		return err->code;
+	}
+	return 0;
 }
 
 void rf_outflow_done(struct rf_outflow *flow)

@@ -23,7 +23,10 @@ struct rf_outflow {
 	void (*on_end)(struct rf_api_call *call);
 };
 
-/* Takes `*fd`, the end of a pipe that does not block, also on failure.  The answer has begun.  `most` bytes are sent; UINT64_MAX: all. */
+/*
+ * Takes `*fd`, the end of a pipe that does not block, also on failure.  The answer has begun.
+ * `most` bytes are sent; UINT64_MAX: all.  One that failed is as rf_outflow_done() leaves it.
+ */
 int rf_outflow_init(struct rf_outflow *flow, struct rf_api_call *call, int *fd, uint64_t most,
 		    void (*on_end)(struct rf_api_call *call), struct rf_err *err);
 

@@ -18,6 +18,7 @@ struct raw {
 	char said[SAID_MOST];
 	size_t said_len;
 	bool has_begun, has_ended;
+	bool is_cut; /* its connection: nothing more is sent, and the call ends by itself */
 };
 
 static void on_gone(struct rf_api_call *call)
@@ -90,7 +91,8 @@ static void on_room(struct rf_api_call *call)
 {
 	struct raw *raw = call->extra;
 
-	rf_outflow_go_on(&raw->flow);
+	if (!raw->is_cut)
+		rf_outflow_go_on(&raw->flow);
 }
 
 /* ------------------------------------------------------------- what is heard of it */
@@ -114,8 +116,11 @@ static void on_started(void *data)
 	rf_api_call_begin_bytes(call, 200, "application/octet-stream", UINT64_MAX,
 				(struct rf_fields){ fields, 1 });
 	fd = rf_job_take_end(call->job, 1);
-	if (rf_outflow_init(&raw->flow, call, &fd, UINT64_MAX, on_flown, &err) < 0)
+	if (rf_outflow_init(&raw->flow, call, &fd, UINT64_MAX, on_flown, &err) < 0) {
+		raw->is_cut = true;
 		rf_exchange_abort(call->x);
+		return;
+	}
 	raw->flow.is_counted = true;
 }
 
@@ -157,6 +162,8 @@ static void on_end(void *data)
 		return;
 	}
 	on_started(call);
+	if (raw->is_cut)
+		return;
 	raw->has_ended = true;
 	if (raw->flow.is_over)
 		finish(call);
