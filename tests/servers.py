@@ -160,7 +160,7 @@ class Server:
         return self.runtime / "state/ringfort"
 
     def local(self, code, who=None, wrap=()):
-        """Python code of a process on this machine, to which `ask(method, path, body)` is known; gives what it prints.
+        """Python code of a process on this machine, to which `ask(method, path, body)` and `connect()` are known; gives what it prints.
 
         `wrap` goes in front of it, and is what it is confined by.
         """
@@ -168,10 +168,13 @@ class Server:
         path = "/run/ringfort/api.sock" if self.space >= 0 else str(self.runtime / "ringfort/api.sock")
         source = f"""
 import http.client, json, socket
-def ask(method, path, body=None, headers=()):
+def connect():
     line = http.client.HTTPConnection("localhost")
     line.sock = socket.socket(socket.AF_UNIX)
     line.sock.connect({path!r})
+    return line
+def ask(method, path, body=None, headers=()):
+    line = connect()
     line.request(method, path, json.dumps(body) if body is not None else None,
                  {{"Content-Type": "application/json", **dict(headers)}} if body is not None else dict(headers))
     answer = line.getresponse()

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "server/api-call-inside.h"
+#include "server/api-key.h"
 #include "server/front.h"
 #include "server/herald-word.h"
 #include "server/holder.h"
@@ -18,6 +19,15 @@ struct rf_span rf_api_call_value(const struct rf_http1_head *head, struct rf_spa
 	const struct rf_field *field = rf_field_find(head->fields, name);
 
 	return field ? field->value : (struct rf_span){ NULL, 0 };
+}
+
+struct rf_span rf_api_call_bearer(const struct rf_http1_head *head)
+{
+	struct rf_span value = rf_api_call_value(head, RF_SPAN("Authorization"));
+
+	if (value.len > 7 && rf_span_is_like(rf_span_part(value, 0, 7), RF_SPAN("Bearer ")))
+		return rf_span_trim(rf_span_part(value, 7, value.len));
+	return (struct rf_span){ NULL, 0 };
 }
 
 static bool is_plain(struct rf_span text, size_t most)
@@ -144,12 +154,31 @@ void rf_api_call_note(struct rf_api_call *call, const struct rf_http1_head *head
 		copy(rf_api_call_value(head, RF_SPAN("Range")), call->range, sizeof(call->range));
 }
 
+/*
+ * How a request to a port shows a key.  Authorization is the program's where the key comes in another field, or where none is
+ * needed; but never where it has the key itself: a client may send one key in both fields, or by habit to the unix socket.
+ */
+static struct rf_transit_key find_key(const struct rf_api_call *call,
+				      const struct rf_http1_head *head)
+{
+	struct rf_span field = rf_api_call_value(head, RF_SPAN("X-API-Key"));
+	struct rf_span other = field.len ? field : rf_span_of(call->upgrade.token);
+	struct rf_span bearer = rf_api_call_bearer(head);
+	bool is_ours = rf_span_is(rf_span_part(bearer, 0, strlen(RF_API_KEY_MARK)),
+				  RF_SPAN(RF_API_KEY_MARK));
+	bool is_authorization = other.len        ? bearer.len && rf_span_is(bearer, other)
+				: call->is_local ? is_ours
+						 : true;
+
+	return (struct rf_transit_key){ .is_shown =
+						!call->is_local || other.len || is_authorization,
+					.is_authorization = is_authorization };
+}
+
 /* What follows the port in its target is asked for inside.  The key goes no further, in whatever field it came. */
 int rf_api_call_keep_head(struct rf_api_call *call, const struct rf_http1_head *head,
 			  struct rf_api_error *error)
 {
-	bool is_key_elsewhere = call->is_local || call->upgrade.token[0] ||
-				rf_api_call_value(head, RF_SPAN("X-API-Key")).len;
 	unsigned long long port = 0;
 	char prefix[2 * RF_ROUTE_PART + 32];
 
@@ -159,7 +188,7 @@ int rf_api_call_keep_head(struct rf_api_call *call, const struct rf_http1_head *
 					"port: it is no number from 1 to 65535");
 	snprintf(prefix, sizeof(prefix), "/v1/sandboxes/%s/ports/%s", call->parts.part[0],
 		 call->parts.part[1]);
-	return rf_transit_request(head, prefix, (uint16_t)port, !is_key_elsewhere,
+	return rf_transit_request(head, prefix, (uint16_t)port, find_key(call, head),
 				  call->upgrade.is_websocket, &call->transit, error);
 }
 

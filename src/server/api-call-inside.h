@@ -10,6 +10,9 @@
 /* A field's value; its `at` is NULL if there is none. */
 struct rf_span rf_api_call_value(const struct rf_http1_head *head, struct rf_span name);
 
+/* What Authorization shows as `Bearer`; without bytes if it shows nothing. */
+struct rf_span rf_api_call_bearer(const struct rf_http1_head *head);
+
 /* What answers call the request, and what they bring back of what it said. */
 void rf_api_call_name(struct rf_api_call *call, const struct rf_http1_head *head);
 

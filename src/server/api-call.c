@@ -75,10 +75,7 @@ static struct rf_span find_token(const struct rf_api_call *call, const struct rf
 
 	if (value.len || call->upgrade.token[0])
 		return value.len ? value : rf_span_of(call->upgrade.token);
-	value = rf_api_call_value(head, RF_SPAN("Authorization"));
-	if (value.len > 7 && rf_span_is_like(rf_span_part(value, 0, 7), RF_SPAN("Bearer ")))
-		return rf_span_trim(rf_span_part(value, 7, value.len));
-	return (struct rf_span){ NULL, 0 };
+	return rf_api_call_bearer(head);
 }
 
 static void find_holder(struct rf_api_call *call, const struct rf_http1_head *head)

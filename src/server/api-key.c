@@ -11,8 +11,6 @@
 #include "base/jsonread.h"
 #include "base/limits.h"
 
-#define MARK "rfk_"
-
 /* Boxes of the default kind, for up to an hour: no file of the host but programs, no network. */
 const char rf_api_key_ceiling[] = "version: 1\n"
 				  "files: { current: none, credentials: hide }\n"
@@ -65,10 +63,10 @@ static void put_hex(const uint8_t *bytes, size_t count, char *text)
 bool rf_api_key_take_token(const char *text, size_t len, char ret_id[RF_API_KEY_ID],
 			   uint8_t ret_secret[RF_API_KEY_SECRET])
 {
-	const size_t mark = strlen(MARK), id = RF_API_KEY_ID - 1;
+	const size_t mark = strlen(RF_API_KEY_MARK), id = RF_API_KEY_ID - 1;
 	uint8_t number[(RF_API_KEY_ID - 1) / 2];
 
-	if (len != RF_API_KEY_TOKEN - 1 || memcmp(text, MARK, mark) != 0 ||
+	if (len != RF_API_KEY_TOKEN - 1 || memcmp(text, RF_API_KEY_MARK, mark) != 0 ||
 	    text[mark + id] != '_' || !take_hex(text + mark, number, sizeof(number)) ||
 	    !take_hex(text + mark + id + 1, ret_secret, RF_API_KEY_SECRET))
 		return false;
@@ -80,7 +78,7 @@ bool rf_api_key_take_token(const char *text, size_t len, char ret_id[RF_API_KEY_
 void rf_api_key_put_token(const char *id, const uint8_t secret[RF_API_KEY_SECRET],
 			  char ret_token[RF_API_KEY_TOKEN])
 {
-	size_t len = (size_t)snprintf(ret_token, RF_API_KEY_TOKEN, MARK "%s_", id);
+	size_t len = (size_t)snprintf(ret_token, RF_API_KEY_TOKEN, RF_API_KEY_MARK "%s_", id);
 
 	put_hex(secret, RF_API_KEY_SECRET, ret_token + len);
 }

@@ -16,6 +16,7 @@
 #include "base/sha256.h"
 #include "wire/terms.h"
 
+#define RF_API_KEY_MARK   "rfk_"            /* what every token begins with */
 #define RF_API_KEY_ID     13                /* bytes of an id, with a NUL: 12 hex digits */
 #define RF_API_KEY_SECRET 32                /* bytes */
 #define RF_API_KEY_TOKEN  82                /* bytes of a token, with a NUL */

@@ -16,7 +16,7 @@
 /* What it may read of an answer besides that. */
 #define MAY_READ                                                                                   \
 	"X-Request-Id, Retry-After, traceparent, Location, Content-Range, Accept-Ranges, "         \
-	"Content-Disposition, Allow, Mcp-Session-Id"
+	"Content-Disposition, Allow, Mcp-Session-Id, X-Ringfort-Location"
 
 void rf_cors_note(struct rf_api_call *call, const struct rf_http1_head *head)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "server/proxy-location.h"
 #include "server/upgrade.h"
 
 /* What ends here, in both directions: it is about a connection, or is written from what was read. */
@@ -145,8 +146,8 @@ static int read_field(struct rf_transit *t, const struct rf_http1_head *head,
 }
 
 int rf_transit_request(const struct rf_http1_head *head, const char *prefix, uint16_t port,
-		       bool hides_authorization, bool is_websocket, struct rf_transit **ret_transit,
-		       struct rf_api_error *error)
+		       struct rf_transit_key key, bool is_websocket,
+		       struct rf_transit **ret_transit, struct rf_api_error *error)
 {
 	struct rf_transit *t = calloc(1, sizeof(*t));
 	struct rf_span path = head->start.url.path, target = head->start.target, rest;
@@ -160,6 +161,8 @@ int rf_transit_request(const struct rf_http1_head *head, const char *prefix, uin
 	}
 	t->port = port;
 	t->is_websocket = is_websocket;
+	t->has_key = key.is_shown;
+	t->authority = head->authority;
 	t->body = head->framing.body;
 	t->length = head->framing.length;
 	t->prefix = rf_arena_copy(t->memory, prefix);
@@ -169,7 +172,7 @@ int rf_transit_request(const struct rf_http1_head *head, const char *prefix, uin
 	rest.len = (size_t)(target.at + target.len - rest.at);
 	t->target = keep(t->memory, rest);
 	for (size_t i = 0; code == 0 && i < head->fields.count; i++)
-		code = read_field(t, head, &head->fields.at[i], hides_authorization, error);
+		code = read_field(t, head, &head->fields.at[i], key.is_authorization, error);
 	if (code == 0)
 		code = add_field(t,
 				 (struct rf_field){ RF_SPAN("X-Forwarded-Prefix"),
@@ -195,35 +198,39 @@ void rf_transit_free(struct rf_transit *transit)
 
 /* ------------------------------------------------------------- answers */
 
-/* A place that is the port's own leads through here: a path from its root, or a URL of the box's loopback. */
-static struct rf_span turn(struct rf_transit *t, struct rf_span place)
+/* Leads through here, where it leads to the port. */
+static bool is_own_place(struct rf_transit *t, struct rf_span place, struct rf_span *ret_path)
+{
+	const struct rf_proxy_location_base base = {
+		.prefix = t->prefix, .port = t->port, .target = t->target, .authority = t->authority
+	};
+
+	return rf_proxy_location_read(&base, place, t->memory, ret_path);
+}
+
+static size_t count_of(struct rf_fields fields, struct rf_span name)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < fields.count; i++)
+		count += rf_span_is_like(fields.at[i].name, name);
+	return count;
+}
+
+/*
+ * A field with an address.  One that leads away from the port is handed to a client with a key as a field that nothing
+ * follows by itself: who reads it decides.  So are two addresses, since clients differ in which of them they take.
+ */
+static void turn(struct rf_transit *t, struct rf_fields fields, struct rf_field *field)
 {
 	struct rf_span path;
-	struct rf_url url;
-	char *text;
-	size_t len = strlen(t->prefix);
+	bool is_redirect = rf_span_is_like(field->name, RF_SPAN("location"));
+	bool is_own = is_own_place(t, field->value, &path);
 
-	if (place.len == 0)
-		return keep(t->memory, place);
-	if (place.at[0] == '/' && !(place.len > 1 && place.at[1] == '/')) {
-		path = place;
-	} else if (rf_url_parse(place, &url) == RF_FAULT_NONE && url.scheme == RF_URL_HTTP &&
-		   url.authority.port == t->port &&
-		   (strcmp(url.authority.host.text, "localhost") == 0 ||
-		    strcmp(url.authority.host.text, "127.0.0.1") == 0 ||
-		    strcmp(url.authority.host.text, "::1") == 0)) {
-		path = url.path.len
-			       ? rf_span_part(place, (size_t)(url.path.at - place.at), place.len)
-			       : RF_SPAN("/");
-	} else {
-		return keep(t->memory, place);
-	}
-	text = rf_arena_alloc(t->memory, len + path.len + 1);
-	if (!text)
-		return (struct rf_span){ NULL, 0 };
-	memcpy(text, t->prefix, len);
-	memcpy(text + len, path.at, path.len);
-	return (struct rf_span){ text, len + path.len };
+	if (is_redirect && t->has_key && (!is_own || count_of(fields, field->name) > 1))
+		field->name = RF_SPAN(RF_TRANSIT_LOCATION);
+	else if (is_own)
+		field->value = path;
 }
 
 static bool begins_like(struct rf_span text, struct rf_span word)
@@ -280,9 +287,15 @@ int rf_transit_answer(struct rf_transit *transit, const struct rf_http1_head *he
 			continue;
 		if (count >= RF_TRANSIT_FIELDS - 2)
 			return -E2BIG;
+		/* Names of this server's own fields, from a program, would be a lie. */
+		if (begins_like(field.name, RF_SPAN("x-ringfort-")))
+			continue;
+		if (transit->has_key && rf_span_is_like(field.name, RF_SPAN("refresh")) &&
+		    !rf_proxy_location_is_bare_refresh(field.value))
+			continue;
 		if (rf_span_is_like(field.name, RF_SPAN("location")) ||
 		    rf_span_is_like(field.name, RF_SPAN("content-location")))
-			field.value = turn(transit, field.value);
+			turn(transit, head->fields, &field);
 		if (rf_span_is_like(field.name, RF_SPAN("set-cookie")))
 			field.value = bind_cookie(transit, field.value);
 		fields[count++] = field;

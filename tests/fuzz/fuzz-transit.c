@@ -1,5 +1,6 @@
 /*
- * Heads on their way to a port of a sandbox and back.  What passes can be written again, has no key in it, and leads nowhere but where it may.  The first byte says which way.
+ * Heads on their way to a port of a sandbox and back.  What passes can be written again, has no key in it, and leads nowhere but where it may.  The first byte says which way, and
+ * whether the client of an answer has no key.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "base/fd.h"
 #include "http/compose.h"
+#include "http/url-path.h"
 #include "replay.h"
 #include "server/transit.h"
 
@@ -51,7 +53,8 @@ static void pass_up(const struct rf_http1_head *head)
 
 	if (path.len <= strlen(PREFIX) || memcmp(path.at, PREFIX "/", sizeof(PREFIX)) != 0)
 		return;
-	if (rf_transit_request(head, PREFIX, 80, true, false, &transit, &error) < 0) {
+	if (rf_transit_request(head, PREFIX, 80, (struct rf_transit_key){ true, true }, false,
+			       &transit, &error) < 0) {
 		require(error.message[0]);
 		return;
 	}
@@ -63,11 +66,38 @@ static void pass_up(const struct rf_http1_head *head)
 	rf_transit_free(transit);
 }
 
-static void pass_down(const struct rf_http1_head *head)
+/* What a client with a key follows: beneath the prefix, also for one that resolves it again as a browser does. */
+static void check_path(struct rf_span place)
+{
+	struct rf_span path = rf_span_part(place, 0, rf_span_find(place, '?'));
+	struct rf_url_path form;
+	char room[1 << 17];
+
+	path = rf_span_part(path, 0, rf_span_find(path, '#'));
+	require(path.len >= sizeof(PREFIX) && memcmp(path.at, PREFIX "/", sizeof(PREFIX)) == 0);
+	if (path.len > sizeof(room) / 3)
+		return;
+	require(rf_url_path_read(path, room, sizeof(room), &form) == RF_FAULT_NONE);
+	require(rf_span_is(form.text, path) && !(form.odd & RF_URL_PATH_DOTS));
+}
+
+static bool is_value_of(struct rf_fields fields, struct rf_span value)
+{
+	for (size_t i = 0; i < fields.count; i++)
+		if (rf_span_is_like(fields.at[i].name, RF_SPAN("location")) &&
+		    rf_span_is(fields.at[i].value, value))
+			return true;
+	return false;
+}
+
+static void pass_down(const struct rf_http1_head *head, bool has_key)
 {
 	static const char *const never[] = { "connection", "content-length", "transfer-encoding",
 					     "strict-transport-security", "clear-site-data" };
-	struct rf_transit transit = { .memory = rf_arena_new(), .port = 80 };
+	struct rf_transit transit = { .memory = rf_arena_new(),
+				      .port = 80,
+				      .target = RF_SPAN("/a/b?c"),
+				      .has_key = has_key };
 	struct rf_field fields[RF_TRANSIT_FIELDS];
 	char prefix[] = PREFIX;
 	int count;
@@ -83,10 +113,10 @@ static void pass_down(const struct rf_http1_head *head)
 			require(value.len > sizeof(PREFIX) &&
 				memcmp(value.at + value.len - sizeof(PREFIX), PREFIX "/",
 				       sizeof(PREFIX)) == 0);
-		if (rf_span_is_like(fields[i].name, RF_SPAN("location")) && value.len > 1 &&
-		    value.at[0] == '/' && value.at[1] != '/')
-			require(value.len >= sizeof(PREFIX) &&
-				memcmp(value.at, PREFIX "/", sizeof(PREFIX)) == 0);
+		if (rf_span_is_like(fields[i].name, RF_SPAN("location")) && has_key)
+			check_path(value);
+		if (rf_span_is_like(fields[i].name, RF_SPAN("x-ringfort-location")))
+			require(has_key && is_value_of(head->fields, value));
 	}
 	write_again((struct rf_fields){ fields, (size_t)count });
 	rf_arena_free(transit.memory);
@@ -110,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    RF_HTTP1_HEAD)
 		return 0;
 	if (data[0] & 1)
-		pass_down(&http.head);
+		pass_down(&http.head, !(data[0] & 2));
 	else
 		pass_up(&http.head);
 	return 0;

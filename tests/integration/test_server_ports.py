@@ -69,7 +69,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif path == "/sha":
             self.reply(hashlib.sha256(self.body()).hexdigest().encode())
         elif path == "/headers":
-            self.reply(b"", 200, json.loads(urllib.parse.unquote(query)))
+            status, _, fields = query.partition("&")
+            self.reply(b"", int(status), json.loads(urllib.parse.unquote(fields)))
         elif path == "/status":
             self.reply(b"" if query in ("204", "304") else b"words", int(query)) if query not in ("204", "304") else self.bare(int(query))
         elif path == "/until-close":
@@ -221,19 +222,91 @@ def test_ipv6_is_reached_where_nobody_listens_on_ipv4(server):
 
 # --- what comes back ---
 
-def headers_of(server, *fields):
-    answer = server.get(at(server, "/headers?" + urllib.parse.quote(json.dumps(fields))))
-    assert answer.status == 200, answer.body
+def headers_of(server, *fields, status=200, shown=None):
+    path = at(server, f"/headers?{status}&" + urllib.parse.quote(json.dumps(fields)))
+    answer = server.ask("GET", path, key="", headers=shown) if shown else server.get(path)
+    assert answer.status == status, answer.body
     return answer.headers
 
 
-def test_places_of_the_port_lead_through_here_and_others_stay(server):
+def own_places(server):
+    """What the program at /headers may name of its own, and as what it reaches the client."""
     prefix = at(server, "")
-    places = {"/x?y": f"{prefix}/x?y", f"http://localhost:{PORT}/a": f"{prefix}/a", f"http://127.0.0.1:{PORT}": f"{prefix}/",
-              "x/y": "x/y", "https://other.example/z": "https://other.example/z", "//evil.example/": "//evil.example/",
-              f"http://localhost:{PORT + 1}/a": f"http://localhost:{PORT + 1}/a"}
-    for place, told in places.items():
-        assert headers_of(server, ("Location", place))["Location"] == told
+    return {"/x?y": f"{prefix}/x?y", f"http://localhost:{PORT}/a": f"{prefix}/a", f"http://127.0.0.1:{PORT}": f"{prefix}/",
+            "x/y": f"{prefix}/x/y", f"{prefix}/x": f"{prefix}/x", "/v1/run": f"{prefix}/v1/run",
+            f"http://127.0.0.1:{server.port}{prefix}/a": f"{prefix}/a", "/a/../b": f"{prefix}/b", "/a/%2e%2e/b": f"{prefix}/b"}
+
+
+# Where a client must not take its key: to others, and to this server beside the port.
+ELSEWHERE = ["https://other.example/z", "//evil.example/", "/\\evil.example/", "\\\\evil.example", "/\t/evil.example",
+             f"http://localhost:{PORT + 1}/a", "../../../../run", "/%2e%2e/%2e%2e/%2e%2e/%2e%2e/run", "/..%2f..%2f..%2f..%2frun",
+             "http:/v1/run", "javascript:x", "https://localhost@evil.example/"]
+
+
+@pytest.mark.parametrize("status", [200, 201, 301, 302, 303, 307, 308])
+def test_places_of_the_port_lead_through_here(server, status):
+    for place, told in own_places(server).items():
+        got = headers_of(server, ("Location", place), status=status)
+        assert got.get_all("Location") == [told] and "X-Ringfort-Location" not in got
+
+
+@pytest.mark.parametrize("status", [201, 302, 307])
+def test_other_places_are_no_redirect_for_a_client_with_a_key(server, status):
+    beside = f"http://127.0.0.1:{server.port}"
+    for place in [*ELSEWHERE, f"{beside}/v1/run", f"{beside}{at(server, '')}0/x", f"{beside}{at(server, '/../../../../run')}"]:
+        for shown in ({"Authorization": f"Bearer {server.key}"}, {"X-API-Key": server.key}):
+            got = headers_of(server, ("Location", place), status=status, shown=shown)
+            assert "Location" not in got and got.get_all("X-Ringfort-Location") == [place]
+
+
+def test_two_places_are_none_and_a_program_has_no_field_of_the_servers(server):
+    got = headers_of(server, ("Location", "/a"), ("Location", "//evil.example"), ("X-Ringfort-Location", "/c"), status=302)
+    assert "Location" not in got and got.get_all("X-Ringfort-Location") == ["/a", "//evil.example"]
+    got = headers_of(server, ("X-Ringfort-Location", "/c"), ("x-ringfort-status", "ok"), ("Refresh", "0; url=https://evil.example"), status=302)
+    assert not [name for name in got if name.lower().startswith(("x-ringfort", "location", "refresh"))]
+    assert headers_of(server, ("Refresh", "5"))["Refresh"] == "5"
+
+
+def test_a_key_that_is_shown_twice_stays_here(server):
+    both = {"Authorization": f"Bearer {server.key}", "X-API-Key": server.key}
+    assert server.key not in server.ask("GET", at(server, "/"), key="", headers=both).body.decode()
+
+
+# Asks a sandbox of its own by the unix socket; prints the fields of each answer, and what the program was told.
+LOCAL = """
+import time, urllib.parse
+box = json.loads(ask("POST", "/v1/sandboxes", {"timeout": 60})[1])["id"]
+ask("POST", f"/v1/sandboxes/{box}/exec", {"argv": ["python3", "-c", PROGRAM], "background": True})
+for place, headers in ASKED:
+    while True:
+        line = connect()
+        line.request("GET", f"/v1/sandboxes/{box}/ports/PORT{place}", headers=headers)
+        answer = line.getresponse()
+        body = answer.read().decode()
+        if answer.status != 502:
+            break
+        time.sleep(0.1)
+    print(json.dumps([[[name, value.replace(box, "BOX")] for name, value in answer.getheaders()], body]))
+ask("DELETE", f"/v1/sandboxes/{box}")
+"""
+
+
+def test_who_needs_no_key_is_sent_anywhere_and_a_key_shown_all_the_same_stays_here(server):
+    def place(where):
+        return "/headers?302&" + urllib.parse.quote(json.dumps([["Location", where]]))
+
+    shown, own = {"Authorization": f"Bearer {server.key}"}, {"Authorization": "Bearer of-its-own"}
+    asked = [(place("/x"), {}), (place("https://other.example/z"), {}), (place("//x"), shown), (place("//x"), {"X-API-Key": server.key}),
+             ("/", shown), ("/", own)]
+    code = LOCAL.replace("PROGRAM", repr(PROGRAM)).replace("ASKED", repr(asked)).replace("PORT", str(PORT))
+    done = server.local(code)
+    assert done.returncode == 0, done.stderr
+    mine, others, bearer, field, told, passed = [json.loads(line) for line in done.stdout.splitlines()]
+    assert ["Location", f"{BOXES}/BOX/ports/{PORT}/x"] in mine[0] and ["Location", "https://other.example/z"] in others[0]
+    for fields, _ in (bearer, field):
+        assert ["X-Ringfort-Location", "//x"] in fields and "Location" not in dict(fields)
+    assert server.key not in told[1] and '"path"' in told[1]
+    assert "Bearer of-its-own" in passed[1]  # what is no key of ours is the program's
 
 
 def test_cookies_hold_for_the_port_alone(server):
