@@ -82,6 +82,7 @@ void rf_runs_digest(const struct rf_plan *plan, uint8_t hash[RF_AUDIT_HASH])
 	add_number(&sha, plan->has_unix);
 	add_number(&sha, plan->syscalls);
 	add_number(&sha, plan->hides_credentials);
+	add_number(&sha, plan->keeps_attributes);
 	add_number(&sha, plan->may_be_weaker);
 	add_number(&sha, plan->needs_hard);
 	rf_sha256_end(&sha, hash);

@@ -17,6 +17,8 @@ static const char *words_of(const struct rf_call_group *group, enum rf_call_verd
 		[RF_CALL_FAKE] = "answered, not made",
 		[RF_CALL_REFUSE] = "refused (EPERM)",
 		[RF_CALL_ABSENT] = "absent (ENOSYS)",
+		[RF_CALL_LACKING] = "refused (EOPNOTSUPP)",
+		[RF_CALL_ASK] = "asked of the launcher",
 	};
 
 	if (verdict == RF_CALL_ALLOW && group->verdict == RF_CALL_ALLOW &&
@@ -82,11 +84,7 @@ static int by_profile(const void *a, const void *b)
 /* Rows of one kind: what the table alone says, or what profiles have a say in. */
 static void add_rows(struct rf_call_rows *rows, const struct rf_plan *plan, bool is_profiles)
 {
-	const struct rf_call_options options = {
-		.syscalls = plan->syscalls,
-		.has_inet = plan->link == RF_LINK_HOST || plan->has_loopback,
-		.has_unix = plan->has_unix,
-	};
+	const struct rf_call_options options = rf_call_options_of(plan);
 
 	for (size_t g = 0; g < rf_call_group_count; g++) {
 		const struct rf_call_group *group = &rf_call_groups[g];

@@ -413,11 +413,7 @@ static int ask_profiles(struct question *question, int nr, struct rf_err *err)
 static int ask_syscall(struct question *question, struct rf_err *err)
 {
 	const struct rf_plan *plan = question->plan;
-	const struct rf_call_options options = {
-		.syscalls = plan->syscalls,
-		.has_inet = plan->link == RF_LINK_HOST || plan->has_loopback,
-		.has_unix = plan->has_unix,
-	};
+	const struct rf_call_options options = rf_call_options_of(plan);
 	const struct rf_call *call = NULL;
 	const struct rf_call_group *group = group_of(question->what, &call);
 	struct rf_why *why = &question->why;
@@ -442,9 +438,16 @@ static int ask_syscall(struct question *question, struct rf_err *err)
 	} else {
 		why->verdict = RF_WHY_NO;
 		snprintf(why->reason, sizeof(why->reason), "%s (%s)", group->why,
-			 verdict == RF_CALL_ABSENT ? "answered with ENOSYS"
-			 : verdict == RF_CALL_FAKE ? "answered with success, and not made"
-						   : "answered with EPERM");
+			 verdict == RF_CALL_ABSENT    ? "answered with ENOSYS"
+			 : verdict == RF_CALL_FAKE    ? "answered with success, and not made"
+			 : verdict == RF_CALL_LACKING ? "answered with EOPNOTSUPP, since a tree of "
+							"the host is writable"
+						      : "answered with EPERM");
+		if (verdict == RF_CALL_LACKING && group->effect == RF_EFFECT_ATTRIBUTES) {
+			snprintf(why->rule, sizeof(why->rule), "files.attributes");
+			snprintf(why->flag, sizeof(why->flag), "--attributes keep");
+			snprintf(why->line, sizeof(why->line), "files: {attributes: keep}");
+		}
 		if (is_strict && group->verdict == RF_CALL_ALLOW) {
 			snprintf(why->flag, sizeof(why->flag), "--syscalls default");
 			snprintf(why->line, sizeof(why->line), "syscalls: default");

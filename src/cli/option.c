@@ -92,6 +92,7 @@ const struct rf_option rf_option_table[] = {
 	KEY("current",    0,   "read|none",  "files.current",    "the current directory (default: read)"),
 	KEY("deny",       0,   "PATTERN",    "files.deny",       "hide files: a path, or a pattern such as '**/.env'"),
 	KEY("credentials", 0,  "hide|show",  "files.credentials", "well-known ones in shown folders (default: hide)"),
+	KEY("attributes", 0,   "refuse|keep", "files.attributes", "extended ones of files under --write (default: refuse)"),
 	KEY("workdir",    0,   "PATH",       "workdir",          "where the program starts, inside"),
 	KEY("env",        'e', "K=V",        "env.set",          "set a variable"),
 	KEY("pass",       0,   "K",          "env.pass",         "pass on a variable of yours"),

@@ -26,9 +26,12 @@
 static const struct rf_call open_files[] = {
 	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(lseek), CALL(pread64),
 	CALL(pwrite64), CALL(readv), CALL(writev), CALL(sendfile), CALL(flock), CALL(fsync),
-	CALL(fdatasync), CALL(ftruncate), CALL(fallocate), CALL(fadvise64), CALL(dup), CALL(dup3),
+	CALL(fdatasync), CALL(ftruncate), CALL(fadvise64), CALL(dup), CALL(dup3),
 	CALL(pipe2), CALL(close_range), CALL(getdents64), CALL(fstatfs),
 };
+
+/* Space that is claimed and not written: no counter of written bytes sees it. */
+static const struct rf_call allocations[] = { CALL(fallocate) };
 
 static const struct rf_call named_files[] = {
 	CALL(truncate), CALL(getcwd), CALL(chdir), CALL(fchdir), CALL(umask), CALL(statfs),
@@ -280,14 +283,18 @@ static const struct rf_call legacy_surface[] = {
 #define OLD RF_CALL_ABSENT
 #define ASK RF_CALL_ASK
 #define ROW(why, verdict, strict, sampled, floor, check, calls) \
-	{ why, verdict, strict, sampled, floor, check, calls, RF_LEN(calls), YES, RF_CHECK_NONE, false }
+	{ why, verdict, strict, sampled, floor, check, calls, RF_LEN(calls), YES, RF_CHECK_NONE, false, RF_EFFECT_NONE }
 /* The same with a fate, or a closer look, in a lesser box. */
 #define LESS(why, verdict, strict, sampled, floor, lesser, check, closer, calls) \
-	{ why, verdict, strict, sampled, floor, check, calls, RF_LEN(calls), lesser, closer, false }
+	{ why, verdict, strict, sampled, floor, check, calls, RF_LEN(calls), lesser, closer, false, RF_EFFECT_NONE }
+/* The same with what it does to a tree of the host. */
+#define TREE(why, verdict, strict, sampled, floor, lesser, effect, calls) \
+	{ why, verdict, strict, sampled, floor, RF_CHECK_NONE, calls, RF_LEN(calls), lesser, RF_CHECK_NONE, false, effect }
 
 const struct rf_call_group rf_call_groups[] = {
 	/*   why                                     default strict sampled floor  check     calls */
 	ROW("work on open files",                       YES, YES, YES, YES, RF_CHECK_NONE, open_files),
+	TREE("space of files, where it is counted",     YES, YES, YES, YES, YES, RF_EFFECT_ALLOCATION, allocations),
 	ROW("name files, within the visible tree",      YES, YES, YES, YES, RF_CHECK_NONE, named_files),
 	ROW("the process's own memory",                 YES, YES, YES, YES, RF_CHECK_NONE, memory),
 	ROW("no huge pages of the host's pool",         YES, YES, YES, YES, RF_CHECK_HUGE, mappings),
@@ -299,8 +306,7 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("harmless without capabilities",            YES, OLD, YES, YES, RF_CHECK_NONE, conveniences),
 	ROW("now and then, and not in a short list",    YES, OLD, YES, YES, RF_CHECK_NONE, now_and_then),
 	LESS("times of files",                          YES, YES, YES, YES, ASK, RF_CHECK_NONE, RF_CHECK_NONE, times),
-	LESS("attributes of files",                     YES, OLD, YES, YES, RF_CALL_LACKING, RF_CHECK_NONE, RF_CHECK_NONE,
-	     xattrs),
+	TREE("attributes of files",                     YES, OLD, YES, YES, RF_CALL_LACKING, RF_EFFECT_ATTRIBUTES, xattrs),
 	LESS("owners of files",                         YES, OLD, YES, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, owners),
 	LESS("message queues, which programs do without", OLD, OLD, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, queues),
 	LESS("System V queues and semaphores, which only a cgroup sees", YES, OLD, OLD, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE,
@@ -314,7 +320,7 @@ const struct rf_call_group rf_call_groups[] = {
 	LESS("programs do without it, so far",          OLD, OLD, OLD, YES, YES, RF_CHECK_SPARES_INIT, RF_CHECK_OWN_PID,
 	     unasked_schedulers),
 	{ "restrict oneself further",                   YES, OLD, YES, YES, RF_CHECK_NONE, rulesets, RF_LEN(rulesets), YES,
-	  RF_CHECK_NONE, true },
+	  RF_CHECK_NONE, true, RF_EFFECT_NONE },
 	ROW("memory without a name, which only a cgroup sees", YES, YES, OLD, YES, RF_CHECK_HUGE, memfds),
 	LESS("System V memory, which only a cgroup sees", YES, NO, NO, YES, NO, RF_CHECK_HUGE, RF_CHECK_NONE, segments),
 	LESS("System V memory, which only a cgroup sees", YES, NO, NO, YES, NO, RF_CHECK_NONE, RF_CHECK_NONE, shared_memory),
@@ -349,7 +355,7 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("programs do without it, so far",           OLD, OLD, OLD, YES, RF_CHECK_NONE, spare),
 	ROW("programs do without it, so far",           OLD, OLD, OLD, YES, RF_CHECK_NONE, unasked),
 	ROW("newer than what programs must run on",     OLD, OLD, OLD, YES, RF_CHECK_NONE, too_new),
-	LESS("programs do without it, so far",          OLD, OLD, OLD, YES, OLD, RF_CHECK_NONE, RF_CHECK_NONE, newer_attributes),
+	TREE("programs do without it, so far",          OLD, OLD, OLD, YES, OLD, RF_EFFECT_ATTRIBUTES, newer_attributes),
 #ifdef __x86_64__
 	ROW("older spellings of allowed calls",         YES, YES, YES, YES, RF_CHECK_NONE, legacy),
 	ROW("older spellings, rarely used",             YES, OLD, YES, YES, RF_CHECK_NONE, legacy_spare),
@@ -371,6 +377,19 @@ const struct rf_call_group rf_call_groups[] = {
 
 const size_t rf_call_group_count = RF_LEN(rf_call_groups);
 
+struct rf_call_options rf_call_options_of(const struct rf_plan *plan)
+{
+	bool writes_host = rf_plan_writes_host(plan);
+
+	return (struct rf_call_options){
+		.syscalls = plan->syscalls,
+		.has_inet = plan->link == RF_LINK_HOST || plan->has_loopback,
+		.has_unix = plan->has_unix,
+		.lacks_attributes = writes_host && !plan->keeps_attributes,
+		.lacks_allocation = writes_host,
+	};
+}
+
 enum rf_call_check rf_call_check(const struct rf_call_group *group,
 				 const struct rf_call_options *options)
 {
@@ -379,8 +398,8 @@ enum rf_call_check rf_call_check(const struct rf_call_group *group,
 		       : group->check;
 }
 
-enum rf_call_verdict rf_call_verdict(const struct rf_call_group *group,
-				     const struct rf_call_options *options)
+static enum rf_call_verdict verdict_of(const struct rf_call_group *group,
+				       const struct rf_call_options *options)
 {
 	if (options->is_lesser && group->is_for_lesser_init)
 		return RF_CALL_ALLOW;
@@ -399,4 +418,19 @@ enum rf_call_verdict rf_call_verdict(const struct rf_call_group *group,
 	default:
 		return group->verdict;
 	}
+}
+
+/* What no other rule refuses already, and would leave in the host's tree what nobody outside expects. */
+static bool is_lacking(const struct rf_call_group *group, const struct rf_call_options *options)
+{
+	return (group->effect == RF_EFFECT_ATTRIBUTES && options->lacks_attributes) ||
+	       (group->effect == RF_EFFECT_ALLOCATION && options->lacks_allocation);
+}
+
+enum rf_call_verdict rf_call_verdict(const struct rf_call_group *group,
+				     const struct rf_call_options *options)
+{
+	enum rf_call_verdict verdict = verdict_of(group, options);
+
+	return verdict == RF_CALL_ALLOW && is_lacking(group, options) ? RF_CALL_LACKING : verdict;
 }

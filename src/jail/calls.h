@@ -52,6 +52,13 @@ enum rf_call_verdict {
 	RF_CALL_ASK,     /* the deputy does it, or it is refused: see deputy.h */
 };
 
+/* What a call does to a tree of the host that the box may write, beyond the content of files. */
+enum rf_call_effect {
+	RF_EFFECT_NONE,
+	RF_EFFECT_ATTRIBUTES, /* sets what overlayfs and others read as orders of their own */
+	RF_EFFECT_ALLOCATION, /* takes space that no counter of written bytes sees */
+};
+
 struct rf_call {
 	const char *name;
 	int nr;
@@ -70,6 +77,7 @@ struct rf_call_group {
 	enum rf_call_verdict in_lesser;     /* in a lesser box, or ALLOW: as elsewhere */
 	enum rf_call_check check_in_lesser; /* or NONE: as elsewhere */
 	bool is_for_lesser_init;            /* which needs it, whatever the others say */
+	enum rf_call_effect effect;         /* that the options can take away */
 };
 
 extern const struct rf_call_group rf_call_groups[];
@@ -78,12 +86,17 @@ extern const size_t rf_call_group_count;
 /* What the filter depends on, beyond the table. */
 struct rf_call_options {
 	enum rf_syscalls syscalls;
-	bool has_unix;   /* unix sockets may be made, besides pairs */
-	bool has_inet;   /* inet and route sockets may be made */
-	bool is_sampled; /* memory has no hard limit: what a sampler can't see is refused */
-	bool is_lesser;  /* no namespaces: what Landlock does not see is refused, */
-	bool has_deputy; /* or asked of the launcher */
+	bool has_unix;         /* unix sockets may be made, besides pairs */
+	bool has_inet;         /* inet and route sockets may be made */
+	bool is_sampled;       /* memory has no hard limit: what a sampler can't see is refused */
+	bool is_lesser;        /* no namespaces: what Landlock does not see is refused, */
+	bool has_deputy;       /* or asked of the launcher */
+	bool lacks_attributes; /* extended ones can't be set: the tree is the host's */
+	bool lacks_allocation; /* space can't be claimed: only what is written is counted */
 };
+
+/* Those of a full box with this plan, whose memory has a hard limit.  Pure. */
+struct rf_call_options rf_call_options_of(const struct rf_plan *plan);
 
 /* What is looked at in an allowed call of the group. */
 enum rf_call_check rf_call_check(const struct rf_call_group *group,

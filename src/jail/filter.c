@@ -253,6 +253,10 @@ static void check_socket_option(struct writer *w)
 	ret(w, ALLOW);
 }
 
+/* fallocate() by its older names, which the kernel still takes for every file system (FS_IOC_RESVSP and kin). */
+static const uint32_t allocating[] = { 0x40305828, 0x4030582a,
+				       0x40305839 }; /* RESVSP, RESVSP64, ZERO_RANGE */
+
 static void check_ioctl(struct writer *w)
 {
 	load_arg(w, 1);
@@ -261,6 +265,8 @@ static void check_ioctl(struct writer *w)
 	ret_if(w, TIOCSETD, REFUSE); /* loads line disciplines, a module each */
 	ret_if(w, TIOCCONS, REFUSE);
 	if (!w->options->is_lesser) {
+		for (size_t i = 0; w->options->lacks_allocation && i < RF_LEN(allocating); i++)
+			ret_if(w, allocating[i], LACKING);
 		ret(w, ALLOW);
 		return;
 	}

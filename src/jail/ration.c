@@ -44,13 +44,7 @@ static bool writes_to_host(const struct rf_plan *plan)
 {
 	const struct rf_room *room = rf_ration_room(plan);
 
-	if (room && room->kind == RF_ROOM_COPY)
-		return true;
-	for (size_t i = 0; i < plan->place_count; i++)
-		if (plan->places[i].kind == RF_PLACE_HOST && !plan->places[i].layers &&
-		    plan->places[i].rights & RF_RIGHT_WRITE)
-			return true;
-	return false;
+	return (room && room->kind == RF_ROOM_COPY) || rf_plan_writes_host(plan);
 }
 
 void rf_ration_grade(const struct rf_plan *plan, enum rf_grade *disk, enum rf_grade *inodes)

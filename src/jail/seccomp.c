@@ -23,22 +23,28 @@
 #include "jail/deputy.h"
 #include "jail/filter.h"
 #include "jail/onlooker.h"
+#include "jail/ration.h"
 #include "jail/ruleset.h"
 
 /* What the filter of this box depends on. */
 struct rf_call_options rf_seccomp_options(const struct rf_box *box)
 {
 	const struct rf_plan *plan = box->plan;
+	const struct rf_room *room = rf_ration_room(plan);
+	struct rf_call_options options = rf_call_options_of(plan);
 
-	return (struct rf_call_options){
-		.syscalls = plan->syscalls,
-		/* Without a network namespace there is no loopback but the host's. */
-		.has_inet = plan->link == RF_LINK_HOST || (plan->has_loopback && !box->is_lesser),
-		.has_unix = plan->has_unix,
-		.is_sampled = !box->cgroup.has_memory,
-		.is_lesser = box->is_lesser,
-		.has_deputy = box->is_lesser,
-	};
+	/* Without a network namespace there is no loopback but the host's. */
+	if (box->is_lesser)
+		options.has_inet = plan->link == RF_LINK_HOST;
+	options.is_sampled = !box->cgroup.has_memory;
+	options.is_lesser = options.has_deputy = box->is_lesser;
+	/*
+	 * What is written to a copy is counted as in a tree of the host; a layer on disk is only looked at, and one
+	 * call could fill the disk between two looks.  Attributes stay: overlayfs's own are taken off a copy.
+	 */
+	if (room && (room->kind == RF_ROOM_COPY || room->kind == RF_ROOM_DISK))
+		options.lacks_allocation = true;
+	return options;
 }
 
 static int build(const struct rf_box *box, const struct rf_call_options *options,
@@ -79,7 +85,9 @@ static bool is_same(const struct rf_call_options *a, const struct rf_call_option
 {
 	return a->syscalls == b->syscalls && a->has_inet == b->has_inet &&
 	       a->has_unix == b->has_unix && a->is_sampled == b->is_sampled &&
-	       a->is_lesser == b->is_lesser && a->has_deputy == b->has_deputy;
+	       a->is_lesser == b->is_lesser && a->has_deputy == b->has_deputy &&
+	       a->lacks_attributes == b->lacks_attributes &&
+	       a->lacks_allocation == b->lacks_allocation;
 }
 
 /*

@@ -434,6 +434,7 @@ void rf_explain_json(const struct rf_plan *plan, const struct rf_explain_calls *
 		rf_json_string(&json, NULL, plan->deny[i].text);
 	rf_json_close_array(&json);
 	rf_json_string(&json, "credentials", plan->hides_credentials ? "hide" : "show");
+	rf_json_string(&json, "attributes", plan->keeps_attributes ? "keep" : "refuse");
 	rf_explain_net_json(plan, &json);
 	json_limits(&json, plan);
 	json_agent(&json, plan);

@@ -36,6 +36,9 @@ static const struct rf_key_choice currents[] = {
 static const struct rf_key_choice credentials[] = {
 	{ "hide", RF_CREDENTIALS_HIDE }, { "show", RF_CREDENTIALS_SHOW }, { NULL },
 };
+static const struct rf_key_choice attributes[] = {
+	{ "refuse", RF_XATTRS_REFUSE }, { "keep", RF_XATTRS_KEEP }, { NULL },
+};
 static const struct rf_key_choice links[] = {
 	{ "none", RF_LINK_NONE }, { "gateway", RF_LINK_GATEWAY }, { "host", RF_LINK_HOST }, { NULL },
 };
@@ -115,6 +118,8 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 		"paths of the host that are hidden wherever they would show"),
 	[RF_KEY_CREDENTIALS] = CHOICE("files.credentials", credentials, LESS, "hide",
 		"whether well-known credentials at the top of shown folders are hidden"),
+	[RF_KEY_ATTRIBUTES] = CHOICE("files.attributes", attributes, LESS, "refuse",
+		"whether extended attributes can be set where a tree of the host is writable"),
 
 	[RF_KEY_CANARIES] = LISTS("files.canaries", PATHS,
 		"fake credentials to plant inside; who reads one is killed"),

@@ -611,6 +611,7 @@ static void add_scalars(struct maker *m)
 	plan->syscalls = (enum rf_syscalls)number(m, RF_KEY_SYSCALLS);
 	plan->may_be_weaker = number(m, RF_KEY_WEAKER) == RF_WEAKER_ALLOW;
 	plan->hides_credentials = number(m, RF_KEY_CREDENTIALS) == RF_CREDENTIALS_HIDE;
+	plan->keeps_attributes = number(m, RF_KEY_ATTRIBUTES) == RF_XATTRS_KEEP;
 	plan->needs_hard = number(m, RF_KEY_REQUIRE) == RF_REQUIRE_HARD;
 	plan->recorded = m->facts->is_recorded ? RF_RECORDED_ALWAYS
 					       : (enum rf_recorded)number(m, RF_KEY_AUDIT);
@@ -757,6 +758,15 @@ bool rf_plan_where(const struct rf_plan *plan, const char *path, char *inside)
 		}
 	}
 	return best != NULL;
+}
+
+bool rf_plan_writes_host(const struct rf_plan *plan)
+{
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (plan->places[i].kind == RF_PLACE_HOST && !plan->places[i].layers &&
+		    plan->places[i].rights & RF_RIGHT_WRITE)
+			return true;
+	return false;
 }
 
 bool rf_plan_is_free(const struct rf_plan *plan, const char *path)

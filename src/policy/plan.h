@@ -137,6 +137,7 @@ struct rf_plan {
 	struct rf_pattern *deny; /* what is hidden wherever a tree of the host would show it */
 	size_t deny_count;
 	bool hides_credentials; /* those that are well known, at the top of each shown tree */
+	bool keeps_attributes;  /* extended ones can be set in the host's trees, too */
 	uint64_t limits[RF_LIMIT_COUNT];
 	char **canaries;              /* NULL-ended: paths inside whose opening ends it; or NULL */
 	uint8_t seed[RF_CANARY_SEED]; /* that their values are made from */
@@ -195,6 +196,9 @@ int rf_plan_watch(const struct rf_policy *policy, struct rf_plan *plan, struct r
  * has room for PATH_MAX bytes.  False if it does not show.
  */
 bool rf_plan_where(const struct rf_plan *plan, const char *path, char *inside);
+
+/* True if the box may write to a tree of the host itself, without layers over it. */
+bool rf_plan_writes_host(const struct rf_plan *plan);
 
 /* True if the plan has nothing at `path`, beneath it or around it. */
 bool rf_plan_is_free(const struct rf_plan *plan, const char *path);

@@ -24,6 +24,7 @@ enum rf_link      { RF_LINK_NONE, RF_LINK_GATEWAY, RF_LINK_HOST }; /* what the b
 enum rf_switch    { RF_SWITCH_OFF, RF_SWITCH_ON };
 enum rf_current   { RF_CURRENT_NONE, RF_CURRENT_READ };     /* the caller's working directory */
 enum rf_credentials { RF_CREDENTIALS_HIDE, RF_CREDENTIALS_SHOW }; /* well-known files of keys and tokens */
+enum rf_xattrs    { RF_XATTRS_REFUSE, RF_XATTRS_KEEP }; /* extended ones, in the host's trees */
 enum rf_counts    { RF_COUNTS_LIMITS, RF_COUNTS_FAILURES };  /* what an agent's breaker takes for a failure */
 enum rf_syscalls  { RF_SYSCALLS_FLOOR = 1, RF_SYSCALLS_DEFAULT, RF_SYSCALLS_STRICT }; /* by strictness */
 enum rf_recorded  { RF_RECORDED_NOT, RF_RECORDED_AUTO, RF_RECORDED_ALWAYS }; /* by a watcher; by strictness */

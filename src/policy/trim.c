@@ -345,6 +345,7 @@ static const struct {
 	{ RF_KEY_CURRENT, "known of runs under `ringfort policy learn` alone" },
 	{ RF_KEY_COMMANDS, "known of runs under `ringfort policy learn` alone" },
 	{ RF_KEY_CREDENTIALS, "which files a program opens is not recorded" },
+	{ RF_KEY_ATTRIBUTES, "which attributes a program sets is not recorded" },
 	{ RF_KEY_PASS, "which variables a program reads is not recorded" },
 	{ RF_KEY_LINK, "only what passes a gateway is recorded" },
 	{ RF_KEY_LOOPBACK, "connections within a box are not recorded" },

@@ -47,7 +47,8 @@ bool rf_shape_is_common(const struct rf_plan *plan)
 bool rf_shape_is_same(const struct rf_plan *a, const struct rf_plan *b)
 {
 	if (!rf_shape_is_common(a) || !rf_shape_is_common(b) || a->place_count != b->place_count ||
-	    a->hides_credentials != b->hides_credentials || a->uid != b->uid || a->gid != b->gid ||
+	    a->hides_credentials != b->hides_credentials ||
+	    a->keeps_attributes != b->keeps_attributes || a->uid != b->uid || a->gid != b->gid ||
 	    a->isolation != b->isolation || !is_same_network(a, b) ||
 	    a->has_loopback != b->has_loopback || a->has_unix != b->has_unix ||
 	    a->syscalls != b->syscalls || a->may_be_weaker != b->may_be_weaker ||

@@ -10,8 +10,8 @@ import select
 import socket
 
 from craft import (ANY, ATTACKS, HOST, KERNEL, KINDS, Attack, Nobody, Open, VIEW, Without, add, beneath, by_word,
-                   control_for, core_left, dead, heard, host_renamed, input_changed, begin, made_capability,
-                   made_device, made_setid, out, output_changed, program_changed, shown_changed, stolen,
+                   claimed, control_for, core_left, dead, heard, host_renamed, input_changed, begin, made_capability,
+                   made_device, made_note, made_setid, out, output_changed, program_changed, shown_changed, stolen,
                    survives, unshare, without)
 
 # Files outside
@@ -85,8 +85,14 @@ add("whiteout-node", "make character device 0:0, which hides files in an overlay
     "seccomp, landlock", "refused EPERM", without("seccomp", "landlock"), judge=made_device)
 add("whiteout-rename", "the same by renameat2(RENAME_WHITEOUT)", "seccomp",
     "refused EPERM|refused EINVAL|refused EACCES", without("seccomp"), judge=made_device)
-add("file-capability", "give a file capabilities", "capabilities", "refused EPERM",
+add("file-capability", "give a file capabilities", "seccomp, capabilities", "refused EOPNOTSUPP",
     (HOST, unshare()), judge=made_capability)
+for call, by in (("overlay-note", ""), ("overlay-note-by-descriptor", ", by an open descriptor")):
+    add(call, "mark a file of the host as overlayfs would, which hides it in workspaces" + by, "seccomp",
+        "refused EOPNOTSUPP", without("seccomp"), None, judge=made_note)
+for call, by in (("claim-space", "fallocate"), ("claim-space-by-ioctl", "FS_IOC_RESVSP64")):
+    add(call, f"take space of the host's that no counter sees, by {by}", "seccomp", "refused EOPNOTSUPP",
+        without("seccomp"), None, judge=claimed)
 for call in ("chmod", "chmod-high", "fchmod", "fchmodat", "fchmodat2", "open", "openat", "creat",
              "tmpfile", "mknod", "mknodat"):
     for mode, bit in (("4755", "setuid"), ("2755", "setgid")):

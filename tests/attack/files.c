@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -172,6 +173,45 @@ static int file_capability(char **args)
 		setxattr("planted-program", "security.capability", caps, sizeof(caps), 0));
 }
 
+/* A note that overlayfs takes for its own: the file is missing in every workspace over this tree. */
+static int overlay_note(char **args)
+{
+	(void)args;
+	close(open("planted-note", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+	return attack_result(setxattr("planted-note", "user.overlay.metacopy", "", 0, 0));
+}
+
+static int overlay_note_by_descriptor(char **args)
+{
+	int fd = open("planted-note", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	(void)args;
+	return fd < 0 ? -errno : attack_result(fsetxattr(fd, "user.overlay.opaque", "y", 1, 0));
+}
+
+/* Space of the host's that no counter of written bytes sees. */
+static int claim_space(char **args)
+{
+	int fd = open("planted-space", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	(void)args;
+	return fd < 0 ? -errno : attack_result(fallocate(fd, 0, 0, 1 << 20));
+}
+
+/* The same by FS_IOC_RESVSP64, with the size kept. */
+static int claim_space_by_ioctl(char **args)
+{
+	struct {
+		int16_t type, whence;
+		int64_t start, len;
+		int32_t rest[6];
+	} space = { .len = 1 << 20 };
+	int fd = open("planted-space", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	(void)args;
+	return fd < 0 ? -errno : attack_result(ioctl(fd, _IOW('X', 42, space), &space));
+}
+
 /* PATH...: which of these files of the kernel have something to tell */
 static int read_masked(char **args)
 {
@@ -282,6 +322,10 @@ const struct attack attack_files[] = {
 	{ "whiteout-node", whiteout_node },
 	{ "whiteout-rename", whiteout_rename },
 	{ "file-capability", file_capability },
+	{ "overlay-note", overlay_note },
+	{ "overlay-note-by-descriptor", overlay_note_by_descriptor },
+	{ "claim-space", claim_space },
+	{ "claim-space-by-ioctl", claim_space_by_ioctl },
 	{ "read-masked", read_masked },
 	{ "open-setting", open_setting },
 	{ "open-cgroup", open_cgroup },

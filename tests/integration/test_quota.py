@@ -146,6 +146,40 @@ def test_what_is_written_to_the_host_itself_is_looked_after(post, tree):
     assert (tree / "f").stat().st_size < 2 << 30
 
 
+# Claims 1,000 MB without writing it, by each way there is; then writes what glibc would in place of it.
+CLAIM = r"""
+import ctypes, fcntl, os, struct, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+os.chdir(sys.argv[1])
+fd = os.open("claimed", os.O_RDWR | os.O_CREAT)
+ways = {"fallocate": lambda: libc.fallocate(fd, 0, ctypes.c_long(0), ctypes.c_long(1000 << 20)),
+        "keep-size": lambda: libc.fallocate(fd, 1, ctypes.c_long(0), ctypes.c_long(1000 << 20)),
+        "ioctl": lambda: fcntl.ioctl(fd, 0x4030582a, struct.pack("hhqqiI4i", 0, 0, 0, 1000 << 20, 0, 0, 0, 0, 0, 0))}
+for name, way in ways.items():
+    try:
+        print(name, "done" if way() == 0 else os.strerror(ctypes.get_errno()), flush=True)
+    except OSError as error:
+        print(name, error.strerror, flush=True)
+print(os.fstat(fd).st_blocks, flush=True)
+os.posix_fallocate(fd, 0, 4 << 20)
+print(os.fstat(fd).st_size, flush=True)
+time.sleep(0.3)
+os.posix_fallocate(fd, 0, 1000 << 20)
+time.sleep(20)
+"""
+
+
+@pytest.mark.parametrize("how", ["--write", "--workspace"])
+def test_space_that_is_claimed_and_not_written_is_not_given(post, tree, how):
+    limit = ["--disk", "20M"] if how == "--write" else [*DISK, "--memory", "128M"]
+    result = run_json(post, "run", "--json", how, tree, *limit, "--", "python3", "-c", CLAIM, tree)
+    said = result["stdout"].splitlines()
+    assert [line.split(" ", 1)[1] for line in said[:3]] == ["Operation not supported"] * 3, result
+    assert said[3] == "0" and said[4] == str(4 << 20), said  # which glibc wrote in its place, and that counts
+    assert (result["status"], result["limits_hit"]) == ("disk", ["disk"]), result
+    assert not (tree / "claimed").exists() or (tree / "claimed").stat().st_blocks * 512 < 900 << 20
+
+
 @pytest.mark.parametrize("options, hint", [
     (["--write"], "--workspace in place of --write"), ([*DISK, "--workspace"], "half of limits.memory")])
 def test_limits_that_must_be_hard_refuse_what_is_only_looked_at(post, tree, options, hint):

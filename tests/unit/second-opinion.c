@@ -58,6 +58,10 @@ static uint32_t opinion_on_ioctl(const struct rf_call_options *options, uint32_t
 	/* TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS */
 	if (request == 0x5412 || request == 0x541c || request == 0x5423 || request == 0x541d)
 		return REFUSE;
+	/* FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE */
+	if (!options->is_lesser && options->lacks_allocation &&
+	    (request == 0x40305828 || request == 0x4030582a || request == 0x40305839))
+		return LACKING;
 	if (!options->is_lesser || request >> 8 == 0x54 || request >> 8 == 0x89)
 		return ALLOW;
 	/* FICLONE, FICLONERANGE, FS_IOC_GETFLAGS */
@@ -234,6 +238,27 @@ static const struct rf_call_group *group_of(int nr)
 	return NULL;
 }
 
+/* What leaves in a tree of the host what nobody outside expects: by name. */
+static bool is_lacking(const struct rf_call_options *options, int nr)
+{
+	switch (nr) {
+	case __NR_setxattr:
+	case __NR_lsetxattr:
+	case __NR_fsetxattr:
+	case __NR_removexattr:
+	case __NR_lremovexattr:
+	case __NR_fremovexattr:
+	case 463: /* setxattrat */
+	case 466: /* removexattrat */
+	case 469: /* file_setattr */
+		return options->lacks_attributes;
+	case __NR_fallocate:
+		return options->lacks_allocation;
+	default:
+		return false;
+	}
+}
+
 uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_data *data)
 {
 	const struct rf_call_group *group = group_of(data->nr);
@@ -258,6 +283,8 @@ uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_
 	if (group && options->is_sampled && group->verdict == RF_CALL_ALLOW &&
 	    group->in_sampled != RF_CALL_ALLOW)
 		verdict = group->in_sampled;
+	if (verdict == RF_CALL_ALLOW && is_lacking(options, data->nr))
+		return LACKING;
 	switch (verdict) {
 	case RF_CALL_ALLOW:
 		if (options->is_lesser && opinion_on_others(data) != ALLOW)

@@ -27,7 +27,8 @@
 #define LESSER      16                    /* added: in a lesser box, */
 #define DEPUTY      32                    /* with a deputy */
 #define FLOOR       64                    /* with the least of the table */
-#define ALL         128                   /* combinations with these too */
+#define TREES       128                   /* with a writable tree of the host */
+#define ALL         256                   /* combinations with these too */
 #define MARGIN      128                   /* instructions that a new row may take */
 
 /* ------------------------------------------------------------- building and running */
@@ -43,6 +44,8 @@ static struct rf_call_options options_of(unsigned i)
 		.has_unix = i & 8,
 		.is_lesser = i & LESSER,
 		.has_deputy = i & DEPUTY,
+		.lacks_attributes = i & TREES,
+		.lacks_allocation = i & TREES,
 	};
 }
 
@@ -464,6 +467,40 @@ RF_TEST(terminals_can_be_used_but_not_typed_into_or_given_a_line_discipline)
 					 (unsigned long long)above);
 			}
 	}
+}
+
+RF_TEST(where_a_tree_of_the_host_is_writable_it_gets_no_attributes_and_no_unwritten_space)
+{
+	/* clang-format off */
+	static const struct { const char *name; int nr; bool is_new; } calls[] = {
+		{ "setxattr", __NR_setxattr, false }, { "lsetxattr", __NR_lsetxattr, false },
+		{ "fsetxattr", __NR_fsetxattr, false }, { "removexattr", __NR_removexattr, false },
+		{ "lremovexattr", __NR_lremovexattr, false },
+		{ "fremovexattr", __NR_fremovexattr, false }, { "fallocate", __NR_fallocate, false },
+		{ "setxattrat", 463, true }, { "removexattrat", 466, true },
+	};
+	/* clang-format on */
+	const uint32_t lacking = SECCOMP_RET_ERRNO | EOPNOTSUPP;
+	struct rf_filter with, without, floor;
+
+	build(TREES, &with);
+	build(0, &without);
+	build(TREES | FLOOR, &floor);
+	for (size_t i = 0; i < RF_LEN(calls); i++) {
+		uint32_t got = fate(&with, calls[i].nr, 3, 0, 0, 0);
+
+		RF_CHECK(got == (calls[i].is_new ? ABSENT : lacking), "%s: %#x", calls[i].name,
+			 got);
+		got = fate(&without, calls[i].nr, 3, 0, 0, 0);
+		RF_CHECK(got == (calls[i].is_new ? ABSENT : ALLOW), "%s: %#x", calls[i].name, got);
+		got = fate(&floor, calls[i].nr, 3, 0, 0, 0);
+		RF_CHECK(got == lacking, "%s under floor: %#x", calls[i].name, got);
+	}
+	RF_CHECK(fate(&with, __NR_getxattr, 3, 0, 0, 0) == ALLOW, "to read them is no harm");
+	/* fallocate by its older names. */
+	RF_CHECK(fate(&with, __NR_ioctl, 3, 0x40305828, 0, 0) == lacking, "FS_IOC_RESVSP");
+	RF_CHECK(fate(&with, __NR_ioctl, 3, HIGH | 0x4030582a, 0, 0) == lacking, "RESVSP64");
+	RF_CHECK(fate(&with, __NR_ioctl, 3, 0x40305839, 0, 0) == lacking, "FS_IOC_ZERO_RANGE");
 }
 
 RF_TEST(personalities_are_the_ordinary_ones)

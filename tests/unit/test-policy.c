@@ -41,6 +41,7 @@ RF_TEST(a_new_policy_has_the_defaults_of_its_command)
 		      "  time: 1m\n  pids: 256\n  open_files: 1024\n  file_size: 1G\n  disk: 256M\n"
 		      "  inodes: 65536\n  output: 16M\n  require: any\nfiles:\n  current: read\n"
 		      "  credentials: hide\n"
+		      "  attributes: refuse\n"
 		      "network:\n  link: none\n  loopback: on\n  unix: off\naudit: auto\n",
 		      "run");
 	rf_policy_free(policy);
