@@ -24,6 +24,7 @@
 #include "jail/hands.h"
 #include "jail/kin.h"
 #include "jail/lesser.h"
+#include "jail/mask.h"
 #include "jail/netns.h"
 #include "jail/parts.h"
 #include "jail/pty.h"
@@ -399,7 +400,7 @@ static int lay_tripwire(struct rf_box *box, struct rf_err *err)
 	return box->tripwire < 0 ? err->code : 0;
 }
 
-/* Sends the orders without which nothing starts. */
+/* Sends the orders without which nothing starts.  Where it has masks, pid 1 is there: they are looked at last. */
 static int send_orders(struct rf_box *box, struct rf_err *err)
 {
 	uint64_t time = box->plan->limits[RF_LIMIT_TIME];
@@ -447,6 +448,8 @@ static int send_orders(struct rf_box *box, struct rf_err *err)
 	orders.is_kept = box->is_kept;
 	orders.has_terminal = box->plan->has_terminal;
 	orders.terminal_rdev = box->plan->has_terminal ? st.st_rdev : 0;
+	if (rf_mask_check(box, err) < 0)
+		return err->code;
 	if (send(box->channel[0], &orders, sizeof(orders), MSG_NOSIGNAL) != (ssize_t)sizeof(orders))
 		return rf_fail(err, -errno, "send orders to pid 1");
 	return 0;
@@ -592,6 +595,7 @@ int rf_box_start(struct rf_box *box, const char *init_path, struct rf_err *err)
 	}
 	is_late = (box->has_neighbours && !box->is_lesser) || box->plan->has_terminal ||
 		  (box->plan->canaries && !box->is_lesser) || rf_hands_count(box) ||
+		  rf_mask_is_needed(box) ||
 		  box->plan->link == RF_LINK_GATEWAY; /* which starts meanwhile */
 	if (!is_late && send_orders(box, err) < 0)
 		return err->code;

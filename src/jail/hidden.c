@@ -55,15 +55,24 @@ void rf_hidden_done(struct rf_hidden_list *list)
 
 /* ------------------------------------------------------------- the list */
 
-/* Adds what shows at `rest` beneath the place.  `rest` is "" or begins with a slash. */
-static int add(struct rf_box *box, size_t place, const char *rest, const char *rule, nlink_t names,
-	       bool is_target)
+/*
+ * Adds what shows at `rest` beneath the place.  `rest` is "" or begins with a slash.  `st` is what was found
+ * there, or NULL where nobody may look.
+ */
+static int add(struct rf_box *box, size_t place, const char *rest, const char *rule,
+	       const struct stat *st, bool is_target)
 {
 	const struct rf_place *p = &box->plan->places[place];
 	struct rf_hidden_list *list = &box->hidden;
 	struct rf_hidden item = {
-		.rule = rule, .place = place, .names = names, .is_target = is_target
+		.rule = rule, .place = place, .names = 1, .is_target = is_target
 	};
+
+	if (st) {
+		item.dev = st->st_dev;
+		item.ino = st->st_ino;
+		item.names = S_ISREG(st->st_mode) && !is_target ? st->st_nlink : 1;
+	}
 
 	if (list->count == RF_MAX_HIDDEN)
 		return -E2BIG;
@@ -226,12 +235,16 @@ static const struct rf_place *follow(const struct rf_plan *plan, char *path)
 static int add_source(struct rf_box *box, const char *source, const char *rule)
 {
 	const struct rf_plan *plan = box->plan;
+	bool is_seen = true;
 	struct stat st;
 	int code = 0;
 
-	/* In a closed folder of the caller's own it may well be there. */
-	if (lstat(source, &st) < 0 && errno != EACCES)
-		return is_nothing(-errno) ? 0 : -errno;
+	if (lstat(source, &st) < 0) {
+		/* In a closed folder of the caller's own it may well be there. */
+		if (errno != EACCES)
+			return is_nothing(-errno) ? 0 : -errno;
+		is_seen = false;
+	}
 	for (size_t i = 0; i < plan->place_count && code == 0; i++) {
 		const struct rf_place *place = &plan->places[i];
 		const char *rest;
@@ -244,7 +257,7 @@ static int add_source(struct rf_box *box, const char *source, const char *rule)
 		    snprintf(path, sizeof(path), "%s%s", place->path, rest) >= (int)sizeof(path))
 			continue;
 		if (governing(plan, path) == place && !holds_place(plan, path))
-			code = add(box, i, rest, rule, 1, true);
+			code = add(box, i, rest, rule, is_seen ? &st : NULL, true);
 	}
 	return code;
 }
@@ -283,7 +296,7 @@ static int hide(struct rf_box *box, size_t index, int dir, const char *name, con
 		return is_nothing(-errno) ? 0 : -errno;
 	if (S_ISLNK(st.st_mode))
 		return add_target(box, index, rest, rule);
-	return add(box, index, rest, rule, S_ISREG(st.st_mode) ? st.st_nlink : 1, false);
+	return add(box, index, rest, rule, &st, false);
 }
 
 /* ------------------------------------------------------------- patterns */
@@ -349,19 +362,20 @@ static int close_off(struct finder *f, const char *path, const char *rule)
 	const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
 	char rest[PATH_MAX + 1];
 	struct stat st;
+	int code = fstatat(f->top, path, &st, flags) < 0 ? -errno : 0;
 
 	/* The box is the same user: what that user owns can be opened by chmod. */
 	if (!f->box->is_root && faccessat(f->top, *path ? path : ".", X_OK, AT_EACCESS) < 0 &&
 	    is_nothing(-errno)) {
-		if (fstatat(f->top, path, &st, flags) < 0)
-			return is_nothing(-errno) ? 0 : -errno;
+		if (code < 0)
+			return is_nothing(code) ? 0 : code;
 		if (st.st_uid != geteuid())
 			return 0;
 	}
 	if (!*path)
 		return -EACCES; /* the top: then the tree can't be shown at all */
 	snprintf(rest, sizeof(rest), "/%s", path);
-	return add(f->box, f->index, rest, rule, 1, false);
+	return add(f->box, f->index, rest, rule, code < 0 ? NULL : &st, false);
 }
 
 /* A folder that can't be listed or searched, in which something could match. */
@@ -625,8 +639,11 @@ int rf_hidden_find(struct rf_box *box, struct rf_err *err)
 	for (size_t i = 0; i < plan->deny_count && code == 0; i++)
 		code = check_way(plan, &plan->deny[i], err);
 	for (size_t i = 0; i < plan->place_count && code == 0; i++) {
+		struct stat st;
+
 		if (plan->places[i].kind == RF_PLACE_HIDE &&
-		    add(box, i, "", plan->places[i].rule, 1, false) < 0)
+		    add(box, i, "", plan->places[i].rule,
+			lstat(plan->places[i].path, &st) == 0 ? &st : NULL, false) < 0)
 			code = rf_fail(err, -ENOMEM, "hide files");
 		else if (is_shown(&plan->places[i]))
 			code = find_in(box, i, patterns, states, err);

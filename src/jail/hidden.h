@@ -23,8 +23,10 @@ struct rf_hidden {
 	size_t rest;      /* where in `source` the part beneath the shown tree begins */
 	const char *rule; /* "files.deny", "files.credentials" or "default" */
 	size_t place;     /* of the plan, that shows it */
-	nlink_t names;    /* of a regular file; another one of them may be in sight */
-	bool is_target;   /* of a link, which can't be covered itself */
+	dev_t dev;        /* which file it was when it was found; 0: it could not be looked at */
+	ino_t ino;
+	nlink_t names;  /* of a regular file; another one of them may be in sight */
+	bool is_target; /* of a link, which can't be covered itself */
 };
 
 /* Sorted by path, none twice. */

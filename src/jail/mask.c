@@ -9,12 +9,19 @@
  * Other processes of the host may change the tree meanwhile.  So each name is looked up once, without
  * following links, and what is found there is what gets covered, by its descriptor.  A name that is
  * gone needs no cover; a link where a folder was is an error.
+ *
+ * A mount point holds its file only against this mount namespace.  Who renames another file over it outside, as
+ * editors do to save, takes the mount away with the old file (detach_mounts() in the kernel); who renames the file or a
+ * folder above it takes the mount along to the new name.  Neither can be prevented from here.  So the launcher looks
+ * through the box's root before anything is started in it: what stands under a hidden name must be a cover, or nothing.
+ * The same goes for a place within a tree of the host: without its mount the box would have the tree's rights there.
  */
 #include "jail/mask.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,6 +29,8 @@
 #include "base/kernel.h"
 #include "base/path.h"
 #include "jail/mount.h"
+#include "jail/source.h"
+#include "jail/wall.h"
 
 #define ATTRS                                                                                      \
 	(RF_MOUNT_ATTR_RDONLY | RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV | RF_MOUNT_ATTR_NOEXEC)
@@ -191,4 +200,139 @@ int rf_mask_cover(const struct rf_box *box, int root, struct rf_err *err)
 	}
 	rf_fd_done(&covers.folder);
 	return code;
+}
+
+/* ------------------------------------------------------------- before a start */
+
+/* Which files the covers are: of this box's own root, so that no other file can be taken for one. */
+struct cover_ids {
+	dev_t dev;
+	ino_t file, folder;
+};
+
+static int fail_replaced(const char *path, const char *what, struct rf_err *err)
+{
+	rf_fail_say(err, -ESTALE, "%.150s was replaced since the box was made, and %s", path, what);
+	return rf_fail_hint(err, "try again: a new box has it as it is now");
+}
+
+static int find_covers(int root, struct cover_ids *ret_ids, struct rf_err *err)
+{
+	struct stat file, folder;
+
+	if (fstatat(root, &RF_OWN_DIR "/file"[1], &file, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    fstatat(root, &RF_OWN_DIR "/folder"[1], &folder, AT_SYMLINK_NOFOLLOW) < 0)
+		return rf_fail(err, -errno, "look at the covers in " RF_OWN_DIR);
+	*ret_ids = (struct cover_ids){ file.st_dev, file.st_ino, folder.st_ino };
+	return 0;
+}
+
+static int check_cover(const struct rf_box *box, int root, const struct cover_ids *ids,
+		       const char *path, struct rf_err *err)
+{
+	RF_AUTO_FD int at = rf_path_open_beneath(root, path, O_PATH);
+	struct stat st;
+
+	/* What is not there, or in no reach of this user's, shows nothing: see cover(). */
+	if (is_out_of_reach(box, at) || at == -ENOTDIR)
+		return 0;
+	if (at < 0 && at != -ELOOP) /* a link is no cover */
+		return rf_fail(err, at, "look at %s in the box", path);
+	if (at < 0 || fstat(at, &st) < 0 || st.st_dev != ids->dev ||
+	    (st.st_ino != ids->file && st.st_ino != ids->folder))
+		return fail_replaced(path, "would no longer be hidden", err);
+	return 0;
+}
+
+/* True for a place whose mount point is a name in a tree of the host, which others may change. */
+static bool is_within_tree(const struct rf_plan *plan, const struct rf_place *place)
+{
+	const struct rf_place *around = NULL;
+
+	if ((place->kind != RF_PLACE_HOST || place->is_optional) && place->kind != RF_PLACE_TEXT &&
+	    place->kind != RF_PLACE_DATA)
+		return false;
+	for (const struct rf_place *p = plan->places; p < place; p++)
+		if (p->kind != RF_PLACE_HIDE && rf_path_is_beneath(place->path, p->path) &&
+		    (!around || strlen(p->path) >= strlen(around->path)))
+			around = p;
+	return around && around->kind == RF_PLACE_HOST && rf_source_is_named(around);
+}
+
+static bool is_hidden(const struct rf_hidden_list *hidden, const char *path)
+{
+	for (size_t i = 0; i < hidden->count; i++)
+		if (rf_path_is_beneath(path, hidden->items[i].path))
+			return true;
+	return false;
+}
+
+/* Looks whether something is mounted at `path`, unless a cover lies over it. */
+static int check_mount(const struct rf_box *box, int root, const char *path, const char *what,
+		       struct rf_err *err)
+{
+	const char *name = strrchr(path, '/') + 1;
+	RF_AUTO_FD int parent = -1, at = -1;
+	char folder[PATH_MAX];
+
+	if (is_hidden(&box->hidden, path))
+		return 0;
+	if (snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path) >=
+	    (int)sizeof(folder))
+		return rf_fail(err, -ENAMETOOLONG, "look at %.80s in the box", path);
+	parent = rf_path_open_beneath(root, folder, O_PATH | O_DIRECTORY);
+	if (parent == -EACCES && !box->is_root)
+		return 0;
+	/* A way that may not cross into another mount ends where one is, and else leads to the tree's own file. */
+	at = parent < 0 ? parent : rf_path_open_within(parent, name, O_PATH);
+	return at == -EXDEV ? 0 : fail_replaced(path, what, err);
+}
+
+static int check_mounts(const struct rf_box *box, int root, struct rf_err *err)
+{
+	const struct rf_program_set *set = box->programs;
+	const struct rf_plan *plan = box->plan;
+
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (is_within_tree(plan, &plan->places[i]) &&
+		    check_mount(box, root, plan->places[i].path,
+				"what the policy puts there is gone", err) < 0)
+			return err->code;
+	for (size_t i = 0; set && i < set->folder_count; i++)
+		if (check_mount(box, root, set->folders[i],
+				"would show programs that `commands` does not name", err) < 0)
+			return err->code;
+	return 0;
+}
+
+bool rf_mask_is_needed(const struct rf_box *box)
+{
+	const struct rf_plan *plan = box->plan;
+
+	if (box->is_lesser || rf_wall_is_left_out("mounts"))
+		return false; /* it has none */
+	for (size_t i = 0; i < plan->place_count; i++)
+		if (is_within_tree(plan, &plan->places[i]))
+			return true;
+	return box->hidden.count > 0 || box->programs;
+}
+
+int rf_mask_check(const struct rf_box *box, struct rf_err *err)
+{
+	struct cover_ids ids = { 0 };
+	RF_AUTO_FD int root = -1;
+	char path[32];
+
+	if (!rf_mask_is_needed(box))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)box->pid);
+	root = rf_fd_open(path, O_PATH | O_DIRECTORY);
+	if (root < 0)
+		return rf_fail(err, -errno, "look through the root of the box");
+	if (box->hidden.count > 0 && find_covers(root, &ids, err) < 0)
+		return err->code;
+	for (size_t i = 0; i < box->hidden.count; i++)
+		if (check_cover(box, root, &ids, box->hidden.items[i].path, err) < 0)
+			return err->code;
+	return check_mounts(box, root, err);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "jail/mask.h"
 #include "jail/program.h"
 #include "jail/pty.h"
 #include "jail/task.h"
@@ -264,9 +265,14 @@ static int start(struct rf_ward_program *program, const struct rf_exec *exec, co
 		.program = exec->is_porter ? ward->porter : -1,
 		.has_terminal = exec->has_terminal,
 	};
-	char **env = join_env(plan->env, exec->env);
+	char **env;
 	int code;
 
+	/* A box that is kept for hours outlives many a save of the file that it hides. */
+	if (rf_mask_check(&ward->work->life.box, err) < 0)
+		return rf_fail_hint(err,
+				    "end this box and make another, which hides what is there now");
+	env = join_env(plan->env, exec->env);
 	if (!env)
 		return rf_fail(err, -ENOMEM, "start a program");
 	task.env = env;

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "jail/hidden.h"
+#include "jail/mask.h"
 #include "jail/mold.h"
 #include "jail/parts.h"
 #include "warden/shape.h"
@@ -76,12 +77,16 @@ static bool is_same_hidden(const struct rf_hidden_list *a, const struct rf_hidde
 		return false;
 	for (size_t i = 0; i < a->count; i++)
 		if (strcmp(a->items[i].path, b->items[i].path) != 0 ||
-		    a->items[i].is_target != b->items[i].is_target)
+		    a->items[i].is_target != b->items[i].is_target ||
+		    a->items[i].dev != b->items[i].dev || a->items[i].ino != b->items[i].ino)
 			return false;
 	return true;
 }
 
-/* Looks for what is to be hidden once more, and compares. */
+/*
+ * Looks for what is to be hidden once more, and compares.  A number of an inode can be given to a new file as soon as the mask
+ * of the old one is detached, so that equal lists prove nothing of the masks: these are looked at as well.
+ */
 static bool hides_the_same(const struct rf_box *box)
 {
 	struct rf_err err = RF_ERR_INIT;
@@ -89,7 +94,9 @@ static bool hides_the_same(const struct rf_box *box)
 	bool is_same;
 
 	look.hidden = (struct rf_hidden_list){ 0 };
-	is_same = rf_hidden_find(&look, &err) == 0 && is_same_hidden(&look.hidden, &box->hidden);
+	look.trees = NULL; /* by the host's names: the box's own trees have its masks on them */
+	is_same = rf_hidden_find(&look, &err) == 0 && is_same_hidden(&look.hidden, &box->hidden) &&
+		  rf_mask_check(box, &err) == 0;
 	rf_hidden_done(&look.hidden);
 	return is_same;
 }

@@ -66,6 +66,20 @@ def test_a_ceiling_bounds_it_and_one_that_is_none_is_named(say):
     assert "the request's ceiling: " in say("ceiling")
 
 
+@pytest.mark.parametrize("how", ["cp .env new && mv new .env", "rm .env && echo SECRET > .env", "mv .env old && cp old .env"])
+def test_a_kept_box_that_lost_a_mask_starts_nothing_more(how, say, workdir, as_who):
+    """Each of them is how an editor saves; the kernel takes the mask away, or along with the old file."""
+    here = workdir / "kept-masks"
+    here.mkdir()
+    (here / ".env").write_text("SECRET\n")
+    if as_who == "user" and os.geteuid() == 0:
+        for path in (here, here / ".env"):
+            os.chown(path, 12345, 12345)
+    out = say("masks", str(here), f"cd {here} && {how}")
+    assert "SECRET" not in out and "over" not in out, out
+    assert f"|-1|{here}/.env was replaced" in out and "make another" in out, out
+
+
 def test_it_outlives_a_client_that_is_killed_and_what_that_ran_does_not(program, ringfort, as_who, public):
     with Warden(ringfort, as_who, public / f"kept-{as_who}") as warden:
         def client(*words):

@@ -497,6 +497,25 @@ static void attack(int argc, char **argv)
 	require(ringfort_remove(fort, id, &error) == 0, "it is removed");
 }
 
+/* A hidden file is replaced on the host while its box is kept: the next program is not started. */
+static void masks(int argc, char **argv)
+{
+	char text[1024], command[1024];
+	struct ringfort_result result;
+	struct ringfort_box *box;
+
+	require(argc == 2, "a folder, and what replaces the file in it");
+	snprintf(text, sizeof(text), "files: {read: [%s]}\nlimits: {time: 60s}", argv[0]);
+	snprintf(command, sizeof(command), "cat %s/.env 2> /dev/null; echo over", argv[0]);
+	keep(text);
+	say(command, NULL, "over\n");
+	require(system(argv[1]) == 0, "it is replaced");
+	box = begin(command, NULL, NULL);
+	result = end(box);
+	printf("%s|%d|%s|%s\n", result.output[0], result.exit_code, result.message, result.remedy);
+	ringfort_free(box);
+}
+
 static int by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -543,6 +562,7 @@ int main(int argc, char **argv)
 		{ "limits", limits, NULL },         { "ceiling", ceiling, NULL },
 		{ "survivor", NULL, survivor },     { "stay", stay, NULL },
 		{ "attack", NULL, attack },         { "pace", pace, NULL },
+		{ "masks", NULL, masks },
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
