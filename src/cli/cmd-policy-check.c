@@ -12,6 +12,7 @@
 #include "cli/option.h"
 #include "cli/shelf.h"
 #include "jail/ruleset.h"
+#include "policy/net-credential-hosts.h"
 
 /* True for a system call profile: JSON with a key that every one of them has and no policy. */
 static bool is_profile(const char *path)
@@ -56,7 +57,8 @@ static bool check(struct rf_shelf *shelf, const char *path)
 
 	if (is_profile(path))
 		return check_profile(path, true);
-	is_right = rf_shelf_policy_file(shelf, path, &policy, &file, &err) >= 0;
+	is_right = rf_shelf_policy_file(shelf, path, &policy, &file, &err) >= 0 &&
+		   rf_net_credential_hosts_check(policy, NULL, &err) == 0;
 	if (is_right) {
 		for (size_t i = 0; rf_policy_filter(policy, i); i++)
 			is_right &= check_profile(rf_policy_filter(policy, i), false);

@@ -118,7 +118,7 @@ const struct rf_option rf_option_table[] = {
 	NET("net-mode",   0,   "enforce|report|open", "network.mode", "report: let all pass, and tell what would have been refused"),
 	NET("host",       0,   "NAME=ADDRESS", "network.hosts",   "where a name leads, instead of what DNS says"),
 	KEY("publish",    0,   "[ADDRESS:]PORT[:PORT]", "network.publish", "a port of this machine's loopback that leads to one inside; may be repeated"),
-	KEY("credential", 0,   "NAME=env:VAR@HOST", "credentials", "added to requests outside the box; also from file:PATH, cmd:COMMAND, stdin:"),
+	KEY("credential", 0,   "NAME=env:VAR@HOST", "credentials", "added to requests to HOST outside the box, and allows HOST; also from file:PATH, cmd:COMMAND, stdin:"),
 
 	GROUP("who it is for"),
 	KEY("agent",      0,   "NAME",       "agent",             "whose breaker, budgets and records it goes by"),

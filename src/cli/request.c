@@ -18,6 +18,7 @@
 #include "cli/option.h"
 #include "cli/shelf.h"
 #include "cli/shell.h"
+#include "policy/net-credential-hosts.h"
 #include "policy/protected.h"
 #include "workspace/agent.h"
 #include "workspace/visit.h"
@@ -30,6 +31,7 @@ struct rf_request_sources {
 	const char *file;      /* of --policy, or NULL; borrowed */
 	bool is_unasked;       /* it is the configuration that names the file */
 	struct rf_policy *flags;
+	bool is_closed; /* the line says `--net none` */
 };
 
 static void free_sources(struct rf_request_sources *sources)
@@ -153,6 +155,8 @@ static int set_rules(const struct rf_option *option, const char *value,
 	bool is_allow = strcmp(option->name, "net") == 0;
 	struct rf_span rule;
 
+	if (is_allow)
+		sources->is_closed = strcmp(value, "none") == 0;
 	if (is_allow && (strcmp(value, "none") == 0 || strcmp(value, "host") == 0))
 		return rf_policy_set(sources->flags, "network.link", value, request->cwd,
 				     request->home, err);
@@ -172,6 +176,27 @@ static int set_rules(const struct rf_option *option, const char *value,
 			return code;
 	}
 	return 0;
+}
+
+/*
+ * A credential of the line brings the rules for its hosts, and with them the network: nothing else would use it.  What the line
+ * says of the network besides stands: `--net none` contradicts it, and `--net host` does in the plan.
+ */
+static int allow_credentials(struct rf_request_sources *sources, const struct rf_request *request,
+			     struct rf_err *err)
+{
+	struct rf_policy *flags = sources->flags;
+
+	if (rf_policy_line(flags, "credentials", NULL, NULL) < 0)
+		return 0;
+	if (sources->is_closed) {
+		rf_fail_say(err, -EINVAL, "--credential: --net none leaves nowhere to send it");
+		return rf_fail_hint(err, "leave --net out: --credential allows its own host");
+	}
+	if (rf_policy_line(flags, "network.link", NULL, NULL) < 0 &&
+	    rf_policy_set(flags, "network.link", "gateway", request->cwd, request->home, err) < 0)
+		return rf_fail_in(err, "--credential");
+	return rf_net_credential_hosts_allow(flags, err) < 0 ? rf_fail_in(err, "--credential") : 0;
 }
 
 static int add_word(const struct rf_option *option, const char *word, const char **words,
@@ -362,6 +387,8 @@ static int read_line(enum rf_cmd_id id, int argc, char **argv, struct rf_request
 		if (take_option(option, value, sources, request, err) < 0)
 			return err->hint[0] ? err->code : rf_option_hint(option, err);
 	request->argv = argv + at;
+	if (got == 0 && allow_credentials(sources, request, err) < 0)
+		return err->code;
 	if (id == RF_CMD_AGENT_CREATE && !request->workspace)
 		request->workspace = ".";
 	if (got < 0 || request->wants_help || (id != RF_CMD_EXEC && id != RF_CMD_AGENT_RUN))
@@ -561,6 +588,18 @@ static int open_network(struct rf_request_sources *sources, const struct rf_requ
 				  : 0;
 }
 
+/* Refuses a credential that would never be sent, and says which source it stands in. */
+static int check_credentials(const struct rf_request *request, struct rf_err *err)
+{
+	const char *name = NULL;
+	char origin[512];
+
+	if (rf_net_credential_hosts_check(request->policy, &name, err) == 0)
+		return 0;
+	rf_request_origin(request, "credentials", name, NULL, origin, sizeof(origin));
+	return origin[0] ? rf_fail_in(err, "%s", origin) : err->code;
+}
+
 /* Reads the values of credentials, where they will be used; before the plan, which has to know what stands for them. */
 static int fill_purse(enum rf_cmd_id id, bool needs_program, struct rf_request *request,
 		      struct rf_err *err)
@@ -597,7 +636,7 @@ static int settle(enum rf_cmd_id id, struct rf_request_sources *sources, bool ne
 		return err->code;
 	if (id == RF_CMD_POLICY_LEARN && open_network(sources, request, err) < 0)
 		return err->code;
-	if (merge_all(id, sources, request, err) < 0)
+	if (merge_all(id, sources, request, err) < 0 || check_credentials(request, err) < 0)
 		return err->code;
 	if (id == RF_CMD_SHELL && rf_shell_choose(request, err) < 0)
 		return err->code;

@@ -212,6 +212,22 @@ static int listen_to(int fd, struct rf_buf *text, struct rf_err *err)
 	}
 }
 
+static int tell_status(const char *program, int status, struct rf_err *err)
+{
+	bool has_exited = WIFEXITED(status);
+
+	if (has_exited && WEXITSTATUS(status) == 0)
+		return 0;
+	if (has_exited && WEXITSTATUS(status) == 127)
+		rf_fail_say(err, -ENOENT, "%s could not be run", program);
+	else
+		rf_fail_say(err, -EIO, "%s failed with %s %d", program,
+			    has_exited ? "code" : "signal",
+			    has_exited ? WEXITSTATUS(status) : WTERMSIG(status));
+	return rf_fail_hint(err, "cmd: takes a program of PATH that prints the value, with its "
+				 "arguments and without a shell");
+}
+
 static int run_command(const char *source, struct rf_buf *text, struct rf_err *err)
 {
 	const char *words[WORDS + 1];
@@ -243,13 +259,7 @@ static int run_command(const char *source, struct rf_buf *text, struct rf_err *e
 		;
 	if (code < 0)
 		return rf_fail_in(err, "%s", words[0]);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		return rf_fail_say(err, -ENOENT, "%s could not be run", words[0]);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return rf_fail_say(err, -EIO, "%s failed with %s %d", words[0],
-				   WIFEXITED(status) ? "code" : "signal",
-				   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-	return 0;
+	return tell_status(words[0], status, err);
 }
 
 static int read_variable(const char *name, struct rf_buf *text, struct rf_err *err)
@@ -275,9 +285,12 @@ static int read_value(const struct rf_net_credential *credential, struct rf_buf 
 		return read_variable(credential->source, text, err);
 	case RF_NET_FROM_FILE:
 		code = rf_own_file_read(credential->source, LONGEST + 1, text, err);
-		if (code == -ENOENT)
-			return rf_fail_say(err, code, "there is no file %s", credential->source);
-		return code;
+		if (code != -ENOENT)
+			return code;
+		rf_fail_say(err, code, "there is no file %s", credential->source);
+		return rf_fail_hint(
+			err,
+			"write its value there, or name another source: env:NAME, cmd:COMMAND");
 	case RF_NET_FROM_COMMAND:
 		return run_command(credential->source, text, err);
 	case RF_NET_FROM_STDIN:
@@ -287,16 +300,28 @@ static int read_value(const struct rf_net_credential *credential, struct rf_buf 
 }
 
 /* One line feed at the end is how files and commands end, and no part of the value. */
-static int check_value(struct rf_buf *text, bool has_lines, struct rf_err *err)
+static int check_value(const struct rf_net_credential *credential, struct rf_buf *text,
+		       struct rf_err *err)
 {
+	static const char *const froms[] = {
+		[RF_NET_FROM_ENV] = "the variable ",
+		[RF_NET_FROM_FILE] = "the file ",
+		[RF_NET_FROM_COMMAND] = "the output of ",
+		[RF_NET_FROM_STDIN] = "the line of standard input",
+	};
+	bool has_lines = credential->how == RF_NET_CERTIFICATE;
+
 	if (text->has_failed)
 		return rf_fail_say(err, -EFBIG, "its value is longer than %d bytes", LONGEST);
 	if (text->len > 0 && text->data[text->len - 1] == '\n')
 		text->data[--text->len] = '\0';
 	if (text->len > 0 && text->data[text->len - 1] == '\r')
 		text->data[--text->len] = '\0';
-	if (text->len == 0)
-		return rf_fail_say(err, -EINVAL, "its value is empty");
+	if (text->len == 0) {
+		rf_fail_say(err, -EINVAL, "its value is empty: %s%s", froms[credential->from],
+			    credential->source);
+		return rf_fail_hint(err, "nothing would be sent: put the value there first");
+	}
 	if (text->len > LONGEST)
 		return rf_fail_say(err, -EFBIG, "its value is longer than %d bytes", LONGEST);
 	for (size_t i = 0; i < text->len; i++)
@@ -335,7 +360,7 @@ static int fill_one(struct rf_purse *purse, const struct rf_net_credential *cred
 	rf_buf_init(&text, LONGEST + 2);
 	code = read_value(credential, &text, err);
 	if (code >= 0)
-		code = check_value(&text, credential->how == RF_NET_CERTIFICATE, err);
+		code = check_value(credential, &text, err);
 	if (code >= 0)
 		code = keep(purse, credential, &text, err);
 	if (text.data)

@@ -11,6 +11,7 @@
 #include "base/passwd.h"
 #include "lib/fort.h"
 #include "policy/chain.h"
+#include "policy/net-credential-hosts.h"
 #include "policy/plan.h"
 
 /* The text with the built-in profiles that it extends: none of the caller's files. */
@@ -73,6 +74,8 @@ static int try_plan(struct ringfort_policy *policy, const char *folder, const ch
 	int code = whole ? rf_policy_merge(whole, policy->policy, err)
 			 : rf_fail(err, -ENOMEM, "a policy");
 
+	if (code == 0)
+		code = rf_net_credential_hosts_check(whole, NULL, err);
 	if (code == 0)
 		code = rf_plan_make(whole, &facts, &plan, err);
 	if (code == 0 && plan->link == RF_LINK_GATEWAY) {

@@ -148,9 +148,10 @@ static int read_fields(struct reader *r, struct rf_net_credential_draft *draft)
 /* Reads one credential, whose first event is the current one. */
 static int read_grant(struct reader *r, enum rf_key key, const char *name)
 {
+	struct rf_list *list = &r->policy->values[key].list;
+	int line = (int)r->yaml.event.start_mark.line + 1, code;
 	struct rf_net_credential_draft draft = { 0 };
 	char *fields = NULL;
-	int code;
 
 	if (!rf_markup_is(&r->yaml, YAML_MAPPING_START_EVENT)) {
 		rf_markup_fail(&r->yaml, "a mapping is needed here, not %s",
@@ -163,6 +164,8 @@ static int read_grant(struct reader *r, enum rf_key key, const char *name)
 		code = rf_markup_at(&r->yaml);
 	if (code >= 0)
 		code = rf_value_set_pair(r->policy, key, name, fields, r->err);
+	if (code >= 0 && list->count > 0)
+		list->items[list->count - 1].line = line;
 	rf_net_credential_done(&draft);
 	free(fields);
 	return code;

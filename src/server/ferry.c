@@ -12,6 +12,7 @@
 #include "egress/trust.h"
 #include "policy/key.h"
 #include "policy/list.h"
+#include "policy/net-credential-hosts.h"
 #include "server/custodian.h"
 #include "server/fare.h"
 #include "server/quay.h"
@@ -177,6 +178,10 @@ static int take_credentials(struct crossing *c, struct rf_err *err)
 	for (char **at = c->ask.names; *at; at++)
 		if (take_credential(c, *at, err) < 0)
 			return err->code;
+	if (rf_net_credential_hosts_check(c->met, NULL, err) < 0)
+		return rf_fail_hint(err,
+				    "name its host in policy.network.allow, within the ceiling "
+				    "of this key, or leave the credential out");
 	return rf_net_make(c->met, &c->net, err);
 }
 

@@ -337,6 +337,8 @@ def test_what_is_wrong_with_a_network_is_said_at_the_start(as_who, probe, served
     (workdir / "key").chmod(0o666)
     for more, words in (("credentials: { a: { from: 'env:NO_SUCH_VARIABLE', hosts: [api.example] } }", "NO_SUCH_VARIABLE"),
                         ("credentials: { a: { from: 'cmd:false', hosts: [api.example] } }", "false failed with code 1"),
+                        ("credentials: { a: { from: 'cmd:echo x', hosts: [other.example] } }", "leads to other.example, so"),
+                        ("credentials: { a: { from: 'cmd:echo x', hosts: [POST api.example] } }", "leads to POST api.example, so"),
                         (f"credentials: {{ a: {{ from: 'file:{workdir}/key', hosts: [api.example] }} }}", "written by others"),
                         ("credentials: { a: { from: 'cmd:echo the-value-of-it', hosts: [api.example] } }\n"
                          "env: { set: { OTHER: see the-value-of-it here } }", "OTHER")):

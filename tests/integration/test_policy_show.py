@@ -190,8 +190,10 @@ GOOD = [
     {"isolation": "process", "weaker": "allow", "syscalls": "strict", "limits": {"require": "hard"}},
     {"network": {"allow": ["GET a.example/x/**", "10.0.0.0/8"], "deny": [], "mode": "report", "rate": "5/s burst 9",
                  "hosts": {"a.example": "127.0.0.1:80"}, "publish": [8080, "1:2"], "bandwidth": "1M", "connections": 5}},
-    {"credentials": {"a": {"from": "env:A", "hosts": ["a.example"]}, "b-1": {"from": "stdin:", "hosts": "b.example", "body": True}}},
-    {"credentials": {"c": {"from": "cmd:pass show c", "hosts": ["c.example"], "basic": "me", "budget": "10/day", "env": "C"}}},
+    {"credentials": {"a": {"from": "env:A", "hosts": ["a.example"]}, "b-1": {"from": "stdin:", "hosts": "b.example", "body": True}},
+     "network": {"allow": ["a.example", "b.example"]}},
+    {"credentials": {"c": {"from": "cmd:pass show c", "hosts": ["c.example"], "basic": "me", "budget": "10/day", "env": "C"}},
+     "network": {"allow": ["c.example"]}},
 ]
 BAD = [
     {"limit": {}}, {"limits": {"memroy": "1G"}}, {"limits": []}, {"limits": {"memory": "lots"}},

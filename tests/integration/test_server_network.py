@@ -176,6 +176,8 @@ def memory_of(pid):
     ({"policy": {"network": {"allow": ["api.test"]}, "credentials": {"x": {"from": "file:/etc/passwd", "hosts": ["api.test"]}}}},
      422, "policy.credentials", "has none of this machine's", "ringfort credential set"),
     ({"policy": {}, "credentials": ["github"]}, 422, "credentials", "the policy has no network", "policy.network.allow"),
+    ({"policy": {"network": {"allow": ["plain.test:*"]}}, "credentials": ["github"]}, 422, None,
+     "credentials.github: no rule of network.allow leads to api.test:", "policy.network.allow, within the ceiling of this key"),
     ({"policy": {}, "needs": {"network": True}}, 422, "needs.network", "the policy has no network", "policy.network.allow"),
     ({"policy": {"network": {"allow": ["api.test"], "publish": ["8080:80"]}}}, 501, None, "publish no ports", "leave it out"),
 ])

@@ -114,12 +114,12 @@ RF_TEST(what_is_no_value_is_refused)
 	/* clang-format off */
 	static const struct { const char *from, *msg; } cases[] = {
 		{ "env:NO_SUCH_TOKEN",         "credential a: there is no variable NO_SUCH_TOKEN" },
-		{ "env:EMPTY_TOKEN",           "credential a: its value is empty" },
+		{ "env:EMPTY_TOKEN",           "credential a: its value is empty: the variable EMPTY_TOKEN" },
 		{ "env:LINES_TOKEN",           "credential a: its value has line feeds or other control characters" },
 		{ "file:/tmp/rf-no-such-file", "credential a: there is no file /tmp/rf-no-such-file" },
 		{ "cmd:false",                 "credential a: false failed with code 1" },
 		{ "cmd:rf-no-such-program x",  "credential a: rf-no-such-program could not be run" },
-		{ "cmd:true",                  "credential a: its value is empty" },
+		{ "cmd:true",                  "credential a: its value is empty: the output of true" },
 		{ "cmd:head -c 20000 /dev/zero", "credential a: its value is longer than 16384 bytes" },
 	};
 	/* clang-format on */
