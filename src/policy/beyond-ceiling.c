@@ -59,6 +59,7 @@ __extension__ static const enum loss losses[] = {
 	[RF_KEY_CURRENT]     = LOSS_NUMBER,
 	[RF_KEY_DENY]        = LOSS_NONE, /* one more takes away */
 	[RF_KEY_CREDENTIALS] = LOSS_NUMBER,
+	[RF_KEY_ATTRIBUTES]  = LOSS_NUMBER,
 	[RF_KEY_CANARIES]    = LOSS_NONE, /* both sides' are planted */
 	[RF_KEY_PASS]        = LOSS_PASSED,
 	[RF_KEY_SET]         = LOSS_SET,

@@ -66,6 +66,7 @@ static const struct row { const char *key, *ceiling, *within, *beyond, *asked; }
 	{ "files.current",            "files: { current: none }", "files: { current: none }", "files: { current: read }", "read" },
 	{ "files.deny",               "version: 1", "files: { deny: [/a] }", NULL, NULL },
 	{ "files.credentials",        "files: { credentials: hide }", "files: { credentials: hide }", "files: { credentials: show }", "show" },
+	{ "files.attributes",         "files: { attributes: refuse }", "files: { attributes: refuse }", "files: { attributes: keep }", "keep" },
 	{ "files.canaries",           "version: 1", "files: { canaries: [/root/.aws/credentials] }", NULL, NULL },
 	{ "env.pass",                 "env: { pass: [A] }", "env: { pass: [A] }", "env: { pass: [A, B] }", "B" },
 	{ "env.set",                  "env: { pass: [A], set: { C: d } }", "env: { set: { A: x, C: d } }", "env: { set: { C: e } }", "C" },
