@@ -53,7 +53,7 @@ struct rf_crossing {
 	struct rf_relay *relay;
 	bool is_quiet; /* the server speaks first */
 	uint64_t began_ns;
-	char address[RF_ADDR_TEXT];
+	char address[RF_ADDRESS_TEXT];
 };
 
 /* ------------------------------------------------------------- life */

@@ -23,7 +23,7 @@ struct rf_dial {
 	struct
 	try {
 		struct rf_dial *dial;
-		struct rf_addr addr;
+		struct rf_address addr;
 		struct rf_event *event;
 		int fd; /* -1: not begun, or failed */
 	}
@@ -41,11 +41,11 @@ static void free_dial(struct rf_dial *dial)
 	free(dial);
 }
 
-static void finish(struct rf_dial *dial, int fd, const struct rf_addr *addr)
+static void finish(struct rf_dial *dial, int fd, const struct rf_address *addr)
 {
 	rf_dial_fn *fn = dial->fn;
 	void *data = dial->data;
-	struct rf_addr to = *addr;
+	struct rf_address to = *addr;
 
 	free_dial(dial);
 	fn(data, fd, &to);
@@ -58,7 +58,7 @@ static int begin(struct rf_dial *dial)
 {
 	struct try *try = &dial->tries[dial->begun++];
 	struct sockaddr_storage to;
-	socklen_t len = rf_addr_to(&try->addr, dial->port, &to);
+	socklen_t len = rf_address_to(&try->addr, dial->port, &to);
 	const int on = 1;
 	struct rf_err err;
 
@@ -128,7 +128,7 @@ static void on_limit(void *data)
 	finish(dial, -ETIMEDOUT, &dial->tries[dial->begun ? dial->begun - 1 : 0].addr);
 }
 
-int rf_dial_new(struct rf_loop *loop, struct rf_deadlines *deadlines, const struct rf_addr *list,
+int rf_dial_new(struct rf_loop *loop, struct rf_deadlines *deadlines, const struct rf_address *list,
 		size_t count, uint16_t port, uint64_t timeout_ms, rf_dial_fn *fn, void *data,
 		struct rf_dial **ret_dial, struct rf_err *err)
 {

@@ -2,9 +2,9 @@
 #ifndef RF_GATEWAY_FORWARD_INSIDE_H
 #define RF_GATEWAY_FORWARD_INSIDE_H
 
-#include "gateway/addr.h"
 #include "gateway/judge.h"
 #include "gateway/outlet.h"
+#include "http/address.h"
 
 struct rf_tunnel;
 struct rf_frames;
@@ -47,7 +47,7 @@ struct rf_forward {
 	uint64_t asked_id; /* it waits to hear whether it was taken (custody.h); or 0 */
 	bool is_up_slow, is_up_full, is_down_slow, is_down_full;
 	const char *reason; /* why it failed, or NULL */
-	char address[RF_ADDR_TEXT], failure[160];
+	char address[RF_ADDRESS_TEXT], failure[160];
 	/* Last, and not cleared: room that is counted elsewhere. */
 	struct rf_field request_fields[RF_FORWARD_FIELDS], answer_fields[RF_FORWARD_FIELDS];
 };

@@ -30,7 +30,7 @@ int rf_gateway_init(struct rf_gateway *gateway, struct rf_err *err)
 	    rf_deadlines_new(gateway->loop, &gateway->deadlines, err) < 0 ||
 	    rf_resolve_new(gateway->loop, gateway->deadlines, &gateway->resolve, err) < 0)
 		return err->code;
-	gateway->own = rf_addr_own_new();
+	gateway->own = rf_own_addresses_new();
 	gateway->pipes = rf_relay_pipes_new();
 	if (!gateway->own || !gateway->pipes)
 		return rf_fail(err, -ENOMEM, "gateway");
@@ -42,7 +42,7 @@ void rf_gateway_done(struct rf_gateway *gateway)
 	rf_forward_free_spares(gateway);
 	rf_resolve_free(gateway->resolve);
 	rf_relay_pipes_free(gateway->pipes);
-	rf_addr_own_free(gateway->own);
+	rf_own_addresses_free(gateway->own);
 	rf_deadlines_free(gateway->deadlines);
 	rf_loop_free(gateway->loop);
 	*gateway = (struct rf_gateway){ 0 };

@@ -7,7 +7,7 @@
 #ifndef RF_GATEWAY_GATEWAY_H
 #define RF_GATEWAY_GATEWAY_H
 
-#include "gateway/addr.h"
+#include "gateway/own-addresses.h"
 #include "gateway/relay.h"
 #include "gateway/resolve.h"
 
@@ -18,7 +18,7 @@ struct rf_gateway {
 	struct rf_loop *loop;
 	struct rf_deadlines *deadlines;
 	struct rf_resolve *resolve;
-	struct rf_addr_own *own;
+	struct rf_own_addresses *own;
 	struct rf_relay_pipes *pipes;
 	size_t files;              /* descriptors that this process may have */
 	size_t boxes;              /* that share them */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/own-addresses.h"
+
 void rf_judge_place(const struct rf_host *host, uint16_t port, char *text, size_t size)
 {
 	bool is_v6 = host->kind == RF_HOST_IPV6;
@@ -80,62 +82,31 @@ void rf_judge_request(const struct rf_outlet *outlet, const struct rf_host *host
 		suggest(host, port, (struct rf_span){ 0 }, (struct rf_span){ 0 }, ret_judge);
 }
 
-/*
- * Whether a rule means an address that is not public: one that allows half of all addresses means the Internet, and not what
- * only this machine reaches.
- */
-static bool names_it(const struct rf_net_rule *rule, enum rf_addr_kind kind)
-{
-	unsigned least = kind == RF_ADDR_METADATA ? 16 : 7;
-	unsigned bits = rule->bits;
-
-	if (bits >= 96 && memcmp(rule->address, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0)
-		bits -= 96;
-	return bits >= least;
-}
-
 void rf_judge_address(const struct rf_outlet *outlet, const struct rf_host *host,
-		      const struct rf_addr *addr, uint16_t port, bool is_named,
+		      const struct rf_address *addr, uint16_t port, bool is_named,
 		      struct rf_judge *ret_judge)
 {
-	struct rf_net_verdict verdict = rf_net_judge_address(outlet->net, addr->octets, port);
-	enum rf_addr_kind kind = rf_addr_kind(addr);
-	struct rf_addr within;
-	bool has_within = rf_addr_within(addr, &within);
-	bool is_own = false;
-	char text[RF_ADDR_TEXT];
+	struct rf_address within;
+	bool has_within = rf_address_within(addr, &within);
+	bool is_own = rf_own_addresses_has(outlet->gateway->own, has_within ? &within : addr,
+					   rf_loop_now());
+	struct rf_net_verdict verdict =
+		rf_net_judge_dial(outlet->net, addr, port, is_named, is_own);
+	bool is_name = host->kind == RF_HOST_NAME;
+	char text[RF_ADDRESS_TEXT];
 
-	/* What denies an address denies every way to it. */
-	if (has_within && !(verdict.rule && verdict.rule->is_deny)) {
-		struct rf_net_verdict inner =
-			rf_net_judge_address(outlet->net, within.octets, port);
-
-		if (inner.rule && inner.rule->is_deny)
-			verdict = inner;
-	}
 	take(&verdict, ret_judge);
-	if (verdict.rule && verdict.rule->is_deny) {
-		ret_judge->is_allowed = false;
+	if (verdict.is_allowed || verdict.rule)
 		return;
-	}
-	ret_judge->is_allowed = true;
-	if (is_named || (verdict.rule && names_it(verdict.rule, kind)))
-		return;
-	if (kind == RF_ADDR_PUBLIC)
-		is_own = rf_addr_is_own(outlet->gateway->own, has_within ? &within : addr,
-					rf_loop_now());
-	if (kind == RF_ADDR_PUBLIC && !is_own)
-		return;
-	rf_addr_format(addr, text);
-	ret_judge->is_allowed = false;
-	snprintf(ret_judge->rule, sizeof(ret_judge->rule), "default");
+	rf_address_format(addr, text);
 	snprintf(ret_judge->reason, sizeof(ret_judge->reason), "%.40s leads to %s, %s",
-		 host->kind == RF_HOST_NAME ? host->text : "it", text,
-		 is_own ? "an address of this machine" : rf_addr_words(kind));
-	snprintf(ret_judge->remedy, sizeof(ret_judge->remedy),
-		 host->kind == RF_HOST_NAME ? "network.hosts: { %s: \"%s\" }"
-					    : "network.allow: [\"%.0s%s\"]",
-		 host->text, text);
+		 is_name ? host->text : "it", text, verdict.reason);
+	if (is_name || rf_address_kind(addr) == RF_ADDRESS_PUBLIC)
+		snprintf(ret_judge->remedy, sizeof(ret_judge->remedy),
+			 "network.hosts: { %s: \"%s\" }", is_name ? host->text : "NAME", text);
+	else
+		snprintf(ret_judge->remedy, sizeof(ret_judge->remedy), "network.allow: [\"%s\"]",
+			 text);
 }
 
 void rf_judge_refuse(const struct rf_judge *judge, const struct rf_host *host, uint16_t port,

@@ -6,8 +6,8 @@
 #ifndef RF_GATEWAY_JUDGE_H
 #define RF_GATEWAY_JUDGE_H
 
-#include "gateway/addr.h"
 #include "gateway/outlet.h"
+#include "http/address.h"
 
 struct rf_judge {
 	bool is_allowed, is_reported;
@@ -26,7 +26,7 @@ void rf_judge_request(const struct rf_outlet *outlet, const struct rf_host *host
 
 /* An address that `host` leads to, before it is dialled.  `is_named`: the operator's policy has it in `network.hosts`. */
 void rf_judge_address(const struct rf_outlet *outlet, const struct rf_host *host,
-		      const struct rf_addr *addr, uint16_t port, bool is_named,
+		      const struct rf_address *addr, uint16_t port, bool is_named,
 		      struct rf_judge *ret_judge);
 
 /* What is answered to who is refused: 403 and the judgement. */

@@ -28,24 +28,24 @@ struct rf_listener {
 };
 
 /* The name that an address stands for, or the address itself. */
-static bool find_host(struct rf_outlet *outlet, const struct rf_addr *addr,
+static bool find_host(struct rf_outlet *outlet, const struct rf_address *addr,
 		      struct rf_host *ret_host)
 {
-	char text[RF_ADDR_TEXT + 2];
+	char text[RF_ADDRESS_TEXT + 2];
 	const char *name = NULL;
 	uint32_t number;
 
-	if (rf_addr_is_v4(addr)) {
+	if (rf_address_is_v4(addr)) {
 		memcpy(&number, addr->octets + 12, sizeof(number));
 		name = rf_names_find(outlet->names, ntohl(number));
 	}
 	if (name)
 		return !rf_host_parse(rf_span_of(name), ret_host);
-	rf_addr_format(addr, text + 1);
+	rf_address_format(addr, text + 1);
 	text[0] = '[';
-	if (!rf_addr_is_v4(addr))
+	if (!rf_address_is_v4(addr))
 		strncat(text, "]", 2);
-	return !rf_host_parse(rf_span_of(rf_addr_is_v4(addr) ? text + 1 : text), ret_host);
+	return !rf_host_parse(rf_span_of(rf_address_is_v4(addr) ? text + 1 : text), ret_host);
 }
 
 static void take_tcp(struct rf_outlet *outlet, int *fd)
@@ -53,11 +53,11 @@ static void take_tcp(struct rf_outlet *outlet, int *fd)
 	struct rf_forward_place place = { 0 };
 	struct sockaddr_storage to;
 	socklen_t len = sizeof(to);
-	struct rf_addr addr;
+	struct rf_address addr;
 	struct rf_err err;
 
 	if (getsockname(*fd, (struct sockaddr *)&to, &len) < 0 ||
-	    !rf_addr_from((struct sockaddr *)&to, &addr, &place.port) ||
+	    !rf_address_from((struct sockaddr *)&to, &addr, &place.port) ||
 	    !find_host(outlet, &addr, &place.host)) {
 		rf_fd_done(fd);
 		return;

@@ -253,7 +253,8 @@ static uint64_t take_list(struct entry *entry, const struct ares_addrinfo *list)
 
 	for (const struct ares_addrinfo_node *node = list->nodes;
 	     node && entry->answer.count < RF_RESOLVE_MOST; node = node->ai_next) {
-		if (!rf_addr_from(node->ai_addr, &entry->answer.list[entry->answer.count], &port))
+		if (!rf_address_from(node->ai_addr, &entry->answer.list[entry->answer.count],
+				     &port))
 			continue;
 		entry->answer.count++;
 		if (node->ai_ttl >= 0 && (uint64_t)node->ai_ttl < ttl)

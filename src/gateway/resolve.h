@@ -7,7 +7,7 @@
 #ifndef RF_GATEWAY_RESOLVE_H
 #define RF_GATEWAY_RESOLVE_H
 
-#include "gateway/addr.h"
+#include "http/address.h"
 #include "http/deadline.h"
 
 #define RF_RESOLVE_MOST 16 /* addresses of one name that are looked at */
@@ -19,7 +19,7 @@ struct rf_resolve_answer {
 	int code;        /* 0, -ENOENT: there is no such name, or why it is not known */
 	const char *why; /* in words, if it is not 0 */
 	size_t count;
-	struct rf_addr list[RF_RESOLVE_MOST];
+	struct rf_address list[RF_RESOLVE_MOST];
 };
 
 /* The answer is borrowed.  Behind this the query is gone. */

@@ -44,7 +44,7 @@ struct rf_way {
 	uint64_t ticket;
 	bool has_ticket, is_counted;
 	char breaker[RF_TABLE_NAME];
-	char address[RF_ADDR_TEXT];
+	char address[RF_ADDRESS_TEXT];
 	struct rf_refusal refusal;
 	struct rf_transport inner;
 };
@@ -159,12 +159,12 @@ static void refuse(struct rf_way *way, const struct rf_judge *judge)
 
 /* ------------------------------------------------------------- the way */
 
-static void on_dialled(void *data, int fd, const struct rf_addr *addr)
+static void on_dialled(void *data, int fd, const struct rf_address *addr)
 {
 	struct rf_way *way = data;
 
 	way->dial = NULL;
-	rf_addr_format(addr, way->address);
+	rf_address_format(addr, way->address);
 	if (fd < 0) {
 		char what[96];
 
@@ -177,11 +177,11 @@ static void on_dialled(void *data, int fd, const struct rf_addr *addr)
 }
 
 /* Those of the addresses that may be dialled; if there is none, why the first may not. */
-static void dial(struct rf_way *way, const struct rf_addr *list, size_t count, uint16_t port,
+static void dial(struct rf_way *way, const struct rf_address *list, size_t count, uint16_t port,
 		 bool is_named)
 {
 	struct rf_gateway *gateway = way->outlet->gateway;
-	struct rf_addr allowed[RF_DIAL_MOST];
+	struct rf_address allowed[RF_DIAL_MOST];
 	struct rf_judge judge, first = { 0 };
 	size_t kept = 0;
 	struct rf_err err;
@@ -195,7 +195,7 @@ static void dial(struct rf_way *way, const struct rf_addr *list, size_t count, u
 	}
 	if (kept == 0) {
 		if (count > 0)
-			rf_addr_format(&list[0], way->address);
+			rf_address_format(&list[0], way->address);
 		refuse(way, &first);
 		return;
 	}
@@ -223,7 +223,7 @@ static void go(struct rf_way *way)
 {
 	const struct rf_host *host = &way->place.host;
 	const struct rf_net_alias *alias = rf_net_alias_of(way->outlet->net, host);
-	struct rf_addr addr;
+	struct rf_address addr;
 	struct rf_err err;
 
 	way->is_counted = true;

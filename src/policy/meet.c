@@ -11,9 +11,12 @@
  *   variables  A side sets a variable, passes it, or has nothing to do with it.  Pass meets pass:
  *              passed.  Set meets pass or the same content: set.  Anything else: not there.  So a
  *              ceiling lets a request choose the content of exactly those that it passes.
- *   network    A rule meets a rule in what both match; a side that lets everything pass bounds nothing.  A name
+ *   network    A rule meets a rule in what both match.  A side on the host's network bounds nothing; a side
+ *              whose mode lets everything pass, and a rule that is wider than one kind of address, let pass
+ *              public addresses alone, so what the other side names of the rest is gone (net-meet.c).  A name
  *              leads where the ceiling says; where only the request says so, or says otherwise, it is denied.
- *   credentials  Those that both sides have from the same source, bound to what both bind them to.
+ *   credentials  Those that both sides have from the same source, bound to what both bind them to; none where
+ *              a side's mode is `open`, which never adds one.
  *   filters    Those of both sides apply.
  *   commands   A list meets a list in what stands on both; no list is all programs.
  *
@@ -23,7 +26,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "policy/files.h"
 #include "policy/key.h"
@@ -126,12 +131,17 @@ static int meet_variables(struct rf_policy *out, const struct rf_policy *from,
 	return r;
 }
 
-/* True if a side refuses nothing that it does not deny: a list of what it allows says nothing then. */
-static bool passes_all(const struct rf_policy *side)
+static bool is_on_host(const struct rf_policy *side)
 {
-	return side->values[RF_KEY_LINK].number == RF_LINK_HOST ||
-	       (side->values[RF_KEY_LINK].number == RF_LINK_GATEWAY &&
-		side->values[RF_KEY_NET_MODE].number != (uint64_t)RF_NET_ENFORCE);
+	return side->values[RF_KEY_LINK].number == RF_LINK_HOST;
+}
+
+/* How much passes a side that no rule of its own allows. */
+static enum rf_net_mode mode_of(const struct rf_policy *side)
+{
+	return side->values[RF_KEY_LINK].number == RF_LINK_NONE
+		       ? RF_NET_ENFORCE
+		       : (enum rf_net_mode)side->values[RF_KEY_NET_MODE].number;
 }
 
 static int unite(struct rf_list *out, const struct rf_list *from)
@@ -155,9 +165,15 @@ static int meet_rules(struct rf_policy *out, const struct rf_policy *a, const st
 		r = unite(deny, list_of(b, RF_KEY_NET_DENY));
 	if (r < 0)
 		return r;
-	if (passes_all(a) != passes_all(b))
-		return unite(list, list_of(passes_all(a) ? b : a, RF_KEY_NET_ALLOW));
-	return rf_net_rules_meet(list_of(a, RF_KEY_NET_ALLOW), list_of(b, RF_KEY_NET_ALLOW), list);
+	/* The host's own network reaches all that a rule could name. */
+	if (is_on_host(a) || is_on_host(b))
+		return unite(list, list_of(is_on_host(a) ? b : a, RF_KEY_NET_ALLOW));
+	/* A mode that lets pass what no rule allows lets public addresses pass alone. */
+	r = rf_net_rules_meet(list_of(a, RF_KEY_NET_ALLOW), list_of(b, RF_KEY_NET_ALLOW), list);
+	if (r >= 0 && mode_of(a) != mode_of(b))
+		r = rf_net_rules_public(list_of(mode_of(a) > mode_of(b) ? b : a, RF_KEY_NET_ALLOW),
+					list);
+	return r;
 }
 
 /* Where names lead is the ceiling's to say; what is published, both must. */
@@ -182,12 +198,44 @@ static int meet_hosts(struct rf_policy *out, const struct rf_policy *ceiling,
 	return r;
 }
 
+/* Binds a credential (takes `*text`) to the rules of a list, too; gives NULL if nothing is left. */
+static int bind_to(char **text, const struct rf_list *rules)
+{
+	RF_AUTO_BUF struct rf_buf bounds = { 0 };
+	struct rf_span field, value;
+	const char *at = *text;
+	char *bound = NULL;
+	int r;
+
+	rf_buf_init(&bounds, RF_MAX_POLICY_BYTES);
+	while (rf_net_credential_next(&at, &field, &value))
+		if (!rf_span_is(field, RF_SPAN("hosts")))
+			rf_buf_printf(&bounds, "%.*s %.*s\n", RF_SPAN_ARG(field),
+				      RF_SPAN_ARG(value));
+	for (size_t i = 0; i < rules->count; i++)
+		rf_buf_printf(&bounds, "hosts %s\n", rules->items[i].name);
+	r = bounds.has_failed ? -ENOMEM : rf_net_credential_meet(*text, bounds.data, &bound);
+	free(*text);
+	*text = bound;
+	return r;
+}
+
+/*
+ * A side adds a credential only to what a rule of its own allows, and in mode `open` none.  The rules that are left may be
+ * the other side's alone, where a mode let them pass: so the credential is bound to the rules of the side with that mode.
+ */
 static int meet_grants(struct rf_policy *out, const struct rf_policy *ceiling,
 		       const struct rf_policy *request)
 {
+	const struct rf_policy *loose = mode_of(ceiling) > mode_of(request) ? ceiling : request;
 	const struct rf_list *list = list_of(ceiling, RF_KEY_GRANTS);
+	const struct rf_list *most = NULL;
 	int r = 0;
 
+	if (!is_on_host(loose) && mode_of(loose) == RF_NET_OPEN)
+		return 0;
+	if (mode_of(loose) == RF_NET_REPORT)
+		most = list_of(loose, RF_KEY_NET_ALLOW);
 	for (size_t i = 0; i < list->count && r >= 0; i++) {
 		const struct rf_list_item *mine = &list->items[i];
 		const struct rf_list_item *theirs =
@@ -196,6 +244,8 @@ static int meet_grants(struct rf_policy *out, const struct rf_policy *ceiling,
 
 		if (theirs)
 			r = rf_net_credential_meet(mine->value, theirs->value, &both);
+		if (both && most)
+			r = bind_to(&both, most);
 		if (both)
 			r = rf_list_assign(&out->values[RF_KEY_GRANTS].list, mine->name, both);
 		free(both);

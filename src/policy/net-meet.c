@@ -4,11 +4,19 @@
  * Of hosts, addresses, ports and methods that is exact.  Of two paths with stars it is exact where each part of one is
  * within the other's, which is how people write them; where it could not be written as one pattern, it is nothing: the
  * result may allow less than both, and never more than either.
+ *
+ * Of addresses that are not public the narrower rule is not the answer: 0.0.0.0/0 means the Internet, and a request's
+ * 127.0.0.1 beneath it would be taken for the operator's word by the gateway.  So the narrower rule is kept only if the
+ * wider one names the same space, by the function that the gateway asks (http/address.h).  A prefix that straddles public
+ * and other space names nothing, here and there: it grants its public addresses alone and is kept as it is written.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/limits.h"
+#include "http/address.h"
+#include "policy/key.h"
 #include "policy/net-place.h"
 
 /* True if `name` ends in `.above`. */
@@ -50,12 +58,15 @@ static bool meet_hosts(const struct rf_net_rule *a, const struct rf_net_rule *b,
 	return true;
 }
 
+/* A rule that denies does so whatever the kind of an address. */
 static bool meet_addresses(const struct rf_net_rule *a, const struct rf_net_rule *b,
 			   struct rf_net_rule *out)
 {
 	const struct rf_net_rule *narrow = a->bits >= b->bits ? a : b, *wide = narrow == a ? b : a;
 
 	if (!rf_net_rule_has_address(wide, narrow->address))
+		return false;
+	if (!wide->is_deny && !rf_address_is_granted(wide->bits, narrow->address, narrow->bits))
 		return false;
 	out->who = RF_NET_CIDR;
 	memcpy(out->address, narrow->address, sizeof(out->address));
@@ -178,7 +189,7 @@ size_t rf_net_rule_meet(const struct rf_net_rule *a, const struct rf_net_rule *b
 			struct rf_net_rule_room *rooms, struct rf_net_rule *rules, size_t max)
 {
 	struct rf_net_ports ports[RF_NET_PORTS * RF_NET_PORTS];
-	struct rf_net_rule both = { .is_deny = a->is_deny };
+	struct rf_net_rule both = { .is_deny = a->is_deny && b->is_deny };
 	size_t count, made = 0;
 	char path[RF_NET_PATH];
 
@@ -222,6 +233,7 @@ size_t rf_net_rule_meet(const struct rf_net_rule *a, const struct rf_net_rule *b
 	return made;
 }
 
+/* `both` is written as a rule that allows, unless both deny; so it can be compared with `inner`. */
 bool rf_net_rule_covers(const struct rf_net_rule *outer, const struct rf_net_rule *inner)
 {
 	struct rf_net_rule_room rooms[RF_NET_MEET];
@@ -238,7 +250,7 @@ struct read_rules {
 	size_t count;
 };
 
-static bool read_all(const struct rf_list *list, struct read_rules *all)
+static bool read_all(const struct rf_list *list, bool is_deny, struct read_rules *all)
 {
 	struct rf_err err;
 
@@ -247,7 +259,7 @@ static bool read_all(const struct rf_list *list, struct read_rules *all)
 		return false;
 	all->rules = rf_arena_alloc(all->arena, (list->count + 1) * sizeof(*all->rules));
 	for (size_t i = 0; all->rules && i < list->count; i++)
-		if (rf_net_rule_keep(all->arena, list->items[i].name, false,
+		if (rf_net_rule_keep(all->arena, list->items[i].name, is_deny,
 				     &all->rules[all->count], &err) >= 0)
 			all->count++;
 	return !all->arena->has_failed;
@@ -256,7 +268,7 @@ static bool read_all(const struct rf_list *list, struct read_rules *all)
 bool rf_net_rules_cover(const struct rf_list *outer, const struct rf_list *inner)
 {
 	struct read_rules a, b = { NULL };
-	bool is_covered = read_all(outer, &a) && read_all(inner, &b);
+	bool is_covered = read_all(outer, false, &a) && read_all(inner, false, &b);
 
 	for (size_t i = 0; is_covered && i < b.count; i++) {
 		is_covered = false;
@@ -268,12 +280,115 @@ bool rf_net_rules_cover(const struct rf_list *outer, const struct rf_list *inner
 	return is_covered;
 }
 
+/* Rules with addresses that lie wholly in space that is not public; of others nothing is taken. */
+static bool is_public(const struct rf_net_rule *rule)
+{
+	return rule->who != RF_NET_CIDR || rf_address_is_granted(0, rule->address, rule->bits);
+}
+
+int rf_net_rules_public(const struct rf_list *list, struct rf_list *out)
+{
+	struct read_rules all;
+	int r = read_all(list, false, &all) ? 0 : -ENOMEM;
+
+	out->max = RF_MAX_NET_RULES;
+	for (size_t i = 0; i < all.count && r >= 0; i++)
+		if (is_public(&all.rules[i]))
+			r = rf_list_unite(out, all.rules[i].text, NULL);
+	rf_arena_free(all.arena);
+	return r;
+}
+
+/* --- A ceiling and one rule of a request --- */
+
+static bool are_apart(const struct rf_net_rule *a, const struct rf_net_rule *b)
+{
+	struct rf_net_rule_room rooms[RF_NET_MEET];
+	struct rf_net_rule rules[RF_NET_MEET], x = *a, y = *b;
+
+	x.is_deny = y.is_deny = true; /* whether they touch, whatever the kind of an address */
+	return rf_net_rule_meet(&x, &y, rooms, rules, RF_NET_MEET) == 0;
+}
+
+/* What the rules of a list say of `rule`: one that covers it, or else one that touches it; or NULL. */
+static const struct rf_net_rule *find_bound(const struct read_rules *all,
+					    const struct rf_net_rule *rule, bool *ret_covers)
+{
+	const struct rf_net_rule *touches = NULL;
+
+	*ret_covers = true;
+	for (size_t i = 0; i < all->count; i++) {
+		if (rf_net_rule_covers(&all->rules[i], rule))
+			return &all->rules[i];
+		if (!touches && !are_apart(&all->rules[i], rule))
+			touches = &all->rules[i];
+	}
+	*ret_covers = false;
+	return touches;
+}
+
+/* The ceiling's rules are read, and so is `rule`. */
+static bool is_covered(const struct rf_policy *ceiling, const struct rf_net_rule *rule,
+		       const struct read_rules *allow, const struct read_rules *deny,
+		       char bound[RF_NET_BOUND])
+{
+	enum rf_net_mode mode = (enum rf_net_mode)ceiling->values[RF_KEY_NET_MODE].number;
+	enum rf_link link = (enum rf_link)ceiling->values[RF_KEY_LINK].number;
+	const struct rf_net_rule *by;
+	bool covers;
+
+	if (link == RF_LINK_NONE) {
+		snprintf(bound, RF_NET_BOUND, "network.link: none");
+		return false;
+	}
+	if (link == RF_LINK_HOST)
+		return true;
+	by = find_bound(deny, rule, &covers);
+	if (by && covers) {
+		snprintf(bound, RF_NET_BOUND, "network.deny: \"%s\"", by->text);
+		return false;
+	}
+	by = find_bound(allow, rule, &covers);
+	if (by && covers)
+		return true;
+	if (mode != RF_NET_ENFORCE && is_public(rule))
+		return true;
+	if (by)
+		snprintf(bound, RF_NET_BOUND, "network.allow: \"%s\"", by->text);
+	else if (mode != RF_NET_ENFORCE)
+		snprintf(bound, RF_NET_BOUND, "network.mode: %s",
+			 mode == RF_NET_OPEN ? "open" : "report");
+	else
+		snprintf(bound, RF_NET_BOUND, "network.allow");
+	return false;
+}
+
+int rf_net_ceiling_covers(const struct rf_policy *ceiling, const char *text, bool *ret_covers,
+			  char bound[RF_NET_BOUND], struct rf_err *err)
+{
+	struct read_rules allow, deny = { NULL };
+	struct rf_net_rule_room room;
+	struct rf_net_rule rule;
+	bool is_read;
+
+	bound[0] = '\0';
+	if (rf_net_rule_parse(text, false, &room, &rule, err) < 0)
+		return err->code;
+	is_read = read_all(&ceiling->values[RF_KEY_NET_ALLOW].list, false, &allow) &&
+		  read_all(&ceiling->values[RF_KEY_NET_DENY].list, true, &deny);
+	if (is_read)
+		*ret_covers = is_covered(ceiling, &rule, &allow, &deny, bound);
+	rf_arena_free(allow.arena);
+	rf_arena_free(deny.arena);
+	return is_read ? 0 : rf_fail(err, -ENOMEM, "compare with a ceiling");
+}
+
 int rf_net_rules_meet(const struct rf_list *a, const struct rf_list *b, struct rf_list *out)
 {
 	struct rf_net_rule_room rooms[RF_NET_MEET];
 	struct rf_net_rule rules[RF_NET_MEET];
 	struct read_rules x, y = { NULL };
-	int r = read_all(a, &x) && read_all(b, &y) ? 0 : -ENOMEM;
+	int r = read_all(a, false, &x) && read_all(b, false, &y) ? 0 : -ENOMEM;
 
 	out->max = RF_MAX_NET_RULES;
 	for (size_t i = 0; i < x.count; i++)

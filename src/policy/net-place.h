@@ -26,11 +26,17 @@ int rf_net_rule_keep(struct rf_arena *arena, const char *text, bool is_deny,
 size_t rf_net_rule_meet(const struct rf_net_rule *a, const struct rf_net_rule *b,
 			struct rf_net_rule_room *rooms, struct rf_net_rule *rules, size_t max);
 
-/* True if all that `inner` matches, `outer` matches: certainly; of odd patterns it may say no. */
+/*
+ * True if all that `inner` grants, `outer` grants (or denies, if it is a rule that denies): certainly; of odd patterns it may
+ * say no.  127.0.0.1 is not covered by 0.0.0.0/0, which grants public addresses alone.
+ */
 bool rf_net_rule_covers(const struct rf_net_rule *outer, const struct rf_net_rule *inner);
 
 /* The same of two lists of rules that allow. */
 bool rf_net_rules_cover(const struct rf_list *outer, const struct rf_list *inner);
+
+/* Adds to `out` the rules that name no address that is not public: what is left of them beside `mode: open`. */
+int rf_net_rules_public(const struct rf_list *list, struct rf_list *out);
 
 /* Adds to `out` what the rules of both lists allow.  Returns 0 or a negative errno. */
 int rf_net_rules_meet(const struct rf_list *a, const struct rf_list *b, struct rf_list *out);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "http/address.h"
 #include "policy/arena.h"
 #include "policy/key.h"
 #include "policy/net-credential.h"
@@ -335,6 +336,35 @@ struct rf_net_verdict rf_net_judge_address(const struct rf_net *net, const uint8
 	if (!rule)
 		return denied(NULL, "no rule names this address");
 	return rule->is_deny ? denied(rule, "a rule denies this address") : allowed(rule);
+}
+
+static bool is_denied(const struct rf_net_verdict *verdict)
+{
+	return verdict->rule && verdict->rule->is_deny;
+}
+
+struct rf_net_verdict rf_net_judge_dial(const struct rf_net *net, const struct rf_address *address,
+					uint16_t port, bool is_alias, bool is_own)
+{
+	struct rf_net_verdict verdict = rf_net_judge_address(net, address->octets, port), inner;
+	enum rf_address_kind kind = rf_address_kind(address);
+	struct rf_address within;
+
+	/* What denies an address denies every way to it. */
+	if (!is_denied(&verdict) && rf_address_within(address, &within)) {
+		inner = rf_net_judge_address(net, within.octets, port);
+		if (is_denied(&inner))
+			verdict = inner;
+	}
+	if (is_denied(&verdict))
+		return verdict;
+	if (!is_alias && is_own && kind == RF_ADDRESS_PUBLIC)
+		return denied(NULL, "an address of this machine");
+	/* Of several rules the narrowest was found: if that one does not name it, none does. */
+	if (!is_alias && !rf_address_is_granted(verdict.rule ? verdict.rule->bits : 0,
+						address->octets, RF_ADDRESS_BITS))
+		return denied(NULL, rf_address_words(kind));
+	return allowed(verdict.rule);
 }
 
 /* Rules about paths of this host and port deny what can be read in different ways. */

@@ -28,6 +28,8 @@
 #include "policy/limit.h"
 #include "policy/policy.h"
 
+struct rf_address; /* http/address.h */
+
 /* What becomes of what no rule allows.  What a rule denies is refused in every mode. */
 enum rf_net_mode {
 	RF_NET_ENFORCE, /* it is refused */
@@ -182,11 +184,20 @@ struct rf_net_verdict rf_net_judge_host(const struct rf_net *net, const struct r
 					uint16_t port);
 
 /*
- * What rules with addresses say of one, as a name was resolved to: `rule` denies it, or names it (then even a private
- * address may be dialled), or is NULL, and the allowance of the name decides.
+ * What rules with addresses say of one, as a name was resolved to: `rule` denies it, or has it, or is NULL, and the
+ * allowance of the name decides.
  */
 struct rf_net_verdict rf_net_judge_address(const struct rf_net *net, const uint8_t address[16],
 					   uint16_t port);
+
+/*
+ * The last question before an address is dialled, whatever allowed the host: a rule denies it; or it is public, or a rule
+ * names it (http/address.h), or `network.hosts` leads there (`is_alias`).  `is_own`: it is an address of this machine's
+ * interfaces; if that is a public one, only `network.hosts` leads there.  No rule does: the rules of a ceiling and a request
+ * meet where nobody knows the machine's addresses, and what is left may be the request's word alone.
+ */
+struct rf_net_verdict rf_net_judge_dial(const struct rf_net *net, const struct rf_address *address,
+					uint16_t port, bool is_alias, bool is_own);
 
 /*
  * One request.  `path` is in the form of http/url-path.h; what servers read in different ways is allowed by no rule with a
@@ -231,6 +242,16 @@ bool rf_net_rule_next(const char **text, struct rf_span *ret_rule);
 
 /* The one form of a rule as text.  Returns 0, or -ENAMETOOLONG. */
 int rf_net_rule_format(const struct rf_net_rule *rule, char text[RF_NET_RULE_TEXT]);
+
+/*
+ * Whether a ceiling (borrows; whole, as it is met with a request) grants all that a rule of a request's `network.allow`
+ * asks for.  If not, `bound` says which of the ceiling's rules bounds it, as a policy would have it: `network.link: none`,
+ * `network.deny: "x"`, `network.allow: "x"`, `network.mode: open`; or `network.allow` where none of its rules touches it.
+ * A part that the ceiling denies does not count, only the whole.  Fails for a rule that is none.
+ */
+#define RF_NET_BOUND (RF_NET_RULE_TEXT + 32)
+int rf_net_ceiling_covers(const struct rf_policy *ceiling, const char *text, bool *ret_covers,
+			  char bound[RF_NET_BOUND], struct rf_err *err);
 
 /* The bit of a method, or 0 for one that no rule can name. */
 uint32_t rf_net_method_bit(struct rf_span method);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "http/address.h"
 #include "policy/why.h"
 
 static bool is_loopback(const struct rf_host *host)
@@ -47,6 +48,31 @@ static void tell(const struct rf_net_verdict *verdict, struct rf_why *why)
 			      verdict->reason, verdict->is_reported ? ", and is reported" : "");
 	else
 		rf_why_answer(why, RF_WHY_NO, "network.allow", "%s", verdict->reason);
+}
+
+/*
+ * A host that is an address, or that `network.hosts` leads to one, is judged once more, as the gateway does before it dials.
+ * Whether the address is this machine's own is not known here.
+ */
+static void tell_address(const struct rf_net *net, const struct rf_host *host, uint16_t port,
+			 struct rf_why *why)
+{
+	const struct rf_net_alias *alias = rf_net_alias_of(net, host);
+	struct rf_net_verdict verdict;
+	struct rf_address address;
+
+	if (why->verdict == RF_WHY_NO || (!alias && !rf_net_address_of(host, address.octets)))
+		return;
+	if (alias)
+		memcpy(address.octets, alias->address, sizeof(address.octets));
+	verdict = rf_net_judge_dial(net, &address, alias && alias->port ? alias->port : port, alias,
+				    false);
+	if (verdict.is_allowed)
+		return;
+	tell(&verdict, why);
+	if (!verdict.rule)
+		rf_why_answer(why, RF_WHY_NO, "network.allow",
+			      "this is %s, and no rule that allows it names it", verdict.reason);
 }
 
 /* What does not depend on the gateway.  False if it does. */
@@ -97,6 +123,7 @@ void rf_why_connect(const struct rf_plan *plan, const struct rf_host *host, uint
 		    rf_net_looks_inside(plan->net, host, port) &&
 		    (verdict.rule->methods || verdict.rule->path))
 			ret_why->verdict = RF_WHY_DEPENDS; /* on what is asked for */
+		tell_address(plan->net, host, port, ret_why);
 	}
 	if (ret_why->verdict == RF_WHY_NO && !ret_why->flag[0] &&
 	    strcmp(ret_why->rule, "network.deny") != 0)
@@ -120,6 +147,7 @@ void rf_why_request(const struct rf_plan *plan, const struct rf_host *host, uint
 					 "; credential %s is added",
 					 plan->net->credentials[i].name);
 			}
+		tell_address(plan->net, host, port, ret_why);
 	}
 	if (ret_why->verdict == RF_WHY_NO && !ret_why->flag[0] &&
 	    strcmp(ret_why->rule, "network.deny") != 0 && !path->odd)

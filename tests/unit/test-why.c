@@ -245,7 +245,9 @@ RF_TEST(the_network_is_as_the_plan_says)
 RF_TEST(what_the_gateway_would_say_is_told_with_the_rule)
 {
 	static const char text[] =
-		"network: { allow: ['GET a.example/v1/**', 'b.example:22'], deny: [c.example] }";
+		"network: { allow: ['GET a.example/v1/**', 'b.example:22', '0.0.0.0/0:443', "
+		"'172.16.0.0/12:443', e.example], deny: [c.example, 172.16.0.9], "
+		"hosts: {e.example: 172.16.0.9} }";
 	/* clang-format off */
 	static const struct { const char *host; int port; const char *method, *path, *rule, *element, *flag; enum rf_why_verdict verdict; } cases[] = {
 		{ "a.example", 443, "GET",  "/v1/x", "network.allow", "GET a.example/v1/**", "", RF_WHY_YES },
@@ -257,6 +259,11 @@ RF_TEST(what_the_gateway_would_say_is_told_with_the_rule)
 		{ "c.example", 443, NULL,   NULL,    "network.deny",  "c.example", "", RF_WHY_NO },
 		{ "10.0.0.1",  8080, NULL,  NULL,    "network.allow", NULL, "--net 10.0.0.1:8080", RF_WHY_NO },
 		{ "[2001:db8::1]", 8080, NULL, NULL, "network.allow", NULL, "--net [2001:db8::1]:8080", RF_WHY_NO },
+		{ "1.1.1.1",    443, NULL,  NULL,    "network.allow", "0.0.0.0/0:443", "", RF_WHY_YES },
+		{ "10.0.0.1",   443, NULL,  NULL,    "network.allow", NULL, "--net 10.0.0.1", RF_WHY_NO },
+		{ "10.0.0.1",   443, "GET", "/",     "network.allow", NULL, "--net 10.0.0.1", RF_WHY_NO },
+		{ "172.16.0.1", 443, NULL,  NULL,    "network.allow", "172.16.0.0/12:443", "", RF_WHY_YES },
+		{ "e.example",  443, NULL,  NULL,    "network.deny",  "172.16.0.9", "", RF_WHY_NO },
 	};
 	/* clang-format on */
 	struct rf_policy *policy = NULL;
