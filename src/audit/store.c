@@ -42,7 +42,7 @@ struct rf_store {
 	struct rf_buf batch;
 	struct known known[KNOWN]; /* policies whose text this file has; the oldest makes room */
 	size_t known_next;
-	bool is_dead; /* what was written of a batch could not be cut off again */
+	bool is_dead; /* what was written of a batch, or a file that was begun, could not be undone */
 	char found[256];
 };
 
@@ -76,11 +76,19 @@ size_t rf_store_waiting(const struct rf_store *store)
 
 /* ------------------------------------------------------------- records */
 
-/* Adds a record to the batch. */
+static int fail_dead(struct rf_err *err)
+{
+	rf_fail_say(err, -EIO, "the audit log can't be written any more");
+	return rf_fail_hint(err, "what was written in part could not be taken back; a watcher that "
+				 "is started anew goes on where the log is whole");
+}
+
+/* Adds a record to the batch; on failure the batch is as it was. */
 static int add(struct rf_store *store, enum rf_frame_type type, const void *payload, size_t len,
 	       struct rf_err *err)
 {
 	uint64_t now = rf_store_now();
+	size_t before = store->batch.len;
 	uint8_t *at = rf_frame_put(&store->batch, type, store->at.seq + 1, now, store->at.hash,
 				   payload, len);
 	size_t length = RF_FRAME_HEAD + len;
@@ -89,8 +97,10 @@ static int add(struct rf_store *store, enum rf_frame_type type, const void *payl
 		store->batch.has_failed = false; /* what it has is whole */
 		return rf_fail(err, -ENOBUFS, "a record");
 	}
-	if (rf_digest(store->digest, at, length, at + length) < 0)
+	if (rf_digest(store->digest, at, length, at + length) < 0) {
+		store->batch.len = before;
 		return rf_fail_say(err, -EIO, "OpenSSL does not hash");
+	}
 	store->at.seq++;
 	store->at.time_ns = now;
 	memcpy(store->at.hash, at + length, RF_AUDIT_HASH);
@@ -101,7 +111,7 @@ int rf_store_add(struct rf_store *store, const void *event, size_t len, uint64_t
 		 struct rf_err *err)
 {
 	if (store->is_dead)
-		return rf_fail_say(err, -EIO, "the audit log can't be written any more");
+		return fail_dead(err);
 	if (len == 0 || len > RF_AUDIT_EVENT_MAX)
 		return rf_fail_say(err, -EINVAL, "an event of %zu bytes", len);
 	if (add(store, RF_FRAME_EVENT, event, len, err) < 0)
@@ -167,7 +177,7 @@ int rf_store_commit(struct rf_store *store, struct rf_err *err)
 	int code;
 
 	if (store->is_dead)
-		return rf_fail_say(err, -EIO, "the audit log can't be written any more");
+		return fail_dead(err);
 	if (store->batch.len == 0)
 		return 0;
 	code = rf_fd_write(store->fd, store->batch.data, store->batch.len);
@@ -198,6 +208,8 @@ int rf_store_sign(struct rf_store *store, struct rf_err *err)
 {
 	struct rf_anchor_line line = { .head = { .seq = store->at.seq } };
 
+	if (store->is_dead)
+		return fail_dead(err);
 	/* A signature is a record, too, and needs no signature of its own. */
 	if (store->at.seq <= store->at.signed_seq + 1 && store->at.signatures > 0)
 		return 0;
@@ -225,15 +237,39 @@ static int sync_folder(const struct rf_store *store, struct rf_err *err)
 	return fd < 0 || fsync(fd) < 0 ? rf_fail(err, -errno, "sync the audit folder") : 0;
 }
 
+/* What a store writes to, and where it is in it: changes as a whole, or not at all. */
+struct place {
+	int fd;
+	uint64_t size;
+	struct rf_link written;
+};
+
+/*
+ * Takes back a file that could not be begun, and goes on in the one before.  A file that stays would
+ * continue a record that is not the last one for long: then nothing is written any more, and the log
+ * is whole as it lies.  It is emptied first: an empty file is none, should a crash bring it back.
+ */
+static void take_back(struct rf_store *store, const struct place *before, int fd, const char *name)
+{
+	int ignored = ftruncate(fd, 0);
+
+	(void)ignored;
+	store->is_dead = unlinkat(store->options.dir, name, 0) < 0 && errno != ENOENT;
+	store->fd = before->fd;
+	store->size = before->size;
+	store->written = before->written;
+	rf_store_forget(store); /* which puts the position back, too */
+}
+
 /* Begins the next file: a record that says so, and nothing else in it yet. */
 static int begin_file(struct rf_store *store, struct rf_err *err)
 {
+	const struct place before = { store->fd, store->size, store->written };
 	struct rf_frame_segment next = store->at.segment;
 	uint8_t payload[RF_FRAME_SEGMENT_BYTES];
 	char name[RF_SEGMENT_NAME];
 	RF_AUTO_FD int fd = -1;
-	int before = store->fd, code;
-	uint64_t size = store->size;
+	int old = store->fd, code;
 
 	next.number++;
 	memcpy(next.key, rf_sign_key(store->key), RF_FRAME_KEY);
@@ -254,14 +290,15 @@ static int begin_file(struct rf_store *store, struct rf_err *err)
 	if (code == 0)
 		code = sync_folder(store, err);
 	if (code < 0) {
-		unlinkat(store->options.dir, name, 0);
-		store->fd = before;
-		store->size = size;
-		rf_store_forget(store);
-		return code;
+		take_back(store, &before, fd, name);
+		rf_fail_in(err, "begin %s", name);
+		return store->is_dead ? rf_fail_hint(err, "it can't be removed either: nothing is "
+							  "recorded until the watcher is started "
+							  "anew")
+				      : code;
 	}
 	rf_fd_take(&fd);
-	rf_fd_done(&before);
+	rf_fd_done(&old);
 	forget_policies(store);
 	store->begun_ns = store->written.time_ns;
 	return 0;
@@ -437,7 +474,7 @@ int rf_store_tend(struct rf_store *store, struct rf_err *err)
 	uint64_t now = rf_store_now();
 
 	if (store->is_dead)
-		return 0;
+		return fail_dead(err);
 	if (store->size < store->options.segment_bytes &&
 	    (now < store->begun_ns || now - store->begun_ns < store->options.segment_s * SECOND))
 		return 0;

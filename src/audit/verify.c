@@ -224,7 +224,9 @@ static int look(struct work *work, struct rf_err *err)
 		}
 		if (code == 1)
 			code = follow(work, &segment, i + 1 == work->count, err);
+		/* An empty file at the end is one that was not begun: it says nothing yet. */
 		if (code >= 0 && work->link.seq > 0 && !verify->what[0] &&
+		    (segment.len > 0 || i + 1 < work->count) &&
 		    work->link.segment.number != work->numbers[i] && verify->unfinished == 0) {
 			work->link.seq = 0;
 			find_record(work, work->numbers[i], 0,

@@ -13,8 +13,10 @@
 #include "base/fd.h"
 #include "harness.h"
 
-static char folders[16][64];
-static int dirs[16], count;
+#define FOLDERS 256 /* of one test */
+
+static char folders[FOLDERS][64];
+static int dirs[FOLDERS], count;
 static pid_t owner;
 
 static void empty(const char *path)
@@ -44,7 +46,7 @@ int log_folder(void)
 {
 	int dir;
 
-	RF_REQUIRE(count < 16, "too many folders");
+	RF_REQUIRE(count < FOLDERS, "too many folders");
 	/* In memory, where that can be: some tests write a log thousands of times. */
 	snprintf(folders[count], sizeof(folders[count]), "%s/ringfort-log-XXXXXX",
 		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
