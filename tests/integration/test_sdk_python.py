@@ -65,6 +65,30 @@ def files_of_the_host(folder):
             there.shutdown()
 
 
+@contextlib.contextmanager
+def elsewhere():
+    """A server to which nothing may lead; gives its address, and what it was asked."""
+    asked = []
+
+    class Anything(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append((self.command, self.path, dict(self.headers)))
+            self.send_response(200)
+            self.end_headers()
+
+        do_POST = do_GET
+
+        def log_message(self, *words):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Anything) as there:
+        threading.Thread(target=there.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{there.server_address[1]}/taken", asked
+        finally:
+            there.shutdown()
+
+
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_it_does_what_it_says(python, server, workdir, kind):
     other = server.make_key("--tenant", "other")
@@ -76,8 +100,10 @@ def test_it_does_what_it_says(python, server, workdir, kind):
         ceiling.chmod(0o644)
         open_key = server.make_key("--tenant", f"net-{kind}", "--ceiling", str(ceiling))
         admin = server.make_key("--tenant", f"net-{kind}", "--scope", "admin")
-        assert run(python, server, workdir, SDK / "tests/live.py", kind, OTHER_KEY=other, SLOW_KEY=rate, NET_KEY=open_key,
-                   ADMIN_KEY=admin, NET_PORT=str(port)) == "all is well\n"
+        with elsewhere() as (place, asked):
+            assert run(python, server, workdir, SDK / "tests/live.py", kind, OTHER_KEY=other, SLOW_KEY=rate, NET_KEY=open_key,
+                       ADMIN_KEY=admin, NET_PORT=str(port), ELSEWHERE=place) == "all is well\n"
+        assert not asked
 
 
 def key_to(server, host, tenant, *options):

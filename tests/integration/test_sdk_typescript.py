@@ -109,6 +109,31 @@ def test_its_types_hold_for_who_uses_it(compiler, built, public, module, resolut
     assert done.returncode == 0, done.stdout
 
 
+@contextlib.contextmanager
+def elsewhere():
+    """A server that lets every page ask; gives its address and what it was asked: nothing may lead there."""
+    asked = []
+
+    class Anything(http.server.BaseHTTPRequestHandler):
+        def handle_any(self):
+            asked.append((self.command, self.path, dict(self.headers)))
+            self.send_response(200)
+            for name in ("Origin", "Headers", "Methods"):
+                self.send_header(f"Access-Control-Allow-{name}", self.headers.get("Access-Control-Request-Headers", "*") if name == "Headers" else "*")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_GET = do_POST = do_OPTIONS = handle_any
+
+        def log_message(self, *words):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Anything) as there:
+        threading.Thread(target=there.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{there.server_address[1]}/taken", asked
+        there.shutdown()
+
+
 def test_it_does_what_it_says(server, built, public):
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(public))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as there:
@@ -118,11 +143,12 @@ def test_it_does_what_it_says(server, built, public):
         ceiling.write_text(json.dumps({"files": {"current": "none"}, "limits": {"time": "1h"}, "network": {
             "allow": ["plain.test:*"], "hosts": {"plain.test": f"127.0.0.1:{port}"}}}))
         ceiling.chmod(0o644)
-        out = node(server, built, built / "live.mjs", built / "dist/index.js", OTHER_KEY=server.make_key("--tenant", "other"), NO_KEY="1",
-                   SLOW_KEY=server.make_key("--rate", "1"), NOWHERE=f"http://127.0.0.1:{free_port()}", NET_PORT=str(port),
-                   NET_KEY=server.make_key("--tenant", "net", "--ceiling", str(ceiling)), ADMIN_KEY=server.make_key("--tenant", "net", "--scope", "admin"))
+        with elsewhere() as (place, asked):
+            out = node(server, built, built / "live.mjs", built / "dist/index.js", ELSEWHERE=place, OTHER_KEY=server.make_key("--tenant", "other"), NO_KEY="1",
+                       SLOW_KEY=server.make_key("--rate", "1"), NOWHERE=f"http://127.0.0.1:{free_port()}", NET_PORT=str(port),
+                       NET_KEY=server.make_key("--tenant", "net", "--ceiling", str(ceiling)), ADMIN_KEY=server.make_key("--tenant", "net", "--scope", "admin"))
         there.shutdown()
-    assert out == "all is well\n"
+    assert out == "all is well\n" and not asked
 
 
 def test_it_goes_by_the_user_on_a_unix_socket(server, built):
@@ -252,8 +278,8 @@ def test_what_is_published_is_what_is_meant(compiler, built, public):
 PAGE = """<!doctype html><script type="module">
 import * as ringfort from "/dist/index.js";
 import { check } from "/live.mjs";
-const { url, key, other, echo } = await (await fetch("/options")).json();
-const said = await check(ringfort, { url, key }, { other, echo, none: true, page: true }).catch((error) => `${error.stack ?? error}`);
+const { url, key, other, echo, elsewhere } = await (await fetch("/options")).json();
+const said = await check(ringfort, { url, key }, { other, echo, elsewhere, none: true, page: true }).catch((error) => `${error.stack ?? error}`);
 await fetch("/said", { method: "POST", body: said });
 </script>"""
 
@@ -261,7 +287,14 @@ await fetch("/said", { method: "POST", body: said });
 def test_it_works_in_a_page(server, built, page_port):
     if not shutil.which("chromium"):
         pytest.skip("there is no Chromium")
-    options = {"url": f"http://127.0.0.1:{server.port}", "key": server.key, "other": server.make_key("--tenant", "page"), "echo": ECHO}
+    with elsewhere() as (place, asked):
+        assert said_by_page(server, built, page_port, place) == ["all is well"]
+    assert not asked
+
+
+def said_by_page(server, built, page_port, place):
+    """What the tests of the SDK say in a page of Chromium."""
+    options = {"elsewhere": place, "url": f"http://127.0.0.1:{server.port}", "key": server.key, "other": server.make_key("--tenant", "page"), "echo": ECHO}
     said, heard = [], threading.Event()
 
     class Pages(http.server.SimpleHTTPRequestHandler):
@@ -308,4 +341,4 @@ def test_it_works_in_a_page(server, built, page_port):
             browser.wait()
             pages.shutdown()
             pages.server_close()
-    assert said == ["all is well"]
+    return said

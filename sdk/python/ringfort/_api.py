@@ -77,7 +77,7 @@ class Unreachable(ServerError):
         super().__init__(f"the server can't be reached: {error or type(error).__name__}", code="unavailable")
         self.was_sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol))
         self.is_repeatable = method in ("GET", "PUT") or not self.was_sent or has_key
-        self.__cause__ = error
+        self.__cause__ = without_frames(error)
 
 
 class CommandError(RingfortError):
@@ -337,26 +337,70 @@ class Breaker:
 
 # --- requests ---
 
-def settle(url: Optional[str], key: Optional[str]) -> Tuple[str, Optional[str], Optional[str]]:
+class Key(str):
+    """A key, or a header with one.  What prints variables (a log, a traceback with locals, pytest) does not print it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<key>"
+
+
+def hide(key: Optional[str]) -> Optional[Key]:
+    """The same key, for a variable that takes the place of the caller's."""
+    return None if key is None else Key(key)
+
+
+def settle(url: Optional[str], key: Optional[Key]) -> Tuple[str, Optional[str], Optional[Key]]:
     """Where the server is: its address, its socket or None, and the key that is shown, or None."""
     url = url or os.environ.get("RINGFORT_URL") or URL
-    key = key or os.environ.get("RINGFORT_KEY") or None
+    key = key or hide(os.environ.get("RINGFORT_KEY") or None)
     if url.startswith("unix:"):
         return "http://localhost", url[len("unix:"):], key
     return url.rstrip("/"), None, key
 
 
-def show(key: Optional[str]) -> Dict[str, str]:
-    return {"Authorization": f"Bearer {key}"} if key else {}
+def show(key: Optional[Key]) -> Dict[str, str]:
+    return {"Authorization": Key(f"Bearer {key}")} if key else {}
 
 
-def to_port(request: httpx.Request, key: Optional[str]) -> httpx.Request:
+def to_port(request: httpx.Request, key: Optional[Key]) -> None:
     """Shows the key to the server alone: `Authorization` is for what listens there."""
     if key:
         if request.headers.get("authorization") == f"Bearer {key}":
             del request.headers["authorization"]
         request.headers["x-api-key"] = key
-    return request
+
+
+def forget_key(*requests: Optional[httpx.Request]) -> None:
+    """Takes the key from requests that who asked can see: an answer's, an error's, and the one that a redirect leads to."""
+    for request in requests:
+        if request is not None:
+            request.headers.pop("x-api-key", None)
+
+
+def is_beneath(url: httpx.URL, place: httpx.URL) -> bool:
+    """Whether it leads to `place`, whose path ends in a slash, or beneath it, also for a proxy that resolves dots once more."""
+    path = url.raw_path.split(b"?")[0]
+    dots = {part for part in urllib.parse.unquote_to_bytes(path).replace(b"\\", b"/").split(b"/") if part in (b".", b"..")}
+    return (url.scheme, url.host, url.port) == (place.scheme, place.host, place.port) and path.startswith(place.raw_path) and not dots
+
+
+def check_beneath(url: httpx.URL, place: str) -> None:
+    """The path of a request may come from a program in a sandbox."""
+    if not is_beneath(url, httpx.URL(place)):
+        raise InvalidRequest(f"{url} leads away from {place}", code="invalid", where="path")
+
+
+def without_frames(error: BaseException) -> BaseException:
+    """Frames of httpx have headers among their variables, and the key with them."""
+    seen: List[BaseException] = []
+    found: Optional[BaseException] = error
+    while found is not None and found not in seen:
+        seen.append(found)
+        found.__traceback__ = None
+        found = found.__cause__ or found.__context__
+    return error
 
 
 def program(argv: Optional[Words] = None, command: Optional[str] = None, code: Optional[str] = None,
@@ -470,7 +514,8 @@ def error_of(status: int, headers: Mapping[str, str], text: str) -> RingfortErro
 
 
 def failure_of(answer: httpx.Response) -> Optional[RingfortError]:
-    return error_of(answer.status_code, answer.headers, answer.text) if answer.is_error else None
+    """The API redirects nobody: what does is somebody else."""
+    return None if answer.is_success else error_of(answer.status_code, answer.headers, answer.text)
 
 
 def pause_before(attempt: int, retries: int, failure: RingfortError, is_repeatable: bool) -> Optional[float]:

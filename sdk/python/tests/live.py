@@ -8,6 +8,7 @@ import io
 import os
 import sys
 import tarfile
+import urllib.parse
 
 import httpx
 
@@ -279,6 +280,45 @@ async def test_ports(one):
     await settle(served.kill())
 
 
+# Answers 302 with what it is asked with as Location, and tells what it was asked.
+REDIRECTS = """
+import http.server, urllib.parse
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        place, body = urllib.parse.unquote(self.path.partition("?")[2]), f"{self.command} {self.path}".encode()
+        self.send_response(302 if place else 200)
+        if place:
+            self.send_header("Location", place)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    do_POST = do_GET
+http.server.ThreadingHTTPServer(("127.0.0.1", 8002), Handler).serve_forever()
+"""
+
+
+async def test_redirects(one):
+    """A program that sends who asks elsewhere gets its key nowhere: who runs this looks at what ELSEWHERE was asked."""
+    program = await settle(one.commands.start(["python3", "-c", REDIRECTS]))
+    while (await settle(one.request(8002))).status_code == 502:
+        await asyncio.sleep(0.05)
+    elsewhere, beside = os.environ["ELSEWHERE"], one.get_url(1).split("/v1/")[0]
+    for place in (elsewhere, elsewhere.split(":", 1)[1], f"{beside}/v1/sandboxes", "../../../../sandboxes", f"{one.get_url(8003)}x"):
+        for method in ("GET", "POST"):
+            answer = await settle(one.request(8002, method, "/?" + urllib.parse.quote(place, safe=""), follow_redirects=True))
+            assert (answer.status_code, answer.headers.get("location"), answer.headers["x-ringfort-location"]) == (302, None, place)
+            assert answer.next_request is None and "x-api-key" not in answer.request.headers
+    for place, text in (("/done", "GET /done"), ("next", "GET /next"), (f"http://localhost:8002/{one.id}", f"GET /{one.id}")):
+        own = await settle(one.request(8002, path="/?" + urllib.parse.quote(place, safe=""), follow_redirects=True))
+        assert (own.status_code, own.text, [row.status_code for row in own.history]) == (200, text, [302]), own.headers
+        assert "x-api-key" not in own.request.headers and not [row for row in own.history if "x-api-key" in row.request.headers]
+        assert (await settle(one.request(8002, path="/?" + urllib.parse.quote(place, safe="")))).status_code == 302
+    for path in ("/../../../../sandboxes", "/%2e%2e/%2e%2e/x", "/a/..%2f..%2fx"):
+        await fails(ringfort.InvalidRequest, one.request, 8002, path=path)
+    await fails(ringfort.InvalidRequest, one.web_socket, 8002, "/../x")
+    await settle(program.kill())
+
+
 async def test_web_socket(one):
     with open(os.environ["ECHO"], encoding="utf-8") as file:
         await settle(one.files.write("/tmp/echo.py", file.read()))
@@ -442,6 +482,7 @@ async def test_later(one, go, there):
     assert done.files == {"a.txt": b"x\n", "b.bin": b"\xff"}
     await fails(ringfort.Conflict, one.network.get)
     await test_ports(one)
+    await test_redirects(one)
     await test_web_socket(one)
     await test_watch(one)
     if "/v1/sandboxes/{id}/checkpoints" in there["paths"]:

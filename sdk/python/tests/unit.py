@@ -6,6 +6,7 @@ import json
 import random
 import threading
 import time
+import traceback
 import unittest.mock
 import urllib.parse
 
@@ -75,6 +76,62 @@ def fails(kind, call, *words, **more):
         assert type(error) is kind, error
         return error
     raise AssertionError(f"no {kind.__name__}")
+
+
+def test_redirects():
+    """Also where a server has passed on what it should not."""
+    done, own = (200, "done", {}), "/v1/sandboxes/b/ports/80/x"
+    with against(done) as (other, taken):
+        for place in (other, other.split(":", 1)[1], "/v1/run", "/v1/sandboxes/b/ports/80", "/v1/sandboxes/b/ports/800/x", "../../x", own + "/%2e%2e/%2e%2e/y"):
+            with against((200, INFO, {}), (307, "", {"Location": place})) as (url, asked):
+                with contextlib.closing(Sandbox.connect("b", url=url, key="k")) as one:
+                    answer = one.request(80, "POST", path="/", follow_redirects=True, content=b"x")
+                    assert answer.status_code == 307 and len(asked) == 2, place
+                    assert "x-api-key" not in {**answer.request.headers, **answer.next_request.headers}
+        assert not taken
+    with against((200, INFO, {}), (302, "", {"Location": own}), done) as (url, asked):
+        with contextlib.closing(Sandbox.connect("b", url=url, key="k")) as one:
+            answer = one.request(80, follow_redirects=True)
+            assert answer.text == "done" and [row[1] for row in asked[1:]] == ["/v1/sandboxes/b/ports/80/", own] and len(answer.history) == 1
+    with against((200, INFO, {}), (302, "", {"Location": own})) as (url, asked):
+        with contextlib.closing(Sandbox.connect("b", url=url, key="k")) as one:
+            fails(ringfort.Unreachable, one.request, 80, follow_redirects=True)
+            assert len(asked) == 1 + 21
+    with against((302, "", {"Location": "/v1/x"})) as (url, asked):
+        assert fails(ringfort.ServerError, Sandbox.connect, "b", url=url, key="k").status == 302 and len(asked) == 1
+
+
+def test_nothing_prints_the_key():
+    key = "rfk_secret"
+
+    def silent(what):
+        assert key not in repr(what) and key not in str(what) and key not in repr(vars(what)), what
+
+    def silent_error(kind, call, *words, **more):
+        try:
+            call(*words, **more)
+        except kind as error:
+            told = "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+            ours = told.split("silent_error", 1)[1].replace(repr(more), "").replace(f"key = {key!r}", "")
+            assert "_sync/" in ours and key not in ours, ours
+            return
+        raise AssertionError(f"no {kind.__name__}")
+
+    with against((200, INFO, {})) as (url, _):
+        one = Sandbox.connect("b", url=url, key=key)
+        for what in (one, one._line, one.commands, one.files, one.network, one.pty, ringfort.Approvals(url=url, key=key)):
+            silent(what)
+        assert key not in repr(one._line.client.headers) and key not in repr(one.request(80).request.headers)
+        one.close()
+    for answer in (CUT, no(500, "internal"), no(404, "not_found"), (200, "no json", {})):
+        with against(answer) as (url, _):
+            silent_error(Exception, Sandbox.connect, "b", url=url, key=key, retries=0)
+            silent_error(Exception, run, ["x"], url=url, key=key, retries=0)
+    silent_error(ringfort.Unreachable, Sandbox.list, url="http://127.0.0.1:9", key=key, retries=0)
+    silent_error(OSError, Sandbox.create, url="https://127.0.0.1:9", key=key, ca="/nonexistent")
+    with against((200, INFO, {}), CUT) as (url, _):
+        with contextlib.closing(Sandbox.connect("b", url=url, key=key, retries=0)) as one:
+            silent_error(ringfort.Unreachable, one.request, 80, "POST", content=b"x" * 1000)
 
 
 def test_again():

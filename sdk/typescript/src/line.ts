@@ -1,6 +1,6 @@
 /** The way to a server: who asks, what is asked again, and what an answer means. */
 import { collect, randomName, textOf } from "./bytes.js";
-import { errorOf, RingfortError, ServerError, TooManyRequests, Unreachable } from "./errors.js";
+import { errorOf, InvalidRequest, RingfortError, ServerError, TooManyRequests, Unreachable } from "./errors.js";
 import { Inbox } from "./inbox.js";
 import { isNode, NodeWire } from "./node.js";
 import { WebWire } from "./web.js";
@@ -104,17 +104,18 @@ class Deadline {
 export class Line {
   /** Without a slash at its end. */
   readonly base: string;
-  readonly key: string | undefined;
+  /* Names with a number sign: what prints an object, for a log or as JSON, sees neither the key nor requests that show it. */
+  readonly #key: string | undefined;
   private readonly retries: number;
-  private readonly wire: Wire;
+  readonly #wire: Wire;
 
   constructor(options: ConnectionOptions = {}) {
     const url = options.url ?? environment("RINGFORT_URL") ?? DEFAULT_URL;
     const socket = url.startsWith("unix:") ? url.slice("unix:".length) : null;
-    this.key = options.key ?? options.apiKey ?? environment("RINGFORT_KEY");
+    this.#key = options.key ?? options.apiKey ?? environment("RINGFORT_KEY");
     this.base = socket ? "http://localhost" : url.replace(/\/+$/, "");
     this.retries = options.retries ?? RETRIES;
-    this.wire = isNode ? new NodeWire(new URL(this.base), socket, options.ca ?? environment("RINGFORT_CA")) : new WebWire(this.base);
+    this.#wire = isNode ? new NodeWire(new URL(this.base), socket, options.ca ?? environment("RINGFORT_CA")) : new WebWire(this.base);
   }
 
   /** A good answer, all of it; else the error that it tells. */
@@ -132,22 +133,28 @@ export class Line {
     return this.again(request, (answer) => Promise.resolve(answer));
   }
 
-  /** Any answer is a good one, and nothing is asked again: what listens on a port is nobody that we know. */
-  async relay(request: Request): Promise<Answer> {
+  /**
+   * Any answer is a good one, and nothing is asked again: what listens on a port is nobody that we know.
+   *
+   * `beneath` is the path of the port: the key goes nowhere else, whatever a program there answers.
+   */
+  async relay(request: Request, beneath: string): Promise<Answer> {
+    this.checkBeneath(request.path, beneath);
     try {
-      const headers: Record<string, string> = { ...request.headers, ...(this.key ? { "X-API-Key": this.key } : {}) };
-      return await this.wire.ask({ method: request.method, path: request.path, headers, body: request.bytes, signal: request.signal });
+      const headers: Record<string, string> = { ...request.headers, ...(this.#key ? { "X-API-Key": this.#key } : {}) };
+      return await this.#wire.ask({ method: request.method, path: request.path, headers, body: request.bytes, signal: request.signal, beneath });
     } catch (error) {
       throw lost(error, request);
     }
   }
 
   /** A WebSocket: what comes goes into the inbox. */
-  async connect(path: string, protocols: string[], inbox: Inbox): Promise<Outlet> {
+  async connect(path: string, protocols: string[], inbox: Inbox, beneath = "/"): Promise<Outlet> {
+    this.checkBeneath(path, beneath);
     const request = { method: "GET", path };
     let answer: Outlet | Answer;
     try {
-      answer = await this.wire.connect(path, this.key, protocols, inbox, WAIT);
+      answer = await this.#wire.connect(path, this.#key, protocols, inbox, WAIT);
     } catch (error) {
       if (!isNode) await this.explain(path);
       throw lost(error, request);
@@ -175,7 +182,7 @@ export class Line {
   }
 
   close(): void {
-    this.wire.close();
+    this.#wire.close();
   }
 
   /** Asks once more without an upgrade, since a browser keeps to itself why there was none; what is right but for that is no reason. */
@@ -185,6 +192,12 @@ export class Line {
     } catch (error) {
       if (error instanceof RingfortError && error.where !== "Upgrade" && !(error instanceof ServerError)) throw error;
     }
+  }
+
+  /** A path may come from a program in a sandbox, and `fetch` resolves its dots: it is to lead nowhere else. */
+  private checkBeneath(path: string, beneath: string): void {
+    if (new URL(this.base + path).href.startsWith(new URL(this.base + beneath).href)) return;
+    throw new InvalidRequest(`${path} leads away from ${beneath}`, { code: "invalid", where: "path" });
   }
 
   private async *reading(body: AsyncIterable<Uint8Array>, request: Request, deadline: Deadline): AsyncGenerator<Uint8Array> {
@@ -228,7 +241,7 @@ export class Line {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(request.query ?? {})) if (value !== undefined) query.set(name, String(value));
     const asked = query.toString();
-    const headers: Record<string, string> = { ...(this.key ? { Authorization: `Bearer ${this.key}` } : {}), ...request.headers };
+    const headers: Record<string, string> = { ...(this.#key ? { Authorization: `Bearer ${this.#key}` } : {}), ...request.headers };
     let body: string | Uint8Array | undefined = request.bytes;
     if (request.json !== undefined) {
       headers["Content-Type"] = "application/json";
@@ -239,9 +252,10 @@ export class Line {
     const deadline = new Deadline(request.signal, request.patience === undefined ? (request.bytes ? null : 2 * WAIT) : request.patience);
     try {
       const path = asked ? `${request.path}?${asked}` : request.path;
-      const answer = await this.wire.ask({ method: request.method, path, headers, body, signal: deadline.signal });
+      const answer = await this.#wire.ask({ method: request.method, path, headers, body, signal: deadline.signal });
       deadline.met();
-      if (answer.status < 400) return await read({ ...answer, body: this.reading(answer.body, request, deadline) });
+      // The API redirects nobody: what does is somebody else, who would get the key.
+      if (answer.status < 300 || answer.status === 304) return await read({ ...answer, body: this.reading(answer.body, request, deadline) });
       throw errorOf(answer.status, answer.header, textOf(await collect(answer.body)));
     } catch (error) {
       deadline.over();

@@ -78,8 +78,9 @@ function answerOf(answer: NodeAnswer): Answer {
 }
 
 export class NodeWire implements Wire {
-  private ready: Promise<{ http: NodeHttp; where: object }> | null = null;
-  private agent: NodeAgent | null = null;
+  /* Not to be printed: what is under way has headers with the key. */
+  #ready: Promise<{ http: NodeHttp; where: object }> | null = null;
+  #agent: NodeAgent | null = null;
 
   /** `ca` is a file with the certificates to believe. */
   constructor(
@@ -88,6 +89,7 @@ export class NodeWire implements Wire {
     private readonly ca: string | undefined,
   ) {}
 
+  /** Node's http follows no redirect: who asks a port is told of it. */
   async ask({ method, path, headers, body, signal }: Question): Promise<Answer> {
     const length = body === undefined ? {} : { "Content-Length": String(typeof body === "string" ? new TextEncoder().encode(body).length : body.length) };
     const { http, where } = await this.settled();
@@ -133,23 +135,25 @@ export class NodeWire implements Wire {
   }
 
   close(): void {
-    this.agent?.destroy();
-    this.agent = null;
-    this.ready = null;
+    this.#agent?.destroy();
+    this.#agent = null;
+    this.#ready = null;
   }
 
   /** Tells an error, and whether the request can have been heard by then. */
   private mind(request: NodeRequest, reject: (error: unknown) => void): void {
     let isOpen = false;
-    request.on("socket", (socket) => socket.once(this.url.protocol === "https:" ? "secureConnect" : "connect", () => (isOpen = true)));
+    request.on("socket", (socket) => {
+      if (!request.reusedSocket) socket.once(this.url.protocol === "https:" ? "secureConnect" : "connect", () => (isOpen = true));
+    });
     request.on("error", (error) => reject(isOpen || request.reusedSocket ? error : notSent(error)));
   }
 
   private async settled(): Promise<{ http: NodeHttp; where: object }> {
     try {
-      return await (this.ready ??= this.settle());
+      return await (this.#ready ??= this.settle());
     } catch (error) {
-      this.ready = null;
+      this.#ready = null;
       throw notSent(error);
     }
   }
@@ -158,22 +162,24 @@ export class NodeWire implements Wire {
     const isSafe = this.url.protocol === "https:";
     const http = await load<NodeHttp>(isSafe ? "https" : "http");
     const ca = isSafe && this.ca ? { ca: textOf(await (await load<NodeFiles>("fs/promises")).readFile(this.ca)) } : {};
-    this.agent = new http.Agent({ keepAlive: true, timeout: IDLE });
+    this.#agent = new http.Agent({ keepAlive: true, timeout: IDLE });
     const host = this.url.hostname.replace(/^\[|\]$/g, "");
     const where = this.socketPath ? { socketPath: this.socketPath } : { host, ...(this.url.port ? { port: Number(this.url.port) } : {}), ...ca };
-    return { http, where: { ...where, agent: this.agent } };
+    return { http, where: { ...where, agent: this.#agent } };
   }
 }
 
 class NodeOutlet implements Outlet {
   private readonly frames = new Frames();
   private beats: ReturnType<typeof setInterval> | undefined;
+  readonly #socket: NodeSocket; // nor this: it knows the request that it began with
 
   constructor(
-    private readonly socket: NodeSocket,
+    socket: NodeSocket,
     readonly protocol: string,
     private readonly inbox: Inbox,
   ) {
+    this.#socket = socket;
     socket.setNoDelay(true);
     socket.on("data", (bytes) => this.hear(bytes));
     socket.on("error", (error) => inbox.end(1006, error));
@@ -185,9 +191,9 @@ class NodeOutlet implements Outlet {
   private hold(isHeld: boolean): void {
     clearInterval(this.beats);
     this.beats = undefined;
-    if (!isHeld) return void this.socket.resume();
-    this.socket.pause();
-    this.beats = setInterval(() => this.socket.write(frame(PONG, new Uint8Array())), BEAT);
+    if (!isHeld) return void this.#socket.resume();
+    this.#socket.pause();
+    this.beats = setInterval(() => this.#socket.write(frame(PONG, new Uint8Array())), BEAT);
     (this.beats as { unref?(): void }).unref?.();
   }
 
@@ -195,22 +201,22 @@ class NodeOutlet implements Outlet {
     if (!bytes.length || this.inbox.closed !== null) return;
     const { messages, answers, error } = this.frames.feed(bytes);
     for (const message of messages) this.inbox.put(message);
-    for (const answer of answers) this.socket.write(answer);
+    for (const answer of answers) this.#socket.write(answer);
     if (error) this.end(error.code, error);
     else if (this.frames.closed !== null) this.over(this.frames.closed);
   }
 
   async send(data: string | Uint8Array): Promise<void> {
     const isText = typeof data === "string";
-    if (this.socket.write(frame(isText ? TEXT : BYTES, isText ? new TextEncoder().encode(data) : data))) return;
+    if (this.#socket.write(frame(isText ? TEXT : BYTES, isText ? new TextEncoder().encode(data) : data))) return;
     await new Promise<void>((resolve) => {
       const done = () => {
-        this.socket.off("drain", done);
-        this.socket.off("close", done);
+        this.#socket.off("drain", done);
+        this.#socket.off("close", done);
         resolve();
       };
-      this.socket.on("drain", done);
-      this.socket.on("close", done);
+      this.#socket.on("drain", done);
+      this.#socket.on("close", done);
     });
   }
 
@@ -220,12 +226,12 @@ class NodeOutlet implements Outlet {
 
   /** By us: the other side is told why. */
   private end(code: number, error: unknown = null): void {
-    this.socket.write(frame(CLOSE, new Uint8Array([code >> 8, code & 255])));
+    this.#socket.write(frame(CLOSE, new Uint8Array([code >> 8, code & 255])));
     this.over(code, error);
   }
 
   private over(code: number, error: unknown = null): void {
     this.inbox.end(code, error);
-    this.socket.destroySoon();
+    this.#socket.destroySoon();
   }
 }

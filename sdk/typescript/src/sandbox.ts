@@ -227,17 +227,22 @@ export class Sandbox {
     return this.getUrl(port).replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "");
   }
 
-  /** Asks what listens on a port in the sandbox, as `fetch` does.  Its answer is whatever it is. */
+  /**
+   * Asks what listens on a port in the sandbox, as `fetch` does.  Its answer is whatever it is.
+   *
+   * The key goes nowhere but to the port: a redirect that leads elsewhere is given as it is, with its address in `X-Ringfort-Location`.
+   * Those that stay at the port a browser follows; in Node they are given, too.
+   */
   async request(port: number, path = "/", options: PortRequest = {}): Promise<Response> {
     const { method = "GET", headers = {}, body, signal } = options;
     const bytes = body === undefined ? {} : { bytes: await bytesFrom(body) };
-    const answer = await this.line.relay({ method: method.toUpperCase(), path: this.portPath(port, path), headers, signal, ...bytes });
+    const answer = await this.line.relay({ method: method.toUpperCase(), path: this.portPath(port, path), headers, signal, ...bytes }, this.portPath(port, "/"));
     return new Response(BODILESS.includes(answer.status) ? null : streamOf(answer.body), { status: answer.status, headers: answer.fields });
   }
 
   /** A WebSocket to what listens on a port in the sandbox. */
   webSocket(port: number, path = "/", protocols: readonly string[] = []): Promise<PortSocket> {
-    return PortSocket.open(this.line, this.portPath(port, path), [...protocols]);
+    return PortSocket.open(this.line, this.portPath(port, path), [...protocols], this.portPath(port, "/"));
   }
 
   /** Keeps the files of its workspace as they are; everything in it stands still meanwhile. */

@@ -14,9 +14,9 @@ export class PortSocket {
   ) {}
 
   /** @internal */
-  static async open(line: Line, path: string, protocols: string[]): Promise<PortSocket> {
+  static async open(line: Line, path: string, protocols: string[], beneath = "/"): Promise<PortSocket> {
     const inbox = new Inbox();
-    return new PortSocket(await line.connect(path, protocols, inbox), inbox);
+    return new PortSocket(await line.connect(path, protocols, inbox, beneath), inbox);
   }
 
   /** What the other side has chosen of the protocols; empty if none. */

@@ -25,13 +25,22 @@ async function* chunksOf(stream: ReadableStream<Uint8Array> | null): AsyncGenera
 export class WebWire implements Wire {
   constructor(private readonly base: string) {}
 
-  async ask({ method, path, headers, body, signal }: Question): Promise<Answer> {
+  /**
+   * A browser follows redirects by itself, with all headers, and lets no script see where they lead.  The API has none, so there they
+   * are errors.  Of a port's, the server names those alone that stay beneath it, and hands any other over as X-Ringfort-Location.
+   */
+  async ask({ method, path, headers, body, signal, beneath }: Question): Promise<Answer> {
     const answer = await fetch(this.base + path, {
       method,
       headers,
+      redirect: beneath === undefined ? "error" : "follow",
       ...(body === undefined ? {} : { body: body as BodyInit }),
       ...(signal ? { signal } : {}),
     });
+    if (answer.redirected && !answer.url.startsWith(new URL(this.base + (beneath ?? "/")).href)) {
+      await answer.body?.cancel();
+      throw new Error("a redirect leads away from the port");
+    }
     return { status: answer.status, fields: [...answer.headers], header: (name) => answer.headers.get(name), body: chunksOf(answer.body) };
   }
 

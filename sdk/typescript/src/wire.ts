@@ -15,6 +15,8 @@ export interface Question {
   headers: Record<string, string>;
   body?: string | Uint8Array | undefined;
   signal?: AbortSignal | undefined;
+  /** A path that ends in a slash: what leads there may be followed by who does that itself, and nothing else. */
+  beneath?: string | undefined;
 }
 
 /** The way out of a WebSocket; its way in is an Inbox. */

@@ -173,6 +173,44 @@ async function terminals({ InvalidRequest, NotFound, ServerError, Terminal }, bo
   await fails(box.pty.create("true", { rows: -1 }), InvalidRequest);
 }
 
+// Answers 302 with what it is asked with as Location.
+const REDIRECTS = `
+import http.server, urllib.parse
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        place = urllib.parse.unquote(self.path.partition("?")[2])
+        self.send_response(302 if place else 200)
+        if place:
+            self.send_header("Location", place)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+    do_POST = do_GET
+http.server.ThreadingHTTPServer(("127.0.0.1", 8002), Handler).serve_forever()
+`;
+
+/** A program that sends who asks elsewhere gets its key nowhere: tests look at what `elsewhere` was asked. */
+async function redirects({ InvalidRequest }, box, others) {
+  const program = await box.commands.start(["python3", "-c", REDIRECTS]);
+  const send = (place, options) => box.request(8002, `/?${encodeURIComponent(place)}`, options);
+  while ((await box.request(8002, "/")).status === 502) await later(100);
+  if (others.none) {
+    const beside = new URL(box.getUrl(1)).origin;
+    for (const place of [others.elsewhere, others.elsewhere.replace(/^http:/, ""), `${beside}/v1/sandboxes`, "../../../../sandboxes", "/\\evil.example"]) {
+      for (const method of ["GET", "POST"]) {
+        const answer = await send(place, { method });
+        is([answer.status, answer.headers.get("location"), answer.headers.get("x-ringfort-location")], [302, null, place], `elsewhere: ${place}`);
+      }
+    }
+  }
+  const own = await send("/done");
+  is([own.status, await own.text()], [others.page ? 200 : 302, "ok"], "a place of the port's own");
+  await fails(box.request(8002, "/../../../../sandboxes"), InvalidRequest);
+  await fails(box.request(8002, "/%2e%2e/%2e%2e/x"), InvalidRequest);
+  await fails(box.webSocket(8002, "/../x"), InvalidRequest);
+  await program.kill();
+}
+
 async function ports({ NotFound, PortSocket, Sandbox }, box, options, others) {
   await box.files.write("/tmp/echo.py", others.echo);
   await box.files.write("/tmp/page.txt", "served");
@@ -438,6 +476,7 @@ export async function check(ringfort, options, others) {
   await terminals(ringfort, box);
   await watching(ringfort, box);
   await ports(ringfort, box, options, others);
+  await redirects(ringfort, box, others);
   await workspaces(ringfort, box, options, others);
   await agents(ringfort, options, others);
   if (others.net) await network(ringfort, options, others);
@@ -453,6 +492,6 @@ export async function check(ringfort, options, others) {
 const node = globalThis.process;
 if (node?.argv?.[2]) {
   const ringfort = await import(node.argv[2]);
-  const { RINGFORT_URL: url, ECHO: echo, OTHER_KEY: other, SLOW_KEY: slow, NOWHERE: nowhere, NO_KEY: none, NET_KEY: net, NET_PORT: netPort, ADMIN_KEY: admin } = node.env;
-  console.log(await check(ringfort, url.startsWith("unix:") ? { url } : {}, { echo, other, slow, nowhere, none, net, netPort, admin }));
+  const { RINGFORT_URL: url, ECHO: echo, OTHER_KEY: other, SLOW_KEY: slow, NOWHERE: nowhere, NO_KEY: none, NET_KEY: net, NET_PORT: netPort, ADMIN_KEY: admin, ELSEWHERE: elsewhere } = node.env;
+  console.log(await check(ringfort, url.startsWith("unix:") ? { url } : {}, { echo, other, slow, nowhere, none, net, netPort, admin, elsewhere }));
 }

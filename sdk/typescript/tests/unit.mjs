@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import http from "node:http";
 import { pathToFileURL } from "node:url";
+import { inspect } from "node:util";
 
 const dist = pathToFileURL(`${process.argv[2]}/`);
 const { run, runStream, Sandbox, ...ringfort } = await import(new URL("index.js", dist));
@@ -351,6 +352,48 @@ const tests = {
     await box.close();
     server.closeAllConnections();
     server.close();
+  },
+
+  async "what prints an object does not print its key"() {
+    const key = "rfk_secret";
+    const silent = (what, name) => {
+      for (const text of [inspect(what, { depth: Infinity, showHidden: true }), inspect(what), JSON.stringify(what) ?? "", String(what)]) {
+        assert.ok(!text.includes(key), `${name}: ${text.slice(0, 2000)}`);
+      }
+    };
+    let isHeld = false;
+    const server = http.createServer((request, response) => isHeld || response.end(JSON.stringify(INFO)));
+    server.on("upgrade", (request, socket) => {
+      assert.equal(request.headers["x-api-key"], key);
+      const proof = createHash("sha1").update(`${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${proof}\r\n\r\n`);
+      socket.on("error", () => undefined);
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const options = { url: `http://127.0.0.1:${server.address().port}`, key, retries: 0 };
+    const box = await Sandbox.connect("b", options);
+    silent(box, "a box");
+    for (const Kind of [ringfort.Approvals, ringfort.Audit, ringfort.Breakers, ringfort.Workspaces]) silent(new Kind(options), Kind.name);
+    silent(await box.request(80), "an answer");
+    const socket = await box.webSocket(80);
+    silent(socket, "a WebSocket");
+    await socket.close();
+    isHeld = true;
+    const asked = box.info().catch((thrown) => thrown);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    silent(box, "a box that waits for an answer");
+    server.closeAllConnections();
+    silent(await asked, "an error");
+    assert.ok((await asked) instanceof ringfort.Unreachable);
+    await box.close();
+    server.close();
+  },
+
+  async "what redirects is not the API"() {
+    const asked = await against([[302, "", { Location: "/v1/elsewhere" }]], async (options) => {
+      await fails(Sandbox.connect("b", options), ringfort.ServerError, { status: 302 });
+    });
+    assert.equal(asked.length, 1);
   },
 
   async "what answers a WebSocket has to prove that it is one"() {

@@ -34,7 +34,7 @@ class AsyncAudit(Held):
             try:
                 async with self._line.client.stream(
                         "GET", "/v1/audit", params=params, headers=records.headers(), timeout=_api.wait_for({"timeout": _api.WAIT})) as answer:
-                    if answer.is_error:
+                    if not answer.is_success:
                         failure = _api.error_of(answer.status_code, answer.headers, (await answer.aread()).decode("utf-8", "replace"))
                     else:
                         async for line in answer.aiter_lines():

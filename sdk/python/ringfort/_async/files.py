@@ -32,7 +32,7 @@ class AsyncFiles:
         """A file in pieces, however large it is."""
         try:
             async with self._line.client.stream("GET", self._path, params={"path": path}) as answer:
-                if answer.is_error:
+                if not answer.is_success:
                     raise _api.error_of(answer.status_code, answer.headers, (await answer.aread()).decode())
                 async for piece in answer.aiter_bytes(size):
                     yield piece
@@ -84,7 +84,7 @@ class AsyncFiles:
             async with self._line.client.stream(
                     "GET", f"{self._path}/watch", params=params, headers=headers,
                     timeout=httpx.Timeout(_api.WAIT, read=None)) as answer:
-                if answer.is_error:
+                if not answer.is_success:
                     raise _api.error_of(answer.status_code, answer.headers, (await answer.aread()).decode())
                 async for text in answer.aiter_lines():
                     event = changes.line(text)

@@ -19,6 +19,7 @@ async def run_async(
         url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
         retries: int = _api.RETRIES) -> Result:
     """Runs one program in a box of its own; `outputs` are names of files that are wanted of it, in the result's `files`."""
+    key = _api.hide(key)
     line = Line(url, key, ca, retries)
     body = _api.program(
         argv, command, code, language, stdin, env, cwd, timeout, files, limits, profile, policy, needs, credentials, workspace, outputs,
@@ -39,6 +40,7 @@ async def run_stream_async(
         agent: Optional[str] = None, url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
         retries: int = _api.RETRIES) -> AsyncIterator[Union[Event, Result]]:
     """The same, and gives what it writes as it comes, and last its result."""
+    key = _api.hide(key)
     line, stream = Line(url, key, ca, retries), _api.Stream()
     body = _api.program(
         argv, command, code, language, stdin, env, cwd, timeout, files, limits, profile, policy, needs, credentials, workspace,

@@ -51,6 +51,7 @@ class AsyncSandbox:
             body["labels"] = dict(labels)
         if idle_timeout is not None:
             body["idle_timeout"] = idle_timeout
+        key = _api.hide(key)
         line = Line(url, key, ca, retries)
         try:
             return cls((await line.ask("POST", "/v1/sandboxes", body)).json()["id"], line)
@@ -63,6 +64,7 @@ class AsyncSandbox:
             cls, id: str, *, url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
             retries: int = _api.RETRIES) -> AsyncSandbox:
         """One that there is."""
+        key = _api.hide(key)
         box = cls(id, Line(url, key, ca, retries))
         try:
             await box.info()
@@ -76,6 +78,7 @@ class AsyncSandbox:
             cls, *, labels: Optional[Mapping[str, str]] = None, url: Optional[str] = None, key: Optional[str] = None,
             ca: Optional[str] = None, retries: int = _api.RETRIES) -> List[SandboxInfo]:
         """All that the key's tenant has; with labels, those that have them."""
+        key = _api.hide(key)
         line = Line(url, key, ca, retries)
         try:
             found = await line.pages("/v1/sandboxes", "sandboxes", label=_api.label_of(labels))
@@ -126,18 +129,22 @@ class AsyncSandbox:
         return self.get_url(port, "/").split("://", 1)[1].rstrip("/")
 
     async def request(self, port: int, method: str = "GET", path: str = "/", **more: Any) -> httpx.Response:
-        """Asks what listens on a port in the sandbox; `more` is httpx's.  Its answer is whatever it is."""
+        """Asks what listens on a port in the sandbox; `more` is httpx's.  Its answer is whatever it is.
+
+        With `follow_redirects=True` those are followed that stay at the port, also where others would lead to this server.  An answer that leads
+        elsewhere has the address in `X-Ringfort-Location`.
+        """
         how = {name: more.pop(name) for name in ("auth", "follow_redirects") if name in more}
         try:
             request = self._line.client.build_request(method, self.get_url(port, path), **more)
-            return await self._line.client.send(_api.to_port(request, self._line.key), **how)
+            return await self._line.relay(request, self.get_url(port), **how)
         except httpx.HTTPError as error:
             raise _api.Unreachable(method, error) from error
 
     async def web_socket(self, port: int, path: str = "/", protocols: Sequence[str] = ()) -> AsyncPortSocket:
         """A WebSocket to what listens on a port in the sandbox."""
         socket = AsyncPortSocket(self._line)
-        await socket._open(self.get_url(port, path), protocols)
+        await socket._open(self.get_url(port, path), protocols, self.get_url(port))
         return socket
 
     async def checkpoint(self, name: Optional[str] = None) -> Checkpoint:

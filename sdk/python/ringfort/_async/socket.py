@@ -25,10 +25,10 @@ class AsyncPortSocket:
         self.protocol = ""                 # what the other side has chosen of those that were offered
         self.closed: Optional[int] = None  # the code that it was closed with
 
-    async def _open(self, path: str, protocols: Sequence[str] = ()) -> None:
+    async def _open(self, path: str, protocols: Sequence[str] = (), place: Optional[str] = None) -> None:
         request = self._line.client.build_request("GET", path, headers=self._frames.headers(protocols), timeout=_api.WAIT)
         try:
-            self._answer = answer = await self._line.client.send(_api.to_port(request, self._line.key), stream=True)
+            self._answer = answer = await self._line.relay(request, place or str(self._line.client.base_url), stream=True)
             if not self._frames.accepts(answer):
                 raise _api.error_of(answer.status_code, answer.headers, (await answer.aread()).decode("utf-8", "replace"))
         except httpx.HTTPError as error:

@@ -24,6 +24,7 @@ class Agent:
             retries: int = _api.RETRIES) -> Agent:
         """Makes one, with a workspace of its own that goes with it, or one that there is and that stays."""
         body = _api.agent(name, description, labels, timeout=timeout, limits=limits, profile=profile, policy=policy, workspace=workspace)
+        key = _api.hide(key)
         line = Line(url, key, ca, retries)
         try:
             line.ask("POST", "/v1/agents", body)
@@ -37,6 +38,7 @@ class Agent:
             cls, name: str, *, url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
             retries: int = _api.RETRIES) -> Agent:
         """One that there is."""
+        key = _api.hide(key)
         agent = cls(name, Line(url, key, ca, retries))
         try:
             agent.info()
@@ -50,6 +52,7 @@ class Agent:
             cls, *, labels: Optional[Mapping[str, str]] = None, url: Optional[str] = None, key: Optional[str] = None,
             ca: Optional[str] = None, retries: int = _api.RETRIES) -> List[AgentInfo]:
         """All that the key's tenant has; with labels, those that have them."""
+        key = _api.hide(key)
         line = Line(url, key, ca, retries)
         try:
             found = line.pages("/v1/agents", "agents", label=_api.label_of(labels))

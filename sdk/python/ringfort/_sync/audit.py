@@ -34,7 +34,7 @@ class Audit(Held):
             try:
                 with self._line.client.stream(
                         "GET", "/v1/audit", params=params, headers=records.headers(), timeout=_api.wait_for({"timeout": _api.WAIT})) as answer:
-                    if answer.is_error:
+                    if not answer.is_success:
                         failure = _api.error_of(answer.status_code, answer.headers, (answer.read()).decode("utf-8", "replace"))
                     else:
                         for line in answer.iter_lines():

@@ -32,7 +32,7 @@ class Files:
         """A file in pieces, however large it is."""
         try:
             with self._line.client.stream("GET", self._path, params={"path": path}) as answer:
-                if answer.is_error:
+                if not answer.is_success:
                     raise _api.error_of(answer.status_code, answer.headers, (answer.read()).decode())
                 for piece in answer.iter_bytes(size):
                     yield piece
@@ -84,7 +84,7 @@ class Files:
             with self._line.client.stream(
                     "GET", f"{self._path}/watch", params=params, headers=headers,
                     timeout=httpx.Timeout(_api.WAIT, read=None)) as answer:
-                if answer.is_error:
+                if not answer.is_success:
                     raise _api.error_of(answer.status_code, answer.headers, (answer.read()).decode())
                 for text in answer.iter_lines():
                     event = changes.line(text)

@@ -21,10 +21,11 @@ class Line:
     """A connection to a server."""
 
     def __init__(self, url: Optional[str], key: Optional[str], ca: Optional[str], retries: int) -> None:
-        base, socket, self.key = _api.settle(url, key)
+        key = _api.hide(key)
+        base, socket, self._key = _api.settle(url, key)
         self.retries = retries
         self.client = httpx.Client(
-            base_url=base, headers=_api.show(self.key), timeout=_api.WAIT, verify=_api.trust(ca),
+            base_url=base, headers=_api.show(self._key), timeout=_api.WAIT, verify=_api.trust(ca),
             transport=httpx.HTTPTransport(uds=socket) if socket else None)
 
     def ask(
@@ -49,7 +50,7 @@ class Line:
         headers = {"Accept": "text/event-stream"}
         try:
             with self.client.stream("POST", path, json=body, headers=headers, timeout=_api.wait_for(body)) as answer:
-                if answer.is_error:
+                if not answer.is_success:
                     raise _api.error_of(answer.status_code, answer.headers, (answer.read()).decode())
                 for line in answer.iter_lines():
                     event = stream.line(line)
@@ -76,6 +77,26 @@ class Line:
             cursor = answer["next_cursor"]
         return found
 
+    def relay(self, request: httpx.Request, place: str, *, follow_redirects: bool = False, **how: Any) -> httpx.Response:
+        """Asks what listens on a port, at `place`.  The key goes nowhere else: a redirect that leads away is given, and not followed."""
+        _api.check_beneath(request.url, place)
+        history: List[httpx.Response] = []
+        while True:
+            answer: Optional[httpx.Response] = None
+            try:
+                _api.to_port(request, self._key)
+                answer = self.client.send(request, follow_redirects=False, **how)
+            finally:
+                _api.forget_key(request, answer.next_request if answer is not None else None)
+            answer.history = list(history)
+            if not follow_redirects or answer.next_request is None or not _api.is_beneath(answer.next_request.url, httpx.URL(place)):
+                return answer
+            if len(history) >= self.client.max_redirects:
+                raise httpx.TooManyRedirects("Exceeded maximum allowed redirects.", request=request)
+            history.append(answer)
+            answer.read()
+            request = answer.next_request
+
     def close(self) -> None:
         self.client.close()
 
@@ -84,6 +105,7 @@ class Held:
     """What has a line of its own.  As a context manager it lets go of it."""
 
     def __init__(self, *, url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None, retries: int = _api.RETRIES) -> None:
+        key = _api.hide(key)
         self._line = Line(url, key, ca, retries)
 
     def close(self) -> None:
