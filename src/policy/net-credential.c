@@ -336,9 +336,9 @@ static int add_host(struct rf_net_credential_draft *draft, const char *text, str
 
 	if (rf_net_rule_parse(text, false, &room, &rule, err) < 0)
 		return err->code;
-	if (rule.who == RF_NET_ANY || rule.who == RF_NET_CIDR) {
+	if (rule.who == RF_NET_ANY || rule.who == RF_NET_CIDR || rule.is_tcp) {
 		rf_fail_say(err, -EINVAL, "\"%.60s\": a credential is bound to names", text);
-		return rf_fail_hint(err, "write a name, or *.name for those below it");
+		return rf_fail_hint(err, "write a name, or *.name for those below it, without TCP");
 	}
 	r = rf_list_unite(&draft->hosts, rule.text, NULL);
 	return r < 0 ? rf_fail(err, r, "keep a host") : 0;

@@ -151,6 +151,11 @@ static int compare_whole(const void *a, const void *b)
 		r = (int)x->who - (int)y->who;
 	if (r == 0)
 		r = (x->path != NULL) - (y->path != NULL);
+	/* What lets pass bytes that nobody reads is told from what does not (rf_net_rule_has_raw()). */
+	if (r == 0)
+		r = (x->methods != 0) - (y->methods != 0);
+	if (r == 0)
+		r = (int)x->is_tcp - (int)y->is_tcp;
 	return r ? r : memcmp(x->ports, y->ports, sizeof(x->ports));
 }
 

@@ -1,7 +1,7 @@
 /*
  * What two rules about the network have in common.
  *
- * Of hosts, addresses, ports and methods that is exact.  Of two paths with stars it is exact where each part of one is
+ * Of hosts, addresses, ports, methods and TCP that is exact.  Of two paths with stars it is exact where each part of one is
  * within the other's, which is how people write them; where it could not be written as one pattern, it is nothing: the
  * result may allow less than both, and never more than either.
  *
@@ -200,6 +200,8 @@ size_t rf_net_rule_meet(const struct rf_net_rule *a, const struct rf_net_rule *b
 	both.methods = a->methods && b->methods ? a->methods & b->methods : a->methods | b->methods;
 	if (a->methods && b->methods && !both.methods)
 		return 0;
+	/* One that does not say TCP allows it at ports where that is meant, and so does what is made of both. */
+	both.is_tcp = a->is_tcp && b->is_tcp;
 	both.path = a->path ? a->path : b->path;
 	if (a->path && b->path) {
 		if (strcmp(a->path, b->path) == 0) {

@@ -24,6 +24,44 @@ static const char *const methods[] = {
 	"UNBIND",   "REBIND",     "NOTIFY", "SUBSCRIBE",
 };
 
+/*
+ * Ports of services that speak neither HTTP nor, from the first byte on, TLS; and of those that are the same service over
+ * TLS.  None is one at which web servers are found: a rule for such a port lets bytes pass that nobody reads.
+ * docs/network.md has the table, too.
+ */
+/* clang-format off */
+static const uint16_t raw_ports[] = {
+	21,                  /* FTP */
+	22,                  /* SSH */
+	23,                  /* telnet */
+	25,    465,   587,   /* SMTP */
+	43,                  /* whois */
+	110,   995,          /* POP3 */
+	119,   563,          /* NNTP */
+	143,   993,          /* IMAP */
+	389,   636,          /* LDAP */
+	873,                 /* rsync */
+	1433,                /* SQL Server */
+	1521,                /* Oracle */
+	1883,  8883,         /* MQTT */
+	3306,                /* MySQL */
+	3690,                /* Subversion */
+	4222,                /* NATS */
+	5222,                /* XMPP */
+	5432,                /* PostgreSQL */
+	5671,  5672,         /* AMQP */
+	6379,                /* Redis */
+	6667,  6697,         /* IRC */
+	9042,                /* Cassandra */
+	9092,                /* Kafka */
+	9418,                /* git */
+	11211,               /* memcached */
+	27017, 27018, 27019, /* MongoDB */
+};
+/* clang-format on */
+
+static const struct rf_span tcp = RF_SPAN_INIT("TCP");
+
 static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
 uint32_t rf_net_method_bit(struct rf_span method)
@@ -64,6 +102,49 @@ static int fail_method(struct rf_span name, struct rf_err *err)
 				 "api.example\"");
 }
 
+bool rf_net_port_is_raw(uint16_t port)
+{
+	for (size_t i = 0; i < RF_LEN(raw_ports); i++)
+		if (raw_ports[i] == port)
+			return true;
+	return false;
+}
+
+/* True if a rule for these ports means TCP without saying so. */
+static bool are_raw(const struct rf_net_rule *rule)
+{
+	for (uint8_t i = 0; i < rule->port_count; i++)
+		for (uint32_t port = rule->ports[i].first; port <= rule->ports[i].last; port++)
+			if (!rf_net_port_is_raw((uint16_t)port))
+				return false;
+	return true;
+}
+
+static int fail_tcp(const char *text, const char *what, const char *remedy, struct rf_err *err)
+{
+	rf_fail_say(err, -EINVAL, "\"%.60s\": %s", text, what);
+	return rf_fail_hint(err, "%s", remedy);
+}
+
+/* What TCP in the methods' place can't stand with.  `has_ports`: they are written there. */
+static int check_tcp(const struct rf_net_rule *rule, bool has_ports, struct rf_err *err)
+{
+	if (rule->is_deny)
+		return fail_tcp(rule->text, "a denial of TCP",
+				"write it without TCP: what is denied is denied as a whole", err);
+	if (rule->who == RF_NET_CIDR)
+		return fail_tcp(rule->text, "TCP of an address",
+				"write it without TCP: a rule for addresses allows all of it", err);
+	if (rule->path)
+		return fail_tcp(
+			rule->text, "TCP with a path",
+			"paths are HTTP's: write \"TCP host:port\", or the path without TCP", err);
+	if (!has_ports)
+		return fail_tcp(rule->text, "TCP without a port",
+				"write \"TCP db.example:5433\", or :* for all ports", err);
+	return 0;
+}
+
 /* "GET,POST", all of it. */
 static int read_methods(struct rf_span text, struct rf_net_rule *rule, struct rf_err *err)
 {
@@ -72,6 +153,9 @@ static int read_methods(struct rf_span text, struct rf_net_rule *rule, struct rf
 		struct rf_span name = rf_span_part(text, 0, comma);
 		uint32_t bit = rf_net_method_bit(name);
 
+		if (rf_span_is(name, tcp))
+			return fail_tcp(rule->text, "TCP beside methods",
+					"write one rule with methods and another with TCP", err);
 		if (!bit)
 			return fail_method(name, err);
 		rule->methods |= bit;
@@ -346,6 +430,8 @@ static bool are_all(const struct rf_net_rule *rule)
 
 static bool are_usual(const struct rf_net_rule *rule)
 {
+	if (rule->is_tcp) /* which has no usual ones */
+		return false;
 	if (rule->is_deny)
 		return are_all(rule);
 	return rule->port_count == 2 && rule->ports[0].first == 80 && rule->ports[0].last == 80 &&
@@ -420,7 +506,7 @@ int rf_net_rule_format(const struct rf_net_rule *rule, char text[RF_NET_RULE_TEX
 		put(&out, methods[i]);
 		is_first = false;
 	}
-	put(&out, rule->methods ? " " : "");
+	put(&out, rule->methods ? " " : rule->is_tcp && !are_raw(rule) ? "TCP " : "");
 	if (rule->who == RF_NET_CIDR) {
 		put_range(&out, rule);
 	} else {
@@ -515,12 +601,13 @@ int rf_net_rule_parse(const char *text, bool is_deny, struct rf_net_rule_room *r
 		return rf_fail_hint(err, "write the host and what follows, without %.*s",
 				    (int)(strstr(text, "://") - text) + 3, text);
 	}
+	rule.is_tcp = space < rest.len && rf_span_is(rf_span_part(rest, 0, space), tcp);
 	if (space < rest.len) {
-		if (read_methods(rf_span_part(rest, 0, space), &rule, err) < 0)
+		if (!rule.is_tcp && read_methods(rf_span_part(rest, 0, space), &rule, err) < 0)
 			return err->code;
 		rest = rf_span_part(rest, space + 1, rest.len);
 	}
-	if (rf_net_method_bit(rest)) {
+	if (rf_net_method_bit(rest) || rf_span_is(rest, tcp)) {
 		rf_fail_say(err, -EINVAL, "\"%.60s\": a method without a host", text);
 		return rf_fail_hint(err,
 				    "write \"%.20s api.example.org\"; or a host of that name in "
@@ -535,6 +622,10 @@ int rf_net_rule_parse(const char *text, bool is_deny, struct rf_net_rule_room *r
 				    "give the address a name in network.hosts, and write rules "
 				    "for that");
 	}
+	if (rule.is_tcp && check_tcp(&rule, rf_span_find(rest, ':') < rest.len, err) < 0)
+		return err->code;
+	if (rule.is_tcp && are_raw(&rule)) /* one form: what is meant anyway is not said */
+		rule.is_tcp = false;
 	if (rf_net_rule_format(&rule, room->text) < 0)
 		return rf_fail_say(err, -EINVAL, "a rule longer than %d bytes",
 				   RF_NET_RULE_TEXT - 1);
@@ -602,6 +693,13 @@ bool rf_net_rule_has_port(const struct rf_net_rule *rule, uint16_t port)
 bool rf_net_rule_has_method(const struct rf_net_rule *rule, uint32_t bit)
 {
 	return rule->methods == 0 || (rule->methods & bit);
+}
+
+bool rf_net_rule_has_raw(const struct rf_net_rule *rule, uint16_t port)
+{
+	if (rule->methods || rule->path)
+		return false;
+	return rule->who == RF_NET_CIDR || rule->is_tcp || rf_net_port_is_raw(port);
 }
 
 /*

@@ -281,10 +281,13 @@ static struct rf_net_verdict by_mode(const struct rf_net *net, const char *reaso
 	return (struct rf_net_verdict){ true, net->mode == RF_NET_REPORT, NULL, reason };
 }
 
-/* The first rule in a table by hosts that denies, or if none does, that allows; or NULL. */
-static const struct rf_net_rule *first_of(const struct rf_net_runs *runs,
-					  const struct rf_net_trail *trail,
-					  const struct rf_host *host, uint16_t port)
+/*
+ * The first rule in a table by hosts that denies, or if none does, that allows; or NULL.  `is_raw`: of those that allow, only
+ * one that lets pass what is neither HTTP nor TLS.
+ */
+static const struct rf_net_rule *first_with(const struct rf_net_runs *runs,
+					    const struct rf_net_trail *trail,
+					    const struct rf_host *host, uint16_t port, bool is_raw)
 {
 	const struct rf_net_rule *found = NULL;
 
@@ -297,6 +300,8 @@ static const struct rf_net_rule *first_of(const struct rf_net_runs *runs,
 			if ((found && !rule->is_deny) || !rf_net_rule_has_host(rule, host) ||
 			    !rf_net_rule_has_port(rule, port))
 				continue;
+			if (is_raw && !rule->is_deny && !rf_net_rule_has_raw(rule, port))
+				continue;
 			/* Who asks for any port is not refused by a rule about some. */
 			if (rule->is_deny && port == 0 &&
 			    (rule->ports[0].first != 1 || rule->ports[0].last != UINT16_MAX))
@@ -307,6 +312,13 @@ static const struct rf_net_rule *first_of(const struct rf_net_runs *runs,
 		}
 	}
 	return found;
+}
+
+static const struct rf_net_rule *first_of(const struct rf_net_runs *runs,
+					  const struct rf_net_trail *trail,
+					  const struct rf_host *host, uint16_t port)
+{
+	return first_with(runs, trail, host, port, false);
 }
 
 struct rf_net_verdict rf_net_judge_host(const struct rf_net *net, const struct rf_host *host,
@@ -321,6 +333,23 @@ struct rf_net_verdict rf_net_judge_host(const struct rf_net *net, const struct r
 		return by_mode(net, host->kind == RF_HOST_NAME ? "no rule allows this host"
 							       : "no rule allows this address");
 	return rule->is_deny ? denied(rule, "a rule denies this host") : allowed(rule);
+}
+
+struct rf_net_verdict rf_net_judge_raw(const struct rf_net *net, const struct rf_host *host,
+				       uint16_t port)
+{
+	struct rf_net_verdict whole = rf_net_judge_host(net, host, port);
+	const struct rf_net_rule *rule;
+	struct rf_net_trail trail;
+
+	/* Refused anyway, or by the mode alone. */
+	if (!whole.is_allowed || !whole.rule)
+		return whole;
+	rf_net_index_trail(net->index, host, &trail);
+	rule = first_with(&net->index->hosts, &trail, host, port, true);
+	if (!rule)
+		return by_mode(net, "rules allow HTTP and TLS there, and this is neither");
+	return allowed(rule);
 }
 
 struct rf_net_verdict rf_net_judge_address(const struct rf_net *net, const uint8_t address[16],

@@ -6,6 +6,7 @@
  * same thing.  What is allowed must be named, and what is denied is denied whatever else allows it:
  *
  *   rule  = [ METHOD,METHOD... SPACE ] host [ :ports ] [ /path ]
+ *         | TCP SPACE host :ports                     what is neither HTTP nor TLS as well
  *         | address [ /bits ] [ :ports ]              with brackets around an IPv6 address that has ports
  *   host  = name | *.name (below it) | **.name (it, and below it) | * (every name)
  *   ports = 443 | 80,443 | 8000-8010 | *              none: 80 and 443 are allowed, all are denied
@@ -14,6 +15,10 @@
  * A name never matches an address, nor an address a name: who connects to a bare address needs a rule with addresses.
  * A rule without methods is about all of them, one without a path about every path.  A ** at the end is
  * whatever follows its slash: what lies beneath a folder, and not the folder's own name.
+ *
+ * A rule for names allows HTTP, which the gateway reads, and TLS.  Any other bytes are a pipe that nobody judges: the program
+ * at its end could speak HTTP there that no rule was asked about.  They pass only where a rule says TCP, has addresses, or
+ * is about a port on which a service that is not HTTP is at home (rf_net_rule_has_raw()).
  */
 #ifndef RF_POLICY_NET_H
 #define RF_POLICY_NET_H
@@ -69,6 +74,7 @@ struct rf_net_rule {
 	struct rf_net_ports ports[RF_NET_PORTS]; /* in order, apart from each other */
 	uint8_t port_count;
 	uint32_t methods; /* RF_NET_METHOD bits; 0: all */
+	bool is_tcp; /* allows other bytes than HTTP and TLS, too; then without methods and path */
 	const char *path; /* a pattern in the form of http/url-path.h, or NULL: every path */
 };
 
@@ -207,6 +213,13 @@ struct rf_net_verdict rf_net_judge_request(const struct rf_net *net, const struc
 					   uint16_t port, struct rf_span method,
 					   const struct rf_url_path *path);
 
+/*
+ * Bytes that are neither HTTP nor TLS, to a host and port.  Asks rules alone: where requests must be read
+ * (rf_net_looks_inside()), such bytes can't pass whatever this says.
+ */
+struct rf_net_verdict rf_net_judge_raw(const struct rf_net *net, const struct rf_host *host,
+				       uint16_t port);
+
 /* True if requests to it must be read, and TLS ended for that: a rule has methods or a path, or a credential is bound to it. */
 bool rf_net_looks_inside(const struct rf_net *net, const struct rf_host *host, uint16_t port);
 
@@ -262,6 +275,10 @@ bool rf_net_rule_has_host(const struct rf_net_rule *rule, const struct rf_host *
 bool rf_net_rule_has_address(const struct rf_net_rule *rule, const uint8_t address[16]);
 bool rf_net_rule_has_port(const struct rf_net_rule *rule, uint16_t port);
 bool rf_net_rule_has_method(const struct rf_net_rule *rule, uint32_t bit);
+/* Of a rule that allows: whether bytes that are neither HTTP nor TLS may pass to this port, which it has. */
+bool rf_net_rule_has_raw(const struct rf_net_rule *rule, uint16_t port);
+/* True for a port at which a service that is not HTTP is at home: a rule for it means TCP. */
+bool rf_net_port_is_raw(uint16_t port);
 bool rf_net_path_match(const char *pattern, struct rf_span path);
 
 /* The address of a host that is one, IPv4 as ::ffff:a.b.c.d.  False for a name. */

@@ -30,7 +30,11 @@ static void check_rule(const char *text, bool is_deny)
 	require(rule.port_count > 0 && rule.port_count <= RF_NET_PORTS && rule.ports[0].first > 0);
 	require(rf_net_rule_parse(rule.text, is_deny, &other, &again, &err) == 0 &&
 		strcmp(rule.text, again.text) == 0 && again.who == rule.who &&
-		again.methods == rule.methods && again.bits == rule.bits);
+		again.methods == rule.methods && again.bits == rule.bits &&
+		again.is_tcp == rule.is_tcp);
+	/* TCP stands with nothing of HTTP's, and denies nothing. */
+	require(!rule.is_tcp ||
+		(!rule.methods && !rule.path && !is_deny && rule.who != RF_NET_CIDR));
 	require(rf_net_rule_meet(&rule, &again, rooms, met, RF_NET_MEET) == 1 &&
 		strcmp(met[0].text, rule.text) == 0);
 	if (rule.who == RF_NET_NAME) {
