@@ -89,7 +89,7 @@ static void count(struct table *table, const char *key, const struct rf_audit_ev
 		row->note = strdup(note);
 }
 
-/* What was asked for, as a person would say it: "POST api.example/v1", "host:22". */
+/* What was asked for, as a person would say it: "POST api.example/v1", "host:22", "TCP host:443". */
 static void name_it(const struct rf_audit_event *event, char text[KEY])
 {
 	char host[300], method[40], path[520];
@@ -99,7 +99,7 @@ static void name_it(const struct rf_audit_event *event, char text[KEY])
 	rf_audit_event_copy(event, RF_AUDIT_HOST, host, sizeof(host));
 	rf_audit_event_copy(event, RF_AUDIT_METHOD, method, sizeof(method));
 	rf_audit_event_copy(event, RF_AUDIT_PATH, path, sizeof(path));
-	if (port && port != 80 && port != 443)
+	if (port && ((port != 80 && port != 443) || strcmp(method, "TCP") == 0))
 		snprintf(number, sizeof(number), ":%u", port);
 	snprintf(text, KEY, "%s%s%s%s%s", method, *method ? " " : "", host, number, path);
 }

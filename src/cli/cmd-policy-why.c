@@ -286,33 +286,57 @@ static int ask_exec(struct question *question, struct rf_err *err)
 	return 0;
 }
 
-/* "host", "host:port", "[::1]:port", "unix:/path" or "/path". */
-static int ask_connect(struct question *question, struct rf_err *err)
+/* "host", "host:port" or "[::1]:port". */
+static int read_place(const char *what, struct rf_authority *where, struct rf_err *err)
 {
-	const char *what = question->what, *colon = strchr(what, ':');
-	struct rf_authority where;
+	const char *colon = strchr(what, ':');
 	char bracketed[256];
 	enum rf_fault fault;
+
+	if (what[0] != '[' && colon && strchr(colon + 1, ':')) { /* an IPv6 address as it is */
+		snprintf(bracketed, sizeof(bracketed), "[%.250s]", what);
+		what = bracketed;
+	}
+	fault = rf_url_parse_authority(rf_span_of(what), where);
+	if (!fault)
+		return 0;
+	rf_fail_say(err, -EINVAL, "\"%.60s\" is not a host: %s", what, rf_fault_words(fault));
+	return rf_fail_hint(err, "for example: example.com:443");
+}
+
+/* As above, "unix:/path" or "/path". */
+static int ask_connect(struct question *question, struct rf_err *err)
+{
+	const char *what = question->what;
+	struct rf_authority where;
 
 	if (what[0] == '/' || strncmp(what, "unix:", 5) == 0) {
 		rf_why_unix(question->plan, &question->why);
 		return 0;
 	}
-	if (what[0] != '[' && colon && strchr(colon + 1, ':')) { /* an IPv6 address as it is */
-		snprintf(bracketed, sizeof(bracketed), "[%.250s]", what);
-		what = bracketed;
-	}
-	fault = rf_url_parse_authority(rf_span_of(what), &where);
-	if (fault) {
-		rf_fail_say(err, -EINVAL, "\"%.60s\" is not a host: %s", question->what,
-			    rf_fault_words(fault));
-		return rf_fail_hint(err, "for example: example.com:443");
-	}
+	if (read_place(what, &where, err) < 0)
+		return err->code;
 	rf_why_connect(question->plan, &where.host, where.port, &question->why);
 	return 0;
 }
 
-/* "[METHOD ]URL". */
+/* "host:port", behind TCP. */
+static int ask_raw(struct question *question, const char *what, struct rf_err *err)
+{
+	struct rf_authority where;
+
+	if (read_place(what, &where, err) < 0)
+		return err->code;
+	if (where.port == 0) {
+		rf_fail_say(err, -EINVAL, "\"TCP %.60s\" has no port", what);
+		return rf_fail_hint(err,
+				    "for example: ringfort policy why net TCP db.example:5433");
+	}
+	rf_why_raw(question->plan, &where.host, where.port, &question->why);
+	return 0;
+}
+
+/* "[METHOD ]URL", or "TCP host:port". */
 static int ask_net(struct question *question, struct rf_err *err)
 {
 	const char *url = strrchr(question->what, ' ');
@@ -325,6 +349,8 @@ static int ask_net(struct question *question, struct rf_err *err)
 		snprintf(method, sizeof(method), "%.*s", (int)(url - question->what),
 			 question->what);
 	url = url ? url + 1 : question->what;
+	if (strcmp(method, "TCP") == 0)
+		return ask_raw(question, url, err);
 	fault = rf_url_parse(rf_span_of(url), &where);
 	if (!fault && where.path.len <= 4096)
 		fault = rf_url_path_read(where.path, room, sizeof(room), &path);

@@ -25,7 +25,10 @@
 
 #define MS       1000000ull
 #define FIRST_MS 30000 /* for a client that speaks first, to do so */
-#define QUIET_MS 1000  /* after which it is the server that does, on ports that are not the web's */
+#define QUIET_MS                                                                                   \
+	1000 /* after which it is the server that does, where it may be something else than HTTP */
+#define MUTE_MS                                                                                    \
+	10000 /* after which it is refused, where it may not, on ports that are not the web's */
 
 enum state {
 	FIRST,
@@ -52,6 +55,7 @@ struct rf_crossing {
 	struct rf_way *way;
 	struct rf_relay *relay;
 	bool is_quiet; /* the server speaks first */
+	bool is_raw;   /* neither HTTP nor TLS, to a name: a rule must say so */
 	uint64_t began_ns;
 	char address[RF_ADDRESS_TEXT];
 };
@@ -82,6 +86,7 @@ static void tell(struct rf_crossing *c, enum rf_gate_kind kind, const char *reas
 		.host = c->place.host.text,
 		.address = c->address,
 		.port = c->place.port,
+		.method = c->is_raw ? "TCP" : "",
 		.up_bytes = counts ? counts->up : 0,
 		.down_bytes = counts ? counts->down : 0,
 		.duration_us = (rf_loop_now() - c->began_ns) / 1000,
@@ -114,6 +119,48 @@ static void deny(struct rf_crossing *c, const char *reason)
 {
 	c->judge.is_allowed = false;
 	reset(c, reason);
+}
+
+/* Judges what is neither HTTP nor TLS.  False: a rule for the host is not enough for that. */
+static bool may_be_raw(struct rf_crossing *c)
+{
+	c->is_raw = c->place.host.kind == RF_HOST_NAME;
+	rf_judge_raw(c->outlet, &c->place.host, c->place.port, &c->judge);
+	return c->judge.is_allowed;
+}
+
+/*
+ * Refuses what is neither HTTP nor TLS.  What is like a request is answered as one, for whoever sent it to read: what came is
+ * taken in first, because a connection that is closed with bytes in it is reset, and the answer is lost.
+ */
+static void refuse_raw(struct rf_crossing *c, struct rf_span first)
+{
+	struct rf_refusal refusal;
+	RF_AUTO_BUF struct rf_buf body, head;
+	char gone[4096];
+	size_t most = RF_SNIFF_MOST;
+
+	rf_buf_init(&body, 4096);
+	rf_buf_init(&head, 8192);
+	c->judge.is_allowed = false;
+	if (!rf_sniff_is_like_http(first)) {
+		reset(c, NULL);
+		return;
+	}
+	rf_judge_refuse(&c->judge, &c->place.host, c->place.port, &refusal);
+	rf_refusal_format(&refusal, &body);
+	rf_buf_printf(&head,
+		      "HTTP/1.1 %u Forbidden\r\nContent-Type: application/json\r\n"
+		      "X-Ringfort: %s\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
+		      refusal.status, refusal.code, body.len);
+	rf_buf_add(&head, body.data, body.len);
+	while (most > 0 && recv(c->fd, gone, sizeof(gone), MSG_DONTWAIT) > 0)
+		most -= most < sizeof(gone) ? most : sizeof(gone);
+	if (!head.has_failed)
+		send(c->fd, head.data, head.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	shutdown(c->fd, SHUT_WR);
+	tell(c, RF_GATE_CONNECT, NULL, NULL);
+	free_crossing(c);
 }
 
 /* ------------------------------------------------------------- relays */
@@ -291,7 +338,7 @@ static void await_more(struct rf_crossing *c, size_t n)
 	setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
 }
 
-static void decide(struct rf_crossing *c, const struct rf_sniff *sniff)
+static void decide(struct rf_crossing *c, const struct rf_sniff *sniff, struct rf_span first)
 {
 	bool looks_inside = rf_net_looks_inside(c->outlet->net, &c->place.host, c->place.port);
 
@@ -308,10 +355,16 @@ static void decide(struct rf_crossing *c, const struct rf_sniff *sniff)
 		deny(c, "HTTP/2 without TLS is not looked into");
 	else if (sniff->kind == RF_SNIFF_BAD)
 		deny(c, "malformed TLS");
-	else if (looks_inside)
-		deny(c, "its rules speak of requests, and this is no HTTP");
-	else
+	else if (sniff->kind == RF_SNIFF_TLS)
 		leave(c);
+	else if (looks_inside) {
+		snprintf(c->judge.reason, sizeof(c->judge.reason),
+			 "its rules speak of requests, and this is no HTTP");
+		refuse_raw(c, first);
+	} else if (may_be_raw(c))
+		leave(c);
+	else
+		refuse_raw(c, first);
 }
 
 /* Urgent data: what is looked at ends before it, and what is sent on would, too. */
@@ -320,6 +373,11 @@ static bool is_urgent(int fd)
 	char byte;
 
 	return recv(fd, &byte, 1, MSG_OOB | MSG_PEEK | MSG_DONTWAIT) >= 0 || errno == EAGAIN;
+}
+
+static bool is_web(const struct rf_crossing *c)
+{
+	return c->place.port == 80 || c->place.port == 443;
 }
 
 /* Looks at what is there, and leaves it.  More of it is told by the kernel when there is more. */
@@ -356,21 +414,30 @@ static void look(struct rf_crossing *c)
 	}
 	if (sniff.kind == RF_SNIFF_MORE) /* it sends no more */
 		sniff.kind = RF_SNIFF_OTHER;
-	decide(c, &sniff);
+	decide(c, &sniff, (struct rf_span){ first, have });
+}
+
+/* Whether the server may speak first: what it speaks is not HTTP then. */
+static bool may_be_quiet(const struct rf_crossing *c)
+{
+	const struct rf_net *net = c->outlet->net;
+	struct rf_net_verdict raw = rf_net_judge_raw(net, &c->place.host, c->place.port);
+	bool is_said = raw.rule && raw.rule->is_tcp;
+
+	return c->judge.is_allowed && raw.is_allowed && (is_said || !is_web(c)) &&
+	       !rf_net_looks_inside(net, &c->place.host, c->place.port);
 }
 
 static void begin_look(struct rf_crossing *c)
 {
-	bool is_web = c->place.port == 80 || c->place.port == 443;
-	bool may_be_quiet = !is_web && c->judge.is_allowed &&
-			    !rf_net_looks_inside(c->outlet->net, &c->place.host, c->place.port);
+	uint64_t limit_ms = may_be_quiet(c) ? QUIET_MS : is_web(c) ? FIRST_MS : MUTE_MS;
 
 	c->state = LOOKING;
 	c->seen = 0;
 	await_more(c, 0);
 	rf_note_counts(c->outlet->note)->connections++;
 	rf_event_want(c->event, RF_LOOP_READ);
-	rf_deadline_set(&c->limit, rf_loop_now() + (may_be_quiet ? QUIET_MS : FIRST_MS) * MS);
+	rf_deadline_set(&c->limit, rf_loop_now() + limit_ms * MS);
 	if (c->early.len > 0)
 		look(c);
 }
@@ -482,11 +549,12 @@ static void on_limit(void *data)
 {
 	struct rf_crossing *c = data;
 
-	if (c->state == LOOKING && c->judge.is_allowed && c->seen == 0 && c->place.port != 80 &&
-	    c->place.port != 443 &&
-	    !rf_net_looks_inside(c->outlet->net, &c->place.host, c->place.port)) {
+	if (c->state == LOOKING && c->seen == 0 && may_be_quiet(c) && may_be_raw(c)) {
 		c->is_quiet = true;
 		leave(c);
+	} else if (c->state == LOOKING && c->seen == 0 && c->judge.is_allowed && !is_web(c)) {
+		may_be_raw(c); /* which says what would let the server speak first */
+		deny(c, "nothing was said, and the server may not speak first");
 	} else if (c->state == LOOKING && c->seen > 0) {
 		deny(c, "its first bytes do not say what it is");
 	} else {
@@ -590,9 +658,14 @@ void rf_crossing_review(struct rf_outlet *outlet)
 		next = c->next;
 		if (c->state < LOOKING)
 			continue;
-		rf_judge_host(outlet, &c->place.host, c->place.port, &c->judge);
+		if (c->is_raw)
+			rf_judge_raw(outlet, &c->place.host, c->place.port, &c->judge);
+		else
+			rf_judge_host(outlet, &c->place.host, c->place.port, &c->judge);
+		/* What is on its way was looked at by the rules before these. */
 		if (c->judge.is_allowed &&
-		    !(c->relay && rf_net_looks_inside(outlet->net, &c->place.host, c->place.port)))
+		    !(c->state >= LEAVING &&
+		      rf_net_looks_inside(outlet->net, &c->place.host, c->place.port)))
 			continue;
 		if (c->relay)
 			counts = rf_relay_cut(c->relay);

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "gateway/crossing.h"
 #include "gateway/forward-inside.h"
+#include "gateway/frames.h"
 #include "gateway/hold.h"
 #include "gateway/message.h"
 #include "gateway/pretend.h"
@@ -103,6 +104,25 @@ static bool may_pretend(struct rf_forward *f, const struct rf_url_path *path)
 	return f->judge.is_allowed;
 }
 
+/*
+ * A protocol that the connection is to be switched to.  A WebSocket is a part of HTTP; behind any other there are bytes that are
+ * neither read nor judged, as on a connection that never was HTTP, and they need the same rule.
+ */
+static bool may_switch(struct rf_forward *f)
+{
+	if (f->upgrade.len == 0 || rf_frames_is_websocket(f->upgrade))
+		return true;
+	rf_judge_raw(f->outlet, &f->place.host, f->place.port, &f->judge);
+	if (f->judge.is_allowed &&
+	    rf_net_looks_inside(f->outlet->net, &f->place.host, f->place.port)) {
+		f->judge.is_allowed = false;
+		snprintf(f->judge.reason, sizeof(f->judge.reason),
+			 "its rules speak of requests, and \"%.*s\" is no HTTP",
+			 f->upgrade.len < 40 ? (int)f->upgrade.len : 40, f->upgrade.at);
+	}
+	return f->judge.is_allowed;
+}
+
 /* The policy, and what the box may do at a time.  False: it was refused. */
 static bool pass_policy(struct rf_forward *f, const struct rf_url_path *path)
 {
@@ -111,7 +131,7 @@ static bool pass_policy(struct rf_forward *f, const struct rf_url_path *path)
 	uint64_t wait;
 
 	rf_judge_request(outlet, &f->place.host, f->place.port, f->request.method, path, &f->judge);
-	if (!f->judge.is_allowed || !may_pretend(f, path)) {
+	if (!f->judge.is_allowed || !may_pretend(f, path) || !may_switch(f)) {
 		rf_judge_refuse(&f->judge, &f->place.host, f->place.port, &refusal);
 		rf_forward_refuse(f, &refusal);
 		return false;

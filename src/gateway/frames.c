@@ -19,7 +19,7 @@ struct rf_frames {
 	bool is_begun;           /* a first frame of the server's message was written */
 };
 
-static bool is_websocket(struct rf_span protocol)
+bool rf_frames_is_websocket(struct rf_span protocol)
 {
 	return rf_span_is_like(rf_span_trim(protocol), RF_SPAN("websocket"));
 }
@@ -34,7 +34,7 @@ static bool has_filter(const struct rf_outlet *outlet)
 
 bool rf_frames_prepare(struct rf_forward *f)
 {
-	if (!is_websocket(f->upgrade) || !has_filter(f->outlet))
+	if (!rf_frames_is_websocket(f->upgrade) || !has_filter(f->outlet))
 		return false;
 	rf_forward_remove(&f->request, RF_SPAN("Sec-WebSocket-Extensions"));
 	return true;

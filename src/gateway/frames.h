@@ -16,6 +16,9 @@
 struct rf_forward;
 struct rf_frames;
 
+/* True for the name of the one protocol that is HTTP's own; any other that a connection is switched to is bytes that nobody reads. */
+bool rf_frames_is_websocket(struct rf_span protocol);
+
 /* Whether this request asks for one, and the box has a filter for frames.  Then no extension is asked for. */
 bool rf_frames_prepare(struct rf_forward *f);
 

@@ -14,11 +14,13 @@ void rf_judge_place(const struct rf_host *host, uint16_t port, char *text, size_
 		 is_v6 ? "]" : "", port);
 }
 
+static const struct rf_span tcp = RF_SPAN_INIT("TCP");
+
 /* The rule that would allow it.  Ports 80 and 443 are what a rule without any means. */
 static void suggest(const struct rf_host *host, uint16_t port, struct rf_span method,
 		    struct rf_span path, struct rf_judge *judge)
 {
-	bool is_usual = port == 0 || port == 80 || port == 443;
+	bool is_usual = (port == 0 || port == 80 || port == 443) && !rf_span_is(method, tcp);
 	char place[RF_HOST_TEXT + 16];
 
 	rf_judge_place(host, is_usual ? 0 : port, place, sizeof(place));
@@ -61,6 +63,18 @@ void rf_judge_host(const struct rf_outlet *outlet, const struct rf_host *host, u
 	take(&verdict, ret_judge);
 	if (needs_remedy(ret_judge))
 		suggest(host, port, (struct rf_span){ 0 }, (struct rf_span){ 0 }, ret_judge);
+}
+
+void rf_judge_raw(const struct rf_outlet *outlet, const struct rf_host *host, uint16_t port,
+		  struct rf_judge *ret_judge)
+{
+	struct rf_net_verdict verdict = rf_net_judge_raw(outlet->net, host, port);
+	bool is_said = host->kind == RF_HOST_NAME && !rf_net_port_is_raw(port);
+
+	take(&verdict, ret_judge);
+	if (needs_remedy(ret_judge))
+		suggest(host, port, is_said ? tcp : (struct rf_span){ 0 }, (struct rf_span){ 0 },
+			ret_judge);
 }
 
 void rf_judge_request(const struct rf_outlet *outlet, const struct rf_host *host, uint16_t port,

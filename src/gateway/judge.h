@@ -20,6 +20,9 @@ struct rf_judge {
 /* A port of 0 is any. */
 void rf_judge_host(const struct rf_outlet *outlet, const struct rf_host *host, uint16_t port,
 		   struct rf_judge *ret_judge);
+/* What is neither HTTP nor TLS; the remedy is a rule that says TCP. */
+void rf_judge_raw(const struct rf_outlet *outlet, const struct rf_host *host, uint16_t port,
+		  struct rf_judge *ret_judge);
 void rf_judge_request(const struct rf_outlet *outlet, const struct rf_host *host, uint16_t port,
 		      struct rf_span method, const struct rf_url_path *path,
 		      struct rf_judge *ret_judge);

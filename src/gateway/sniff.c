@@ -161,15 +161,24 @@ static enum rf_sniff_kind look_for_tls(struct rf_span bytes, struct rf_sniff *sn
 	return take_hello(hello, sniff) ? RF_SNIFF_TLS : RF_SNIFF_BAD;
 }
 
-/* A first line that ends with a version of HTTP, wherever a server might look for it. */
-static enum rf_sniff_kind look_for_version(struct rf_span bytes)
+bool rf_sniff_is_like_http(struct rf_span bytes)
 {
 	static const struct rf_span version = RF_SPAN_INIT("HTTP/");
 	size_t end = rf_span_find(bytes, '\n');
 
 	for (size_t at = 0; at + version.len <= end; at++)
 		if (rf_span_is_like(rf_span_part(bytes, at, version.len), version))
-			return RF_SNIFF_HTTP;
+			return true;
+	return false;
+}
+
+/* A first line that ends with a version of HTTP, wherever a server might look for it. */
+static enum rf_sniff_kind look_for_version(struct rf_span bytes)
+{
+	size_t end = rf_span_find(bytes, '\n');
+
+	if (rf_sniff_is_like_http(bytes))
+		return RF_SNIFF_HTTP;
 	/* Of a line that is too long to be looked at, who reads it as HTTP says so. */
 	if (end == bytes.len)
 		return bytes.len < RF_SNIFF_MOST / 2 ? RF_SNIFF_MORE : RF_SNIFF_HTTP;

@@ -31,6 +31,9 @@ struct rf_sniff {
 	bool has_ech;        /* an encrypted ClientHello, or what only looks like one */
 };
 
+/* True if the first line names a version of HTTP, though it is no request: whoever sent it may read an answer in HTTP. */
+bool rf_sniff_is_like_http(struct rf_span bytes);
+
 /* `bytes` are the first of the connection. */
 void rf_sniff_look(struct rf_span bytes, struct rf_sniff *ret_sniff);
 

@@ -121,12 +121,13 @@ int rf_outward_lend(struct rf_outward *outward, bool is_bounded, int *ret_fd, st
 
 /* ------------------------------------------------------------- what happens */
 
-/* "api.example:443", or "POST api.example/v1/x" where it was a request. */
+/* "api.example:443", "POST api.example/v1/x" where it was a request, or "TCP api.example:443" where it was no HTTP. */
 static void name_it(const struct rf_gate_event *event, char *text, size_t size)
 {
 	if (event->kind == RF_GATE_DNS)
 		snprintf(text, size, "%s", event->host);
-	else if (event->method[0] && (event->port == 443 || event->port == 80))
+	else if (event->method[0] && event->kind == RF_GATE_REQUEST &&
+		 (event->port == 443 || event->port == 80))
 		snprintf(text, size, "%s %s%s", event->method, event->host, event->path);
 	else if (event->method[0])
 		snprintf(text, size, "%s %s:%u%s", event->method, event->host, event->port,

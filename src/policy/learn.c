@@ -131,6 +131,12 @@ static int add_host(struct rf_learn *learn, struct rf_policy *policy,
 	size_t paths = 0, beginning = SIZE_MAX;
 	bool has_requests = false;
 
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(seen[i].method, "TCP") ==
+		    0) { /* which all else of this port passes by, too */
+			snprintf(rule, sizeof(rule), "TCP %s:%u", seen[i].host, seen[i].port);
+			return add_rule(learn, policy, rule);
+		}
 	put_place(seen, place, sizeof(place));
 	for (size_t i = 0; i < count; i++)
 		has_requests |= seen[i].method[0] != '\0';

@@ -229,6 +229,15 @@ static bool is_used(const struct rf_trim_list *used, const char *name)
 	return false;
 }
 
+static bool is_used_with(const struct rf_trim_list *used, const char *name, const char *method)
+{
+	for (size_t i = 0; i < used->count; i++)
+		if (strcmp(used->entries[i].name, name) == 0 &&
+		    strcmp(used->entries[i].method, method) == 0)
+			return true;
+	return false;
+}
+
 /* The methods that a rule was used with; 0 if something was seen that has none, or that no rule can name. */
 static uint32_t methods_of(const struct rf_trim_list *used, const char *rule)
 {
@@ -260,6 +269,12 @@ static void trim_rule(const char *text, const struct rf_trim_list *used,
 		return;
 	if (!is_used(used, rule.text)) {
 		tighter[0] = '\0';
+		return;
+	}
+	if (rule.is_tcp && !is_used_with(used, rule.text, "TCP")) {
+		rule.is_tcp = false;
+		if (rf_net_rule_format(&rule, tighter) < 0)
+			snprintf(tighter, RF_NET_RULE_TEXT, "%s", text);
 		return;
 	}
 	methods = methods_of(used, rule.text);

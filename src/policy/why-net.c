@@ -24,7 +24,7 @@ static void offer(struct rf_why *why, const struct rf_host *host, uint16_t port,
 	bool is_address = host->kind != RF_HOST_NAME;
 	char rule[RF_NET_RULE_TEXT], number[16] = "";
 
-	if (port && port != 80 && port != 443)
+	if (port && ((port != 80 && port != 443) || strcmp(method, "TCP") == 0))
 		snprintf(number, sizeof(number), ":%u", port);
 	snprintf(rule, sizeof(rule), "%s%s%s%s%s%s%.*s", is_address ? "" : method,
 		 *method && !is_address ? " " : "", has_brackets ? "[" : "", host->text,
@@ -128,6 +128,29 @@ void rf_why_connect(const struct rf_plan *plan, const struct rf_host *host, uint
 	if (ret_why->verdict == RF_WHY_NO && !ret_why->flag[0] &&
 	    strcmp(ret_why->rule, "network.deny") != 0)
 		offer(ret_why, host, port, "", (struct rf_span){ "", 0 });
+}
+
+void rf_why_raw(const struct rf_plan *plan, const struct rf_host *host, uint16_t port,
+		struct rf_why *ret_why)
+{
+	struct rf_net_verdict verdict;
+
+	if (!answer_without(plan, host, ret_why)) {
+		verdict = rf_net_judge_raw(plan->net, host, port);
+		tell(&verdict, ret_why);
+		if (rf_net_judge_host(plan->net, host, port).is_allowed &&
+		    rf_net_looks_inside(plan->net, host, port)) {
+			rf_why_answer(ret_why, RF_WHY_NO, "network",
+				      "requests to it are looked into, so that nothing but HTTP "
+				      "and TLS passes: rules with methods or paths, credentials, "
+				      "filter, mask or writes: hold");
+			return;
+		}
+	}
+	if (ret_why->verdict == RF_WHY_NO && !ret_why->flag[0] &&
+	    strcmp(ret_why->rule, "network.deny") != 0)
+		offer(ret_why, host, port, rf_net_port_is_raw(port) ? "" : "TCP",
+		      (struct rf_span){ "", 0 });
 }
 
 void rf_why_request(const struct rf_plan *plan, const struct rf_host *host, uint16_t port,

@@ -36,9 +36,14 @@ void rf_why_write(const struct rf_plan *plan, const struct rf_view_host *host, c
 void rf_why_exec(const struct rf_plan *plan, const struct rf_view_host *host, const char *program,
 		 struct rf_why *ret_why);
 
-/* Whether it may connect, with a port of 0 to any port; whether a request may be made; and unix sockets (why-net.c). */
+/*
+ * Whether it may connect, with a port of 0 to any port; whether it may speak something else there than HTTP and TLS; whether a
+ * request may be made; and unix sockets (why-net.c).
+ */
 void rf_why_connect(const struct rf_plan *plan, const struct rf_host *host, uint16_t port,
 		    struct rf_why *ret_why);
+void rf_why_raw(const struct rf_plan *plan, const struct rf_host *host, uint16_t port,
+		struct rf_why *ret_why);
 void rf_why_request(const struct rf_plan *plan, const struct rf_host *host, uint16_t port,
 		    const char *method, const struct rf_url_path *path, struct rf_why *ret_why);
 void rf_why_unix(const struct rf_plan *plan, struct rf_why *ret_why);

@@ -266,7 +266,7 @@ def test_a_spliced_connection_passes_everything_and_keeps_half_closes(gate, odd)
         connection.sendall(b"%d" % len(got))
 
     server = odd(server_of)
-    gateway = gate(allow=["api.example:7777"], hosts=to(server))
+    gateway = gate(allow=["TCP api.example:7777"], hosts=to(server))
     with socket.create_connection(("127.0.0.1", gateway.proxy)) as tunnel:
         tunnel.sendall(b"CONNECT api.example:7777 HTTP/1.1\r\nHost: api.example:7777\r\n\r\n")
         read_head(tunnel)
@@ -532,7 +532,7 @@ def test_bandwidth_is_kept_and_uses_what_it_has(gate, nginx, odd):
         connection.sendall(b"x" * (16 << 20))
 
     server = odd(flood)
-    gateway = gate(allow=["api.example:7777"], hosts=to(server), bandwidth="8M")
+    gateway = gate(allow=["TCP api.example:7777"], hosts=to(server), bandwidth="8M")
     began = time.monotonic()
     with socket.create_connection(("127.0.0.1", gateway.proxy)) as tunnel:
         tunnel.sendall(b"CONNECT api.example:7777 HTTP/1.1\r\nHost: api.example:7777\r\n\r\n")
@@ -590,7 +590,7 @@ def test_an_address_that_is_denied_is_denied_however_it_is_wrapped(gate):
 
 def test_a_policy_changes_under_connections(gate, nginx, odd):
     server = odd(lambda connection: connection.sendall(connection.recv(10)) or time.sleep(20))
-    gateway = gate(allow=["api.example:7777", "web.example"], hosts={**to(server), "web.example": f"127.0.0.1:{nginx.port}"})
+    gateway = gate(allow=["TCP api.example:7777", "web.example"], hosts={**to(server), "web.example": f"127.0.0.1:{nginx.port}"})
     with socket.create_connection(("127.0.0.1", gateway.proxy)) as tunnel:
         tunnel.settimeout(5)
         tunnel.sendall(b"CONNECT api.example:7777 HTTP/1.1\r\nHost: api.example:7777\r\n\r\n")

@@ -74,7 +74,7 @@ def say(line, parts):
     return b""
 
 
-@pytest.mark.parametrize("port", [80, 9999])
+@pytest.mark.parametrize("port", [80, 9999, 22])  # 22: where the server may speak first
 @pytest.mark.parametrize("parts", [
     [b"GET / HTTP/1.1\r\n" + EVIL],
     [b"\r\nGET / HTTP/1.1\r\n" + EVIL],
@@ -99,8 +99,27 @@ def test_what_follows_a_connect_too_soon_is_looked_at_as_a_whole(box):
             assert b"passed" not in say(line, parts[1:] + [0.2])
 
 
-def test_what_is_no_http_still_passes(box):
-    with by_socks(box, 9999) as line:
+@pytest.mark.parametrize("port", [80, 9999])
+@pytest.mark.parametrize("parts", [
+    [b"A" * 25 + b" / HTTP/1.1\r\n" + EVIL],
+    [b"\x01GET / HTTP/1.1\r\n" + EVIL],
+    [b"\xc3\xa9 / HTTP/1.1\r\n" + EVIL],
+    [b"\tGET / HTTP/1.1\r\n" + EVIL],
+    [b":GET / HTTP/1.1\r\n" + EVIL],
+    [b"GET\x0b/ HTTP/1.1\r\n" + EVIL],
+    [b"GET nowhere\r\n" + EVIL],
+    [b"EHLO host.example\r\n", 0.1, b"\r\n\r\n"],
+    [b"\x16GET / HTTP/1.1\r\n" + EVIL],
+    [b"\x80\x01GET / HTTP/1.1\r\n" + EVIL],
+], ids=["long", "control", "utf8", "tab", "colon", "vt", "versionless", "smtp", "handshake", "ssl2"])
+def test_what_no_parser_takes_for_a_request_does_not_pass(box, port, parts):
+    with by_socks(box, port) as line:
+        assert b"passed" not in say(line, parts)
+    assert box.wait_for(lambda event: event["kind"] in ("connect", "request"))["verdict"] == "denied"
+
+
+def test_what_is_no_http_passes_where_it_is_at_home(box):
+    with by_socks(box, 25) as line:
         assert b"passed" in say(line, [b"EHLO host.example\r\n", 0.1, b"\r\n\r\n"])
 
 

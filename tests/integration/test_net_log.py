@@ -4,8 +4,10 @@ import io
 import json
 import pathlib
 import socket
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -98,6 +100,40 @@ def test_a_credential_is_never_in_the_record_nor_in_the_box(post, server):
     assert result["stdout"].startswith("ghp_") and len(result["stdout"].split("\n", maxsplit=1)[0]) == len(SECRET)
     stored = b"".join(path.read_bytes() for path in post.log.iterdir() if path.is_file())
     assert SECRET.encode() not in stored
+
+
+@pytest.fixture
+def echo():
+    """A server that is no HTTP: it says again what it hears."""
+    class Again(socketserver.BaseRequestHandler):
+        def handle(self):
+            while piece := self.request.recv(65536):
+                self.request.sendall(piece)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Again) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+def test_what_is_no_http_is_refused_by_a_host_alone_told_and_learnt(post, echo):
+    post.stand()
+    hosts = ("--host", f"db.example=127.0.0.1:{echo}")
+    say = ("--", "python3", "-c", "import socket; s = socket.create_connection(('db.example', 7000)); s.sendall(b'\\0hello'); "
+                                  "print(s.recv(10).decode()[1:])")
+    result = json.loads(post.run("run", "--json", "--net", "db.example:7000", *hosts, *say).stdout)
+    assert result["status"] == "failed" and "hello" not in result["stdout"]
+    denial, = result["denials"]
+    assert denial["what"] == "TCP db.example:7000" and denial["remedy"] == 'network.allow: ["TCP db.example:7000"]'
+    event = next(event for event in post.events("--kind", "net") if event["host"] == "db.example" and event["decision"] == "deny")
+    assert (event["method"], event["remedy"]) == ("TCP", denial["remedy"])
+    learnt = post.run("policy", "learn", *hosts, *say)
+    assert learnt.returncode == 0 and '- "TCP db.example:7000"' in learnt.stdout, learnt.stdout
+    policy = post.top / "run" / "learnt-tcp.yaml"
+    policy.write_text(learnt.stdout)
+    result = json.loads(post.run("run", "--json", "--policy", policy, *say).stdout)
+    assert (result["status"], result["stdout"], result["denials"]) == ("ok", "hello\n", [])
 
 
 def test_what_was_learnt_lets_the_same_run_pass_and_nothing_else(post, server):

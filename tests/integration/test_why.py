@@ -319,8 +319,24 @@ def test_the_line_that_it_offers_is_a_policy(call, workdir):
         assert call("policy", "check", "p.yaml").code == 0, line
 
 
+def test_it_knows_what_is_neither_http_nor_tls(call):
+    def of(*flags, what="db.example:5433"):
+        return ask(call, flags, "net", f"TCP {what}")
+
+    answer = of("--net", "db.example:5433")
+    assert answer["verdict"] == "no" and answer["flag"] == "--net 'TCP db.example:5433'"
+    assert answer["line"] == 'network: { allow: ["TCP db.example:5433"] }'
+    assert of("--net", "TCP db.example:5433")["verdict"] == "yes"
+    assert of("--net", "TCP *:*", "--net-deny", "db.example")["verdict"] == "no"
+    assert of("--net", "db.example:*", what="db.example:5432")["verdict"] == "yes"
+    assert of("--net", "10.0.0.0/8:*", what="10.0.0.1:80")["verdict"] == "yes"
+    looked = of("--net", "TCP db.example:5433", "--net", "GET db.example:5433/x")
+    assert looked["verdict"] == "no" and "looked into" in looked["reason"] and not looked["flag"]
+    assert of("--net", "db.example", what="db.example:443")["flag"] == "--net 'TCP db.example:443'"
+
+
 @pytest.mark.parametrize("args", [
-    (), ("read",), ("read", "a", "b"), ("read", ""), ("fly", "x"), ("syscall", "nothing_like_it"),
+    ("net", "TCP", "a"), ("net", "TCP", "a:b"), (), ("read",), ("read", "a", "b"), ("read", ""), ("fly", "x"), ("syscall", "nothing_like_it"),
     ("connect", ":"), ("connect", "a:b"), ("connect", "a:"), ("connect", "a:123456"),
     ("read", "/" + "x" * 5000), ("--nonsense", "read", "x"),
 ])

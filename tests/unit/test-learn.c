@@ -56,6 +56,22 @@ RF_TEST(what_was_seen_becomes_rules_and_only_that)
 	      "    - \"GET a.example:8080/\"\n    - b.example\n  deny:\n    - c.example\n");
 }
 
+RF_TEST(what_was_no_http_becomes_a_rule_that_says_tcp)
+{
+	struct rf_learn learn = { 0 };
+
+	rf_learn_note(&learn, "db.example", 7000, "TCP", "");
+	rf_learn_note(&learn, "both.example", 443, "", "");
+	rf_learn_note(&learn, "both.example", 443, "TCP", "");
+	rf_learn_note(&learn, "both.example", 443, "GET", "/x");
+	rf_learn_note(&learn, "git.example", 22, "TCP", "");
+	rf_learn_note(&learn, "tls.example", 7000, "", "");
+	check(&learn, "{}",
+	      "version: 1\nnetwork:\n  link: gateway\n  allow:\n    - \"TCP both.example:443\"\n"
+	      "    - \"TCP db.example:7000\"\n    - \"git.example:22\"\n"
+	      "    - \"tls.example:7000\"\n");
+}
+
 RF_TEST(many_paths_become_their_common_beginning)
 {
 	struct rf_learn learn = { 0 };

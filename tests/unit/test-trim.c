@@ -220,6 +220,34 @@ RF_TEST(what_no_run_has_used_of_the_network_goes)
 	}
 }
 
+RF_TEST(a_rule_that_says_tcp_goes_back_to_what_it_was_used_for)
+{
+	/* clang-format off */
+	static const struct { struct rf_trim_list rules; const char *left; } cases[] = {
+		{ { { { "TCP a.example:9000", "GET" } }, 1, true },                                 "    - \"a.example:9000\"\n" },
+		{ { { { "TCP a.example:9000", "" } }, 1, true },                                    "    - \"a.example:9000\"\n" },
+		{ { { { "TCP a.example:9000", "TCP" } }, 1, true },                                 "    - \"TCP a.example:9000\"\n" },
+		{ { { { "TCP a.example:9000", "GET" }, { "TCP a.example:9000", "TCP" } }, 2, true }, "    - \"TCP a.example:9000\"\n" },
+		{ { { { "default", "" } }, 1, true },                                               "  allow: []\n" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_policy *policy =
+			read_policy("network:\n  allow: [\"TCP a.example:9000\"]\n");
+		struct rf_trim_use use = { .rules = cases[i].rules };
+		struct rf_trim_row rows[RF_TRIM_ROWS];
+		RF_AUTO_BUF struct rf_buf after;
+		size_t count = 0;
+
+		rf_buf_init(&after, 1 << 16);
+		rf_trim(policy, &use, rows, &count);
+		rf_policy_format(policy, &after);
+		RF_CHECK(strstr(after.data, cases[i].left), "case %zu: %s", i, after.data);
+		rf_policy_free(policy);
+	}
+}
+
 RF_TEST(money_is_rounded_to_two_digits)
 {
 	struct rf_policy *policy = read_policy("agent: a\nbudgets: {money_per_day: 100}\n");
