@@ -183,10 +183,15 @@ static void pause_up(struct rf_forward *f)
 		rf_exchange_pause(f->exchange, f->is_up_slow || f->is_up_full || f->is_waiting);
 }
 
+/* Nothing comes while it is paused, and that says nothing about the server: time is counted anew from its end on. */
 static void pause_down(struct rf_forward *f)
 {
+	bool is_paused = f->is_down_slow || f->is_down_full;
+
 	if (f->call)
-		rf_call_pause(f->call, f->is_down_slow || f->is_down_full);
+		rf_call_pause(f->call, is_paused);
+	if (!is_paused && f->call && rf_forward_has_filter(f, f->down_wish))
+		rf_deadline_set(&f->down_hold, rf_loop_now() + HOLD_NS);
 }
 
 static void on_up_pause(void *data)
@@ -504,13 +509,16 @@ static void on_answer_end(void *own, struct rf_call *call, struct rf_fields trai
 	rf_exchange_abort(f->exchange);
 }
 
-/* Nothing has come for a while: an event must not wait for the next one. */
+/*
+ * Nothing has come for a while: an event must not wait for the next one.  A box that does not read stops the server as well: what
+ * is kept back then stays, or the box would choose where a token is cut in two.
+ */
 static void on_down_hold(void *data)
 {
 	struct rf_forward *f = data;
 	struct rf_span bytes = RF_SPAN("");
 
-	if (!f->exchange || f->is_refused)
+	if (!f->exchange || f->is_refused || f->is_down_slow || f->is_down_full)
 		return;
 	if (rf_forward_filter_body(f, false, &bytes, false) < 0) {
 		f->reason = "the answer could not be looked through";

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/limits.h"
 
 #define ROOM (256 * 1024) /* bytes that one piece of a body may become before it is passed on */
@@ -166,13 +167,79 @@ static void limit_codings(struct rf_forward_message *request)
 	}
 }
 
+/* --- answers in parts --- */
+
+/*
+ * By these a client asks for a part of what there is: a range, which may end in the midst of a secret, or the difference from
+ * what it has.  Two parts that each have half of a secret have none that could be found.  A server need not honour any of them,
+ * so that it sends the whole.
+ */
+static const struct rf_span wants_part[] = {
+	RF_SPAN_INIT("Range"), RF_SPAN_INIT("If-Range"),
+	RF_SPAN_INIT(
+		"Request-Range"), /* what Range was called before there was a standard; some servers still know it */
+	RF_SPAN_INIT("A-IM"), /* RFC 3229 */
+};
+
+/* Codings within a body that has its own frames, message by message: what is asked for, and what an answer says that it has. */
+static const struct {
+	struct rf_span accepts, has;
+} within[] = {
+	{ RF_SPAN_INIT("Grpc-Accept-Encoding"), RF_SPAN_INIT("Grpc-Encoding") },
+	{ RF_SPAN_INIT("Connect-Accept-Encoding"), RF_SPAN_INIT("Connect-Content-Encoding") },
+};
+
+static void ask_for_whole(struct rf_forward_message *request)
+{
+	for (size_t i = 0; i < RF_LEN(wants_part); i++)
+		drop(request, wants_part[i]);
+	for (size_t i = 0; i < RF_LEN(within); i++)
+		drop(request, within[i].accepts);
+}
+
+/* Whether an answer is a part though none was asked for: by its status, or by what says where the part lies. */
+static bool is_part(const struct rf_forward_message *answer)
+{
+	static const struct rf_span several = RF_SPAN_INIT("multipart/byteranges"),
+				    old = RF_SPAN_INIT("multipart/x-byteranges");
+
+	if (answer->status == 206 || answer->status == 226)
+		return true;
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct rf_field *field = &answer->fields[i];
+		struct rf_span value = rf_span_trim(field->value);
+
+		if (rf_span_is_like(field->name, RF_SPAN("Content-Range")) && answer->status != 416)
+			return true;
+		if (rf_span_is_like(field->name, RF_SPAN("Content-Type")) &&
+		    (rf_span_is_like(rf_span_part(value, 0, several.len), several) ||
+		     rf_span_is_like(rf_span_part(value, 0, old.len), old)))
+			return true;
+	}
+	return false;
+}
+
+static bool has_coding_within(const struct rf_forward_message *answer)
+{
+	for (size_t i = 0; i < answer->count; i++)
+		for (size_t j = 0; j < RF_LEN(within); j++)
+			if (rf_span_is_like(answer->fields[i].name, within[j].has) &&
+			    rf_coding_parse(answer->fields[i].value.at,
+					    answer->fields[i].value.len) != RF_CODING_IDENTITY)
+				return true;
+	return false;
+}
+
 static enum rf_forward_wish on_request(void *data, void **own, struct rf_forward_message *request,
 				       struct rf_refusal *ret_refusal)
 {
 	const struct rf_redaction *redaction = data;
 
-	if (!redaction->is_idle && !redaction->may_pass_unread)
+	if (redaction->is_idle)
+		return RF_FORWARD_LEAVE;
+	if (!redaction->may_pass_unread)
 		limit_codings(request);
+	ask_for_whole(request);
 	return RF_FORWARD_LEAVE;
 }
 
@@ -217,6 +284,18 @@ static enum rf_forward_wish on_answer(void *data, void **own, struct rf_forward_
 
 	if (redaction->is_idle)
 		return RF_FORWARD_LEAVE;
+	if (is_part(answer))
+		return refuse(
+			ret_refusal, 502, "part_unasked",
+			"The answer is a part of what there is, and a secret could lie across "
+			"its end.",
+			"ask for the whole: parts can't be looked at for secrets");
+	if (has_coding_within(answer) && !redaction->may_pass_unread)
+		return refuse(ret_refusal, 502, "coding_unknown",
+			      "The answer's messages are in a coding that can't be looked into for "
+			      "secrets.",
+			      "ask for messages without a coding");
+	drop(answer, RF_SPAN("Accept-Ranges")); /* which nobody gets here */
 	mine = *own ? *own : calloc(1, sizeof(*mine));
 	*own = mine;
 	if (!mine || !mask_fields(redaction, answer, &mine->in_fields))

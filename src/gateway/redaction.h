@@ -3,7 +3,8 @@
  *
  * Known secrets (the credentials of the box) are masked in the fields of an answer and in its body; rules look at the body only, because a
  * client needs the cookie that it is given.  A body in a coding is passed on without it.  Requests are asked for in codings that can be read.
- * What can't be read is refused, unless the policy lets it pass.
+ * What can't be read is refused, unless the policy lets it pass.  Requests for a part (ranges, differences) become requests for the whole, and an
+ * answer that is a part is refused: of a secret that lies in two parts, neither has what could be found.
  */
 #ifndef RF_GATEWAY_REDACTION_H
 #define RF_GATEWAY_REDACTION_H

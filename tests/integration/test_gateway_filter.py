@@ -187,6 +187,144 @@ def test_a_bomb_does_not_go_off(box):
     assert got < 16 << 20
 
 
+# --- secrets in halves ---
+
+def half(text, secret):
+    """True if five letters of a secret stand together in a text."""
+    return any(secret[at:at + 5] in text for at in range(len(secret) - 5))
+
+
+def test_a_request_for_a_range_gets_the_whole_and_no_half_of_a_secret(box, server):
+    whole = f"Authorization: Bearer {'*' * len(SECRET)}\n"
+    plain = http.client.HTTPConnection("127.0.0.1", server)
+    plain.request("GET", "/echo", headers={"Range": "bytes=0-29"})
+    answer = plain.getresponse()
+    assert answer.status == 206 and half(answer.read().decode(), SECRET)  # nginx does serve them
+    etag = answer.getheader("ETag")
+    for fields in ({"Range": "bytes=0-29"}, {"Range": "bytes=30-"}, {"Range": "bytes=-20"}, {"Range": "bytes=0-29,30-"}, {"range": "bytes=0-29"},
+                   {"Range": "bytes=0-29", "If-Range": etag}, {"Request-Range": "bytes=0-29"}):
+        answer = ask(box, "/echo", **fields)
+        assert (answer.status, answer.read().decode()) == (200, whole), fields
+        assert answer.getheader("Accept-Ranges") is None and answer.getheader("Content-Range") is None
+    assert ask(box, "/echo", **{"If-None-Match": etag}).status == 304
+
+
+def test_tokens_have_no_halves_either(filtered):
+    for fields in ({"Range": "bytes=0-29"}, {"Range": "bytes=30-"}):
+        answer = ask(filtered, "/token", **fields)
+        assert (answer.status, answer.read().decode()) == (200, f"a token: {TOKEN[:4]}{'*' * 36}\n")
+
+
+def test_answers_that_nobody_filters_keep_their_ranges(server):
+    policy = {"version": 1, "network": {"allow": [f"api.example:{server}"], "hosts": {"api.example": f"127.0.0.1:{server}"}}}
+    with Tenant(program(), policy) as tenant:
+        tenant.server = server
+        answer = ask(tenant, "/echo", Range="bytes=0-3")
+        assert (answer.status, answer.read(), answer.getheader("Content-Range")) == (206, b"Auth", f"bytes 0-3/{23 + len(SECRET)}")
+        answer = ask(tenant, "/echo", Range="bytes=0-3,6-7")
+        assert answer.status == 206 and answer.getheader("Content-Type").startswith("multipart/byteranges")
+
+
+class Parts(http.server.BaseHTTPRequestHandler):
+    """Gives a part though none was asked for, in the way that the path names."""
+    protocol_version = "HTTP/1.1"
+    seen = []
+    ways = {
+        "/206": (206, {"Content-Range": "bytes 0-9/30"}),
+        "/bare": (206, {}),
+        "/several": (206, {"Content-Type": "multipart/byteranges; boundary=x"}),
+        "/hidden": (200, {"Content-Range": "bytes 0-9/30"}),
+        "/several-hidden": (200, {"Content-Type": "Multipart/ByteRanges; boundary=x"}),
+        "/difference": (226, {"IM": "vcdiff"}),
+        "/grpc": (200, {"Content-Type": "application/grpc", "Grpc-Encoding": "gzip"}),
+        "/connect": (200, {"Connect-Content-Encoding": "br"}),
+        "/twice": (200, {"Content-Encoding": "gzip, gzip"}),
+        "/whole": (200, {"Grpc-Encoding": "identity"}),
+    }
+
+    def do_GET(self):
+        self.seen.append(dict(self.headers))
+        status, fields = self.ways[self.path]
+        self.send_response(status)
+        for name, value in fields.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", "10")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(SECRET[:10].encode())
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def parts(server):
+    backend = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Parts)
+    threading.Thread(target=backend.serve_forever, daemon=True).start()
+    Parts.seen.clear()
+    place = f"127.0.0.1:{backend.server_port}"
+    policy = {"version": 1, "network": {"allow": [f"api.example:{backend.server_port}"], "hosts": {"api.example": place}}}
+    with Tenant(program(), policy, credentials=[CREDENTIAL]) as tenant:
+        tenant.server = backend.server_port
+        yield tenant
+    backend.shutdown()
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("way", [way for way in Parts.ways if way != "/whole"])
+def test_a_part_that_nobody_asked_for_is_refused(parts, way, method):
+    line = http.client.HTTPConnection("127.0.0.1", parts.proxy, timeout=20)
+    line.request(method, f"http://api.example:{parts.server}{way}")
+    answer = line.getresponse()
+    body = answer.read()
+    if way == "/twice" and method == "HEAD":  # its body is none, in whatever coding
+        return
+    code = "coding_unknown" if way in ("/grpc", "/connect", "/twice") else "part_unasked"
+    assert (answer.status, answer.getheader("X-Ringfort")) == (502, code)
+    assert not half(body.decode(), SECRET)
+    assert parts.wait_for(lambda event: event["kind"] == "request")["verdict"] == "denied"
+
+
+def test_what_asks_for_parts_is_not_passed_on(parts):
+    asked = {"Range": "bytes=0-1", "If-Range": '"x"', "Request-Range": "bytes=0-1", "A-IM": "vcdiff", "Grpc-Accept-Encoding": "gzip",
+             "Connect-Accept-Encoding": "br", "Accept-Encoding": "dcb, br;q=0.5", "X-Other": "kept"}
+    answer = ask(parts, "/whole", **asked)
+    assert (answer.status, answer.read()) == (200, SECRET[:10].encode())
+    got, = Parts.seen
+    assert got["X-Other"] == "kept" and got["Accept-Encoding"] == "br;q=0.5"
+    assert not set(got) & (set(asked) - {"X-Other", "Accept-Encoding"})
+
+
+def test_a_box_that_reads_slowly_does_not_choose_where_a_token_is_cut():
+    """What a rule keeps back is let go when a server pauses; a server that is made to pause is none."""
+    line_of = f"{TOKEN}\n".encode()
+
+    def pour():
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (len(line_of) * 400000))
+            for _ in range(400):
+                connection.sendall(line_of * 1000)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        threading.Thread(target=pour, daemon=True).start()
+        policy = {"version": 1, "network": {"allow": [f"api.example:{port}"], "hosts": {"api.example": f"127.0.0.1:{port}"}, "filter": "on"}}
+        with Tenant(program(), policy) as tenant:
+            tenant.server = port
+            answer = ask(tenant, "/")
+            masked, rest = f"{TOKEN[:4]}{'*' * 36}".encode(), b""
+            for _ in range(8):
+                time.sleep(0.3)
+                rest += answer.read(2000000)
+                lines = rest.split(b"\n")
+                rest = lines.pop()
+                assert set(lines) == {masked}
+
+
 def test_tokens_are_masked_by_their_form_where_the_policy_says_so(filtered):
     assert ask(filtered, "/token").read().decode() == f"a token: {TOKEN[:4]}{'*' * 36}\n"
     assert filtered.wait_for(lambda event: event["kind"] == "secret")["reason"] == "github-token"
