@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/vfs.h>
 #include <time.h>
@@ -29,6 +30,7 @@
 /* How often it is looked whether somebody stopped what is to become a program, before that is killed. */
 #define STOPPED_LOOKS   50
 #define STOPPED_LOOK_NS 10000000
+#define TELL_BYTES      (1u << 20)
 
 void start(long *stack);
 
@@ -174,6 +176,23 @@ void init_become_program(void *data)
 	};
 	init_report(&report);
 	init_leave(127);
+}
+
+int init_reap(int *ret_status, struct rusage *ret_used)
+{
+	static uint64_t unsaid;
+	struct rf_report report = { .kind = RF_REPORT_WRITTEN };
+	int pid = (int)SYS4(__NR_wait4, -1, ret_status, 1 /* WNOHANG */, ret_used);
+
+	if (pid > 0)
+		unsaid += (uint64_t)ret_used->ru_oublock * 512u;
+	report.written_bytes = unsaid;
+	/* A launcher that does not listen just now is told with the next one: pid 1 waits for nobody. */
+	if (pid > 0 && unsaid >= TELL_BYTES &&
+	    SYS(__NR_sendto, RF_ORDERS_FD, &report, sizeof(report), MSG_NOSIGNAL | MSG_DONTWAIT, 0,
+		0) == (long)sizeof(report))
+		unsaid = 0;
+	return pid;
 }
 
 void init_report_end(struct rf_report *report, const struct rf_orders *orders)
@@ -474,7 +493,8 @@ static _Noreturn void watch(int program, const struct rf_orders *orders)
 
 	for (;;) {
 		siginfo_t info;
-		int status, pid = (int)SYS4(__NR_wait4, -1, &status, 1 /* WNOHANG */, 0);
+		struct rusage used;
+		int status, pid = init_reap(&status, &used);
 
 		if (pid == program) {
 			if (orders->lesser.is_lesser)

@@ -27,6 +27,13 @@ _Noreturn void init_leave(int code);
 /* True if the launcher will hear of it. */
 bool init_report(const struct rf_report *report);
 
+/*
+ * Waits for whoever has ended, if somebody has, and gives what it used.  What it wrote to disks the launcher can't always see: the
+ * kernel adds it to what pid 1 did, and of that tells nobody but root.  So it is reported, a mebibyte at a time.
+ */
+struct rusage;
+int init_reap(int *ret_status, struct rusage *ret_used);
+
 /* The same for a program that ended, with what is left of the box's own file system. */
 void init_report_end(struct rf_report *report, const struct rf_orders *orders);
 

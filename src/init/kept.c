@@ -127,7 +127,7 @@ static void end_program(struct program *program, int status, const struct rusage
 static bool reap(const struct rf_orders *orders)
 {
 	struct rusage used;
-	int status, pid = (int)SYS4(__NR_wait4, -1, &status, 1 /* WNOHANG */, &used);
+	int status, pid = init_reap(&status, &used);
 	struct program *program = pid > 0 ? find(pid) : 0;
 
 	if (pid < 0 && pid != -ECHILD && pid != -EINTR)

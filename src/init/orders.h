@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define RF_ORDERS_MAGIC 0x52460006u
+#define RF_ORDERS_MAGIC 0x52460007u
 #define RF_ORDERS_CPUS  16 /* words: 1024 processors */
 #define RF_ORDERS_FD    3
 #define RF_RULESET_FD   4   /* a lesser box: the program's own Landlock ruleset */
@@ -146,6 +146,7 @@ enum rf_report_kind {
 	RF_REPORT_NO_PROCESS, /* there could be no process for the program: `code` */
 	RF_REPORT_TERMINAL,   /* its master comes along; or `code` says why there is none */
 	RF_REPORT_REACHED, /* the socket comes along, connected or about to be; or `code` says why there is none */
+	RF_REPORT_WRITTEN, /* who was waited for since the last one has written so many bytes to disks */
 };
 
 struct rf_report {
@@ -159,6 +160,7 @@ struct rf_report {
 	uint64_t scratch_files, scratch_free_files;
 	uint64_t cpu_ns,
 		peak_bytes; /* of a kept box's program that ended, and of what it waited for */
+	uint64_t written_bytes;
 };
 
 #endif

@@ -128,6 +128,9 @@ static void take_report(struct rf_life *life, const struct rf_report *report)
 		if (life->ending.killed_for == RF_LIMIT_COUNT)
 			life->ending.killed_for = RF_LIMIT_TIME;
 		break;
+	case RF_REPORT_WRITTEN:
+		life->reaped_bytes += report->written_bytes;
+		break;
 	case RF_REPORT_NO_EXEC:
 	case RF_REPORT_ENDED:
 		/* The program's own end comes after why it did not start: the first one counts. */
@@ -225,6 +228,10 @@ static void look_at_ration(struct rf_life *life, uint64_t written)
 
 	if (!has_ration(life) || rf_loop_now() < life->ration_ns)
 		return;
+	if (life->is_frozen) { /* who is writes nothing, and waits for nobody */
+		life->ration_ns = rf_loop_now() + RF_SAMPLE_SELDOM;
+		return;
+	}
 	passed = rf_ration_look(&life->box, written, &next);
 	life->ration_ns = passed == RF_LIMIT_COUNT ? rf_loop_now() + next : UINT64_MAX;
 	if (passed != RF_LIMIT_COUNT)
@@ -246,7 +253,7 @@ static void on_look(void *data, int what)
 		rf_sample_take(
 			&(struct rf_sample_look){ .init = life->box.pid,
 						  .has_scratch = !life->box.is_lesser,
-						  .counts_written = has_ration(life),
+						  .ended = has_ration(life) ? &life->ended : NULL,
 						  .exact_above = limits[RF_LIMIT_MEMORY] / 4 * 3,
 						  .memo = &life->memo },
 			&sample);
@@ -256,7 +263,8 @@ static void on_look(void *data, int what)
 	}
 	if (is_sampled && sample.memory_bytes > limits[RF_LIMIT_MEMORY])
 		rf_life_end_for(life, RF_LIMIT_MEMORY);
-	look_at_ration(life, sample.written_bytes);
+	look_at_ration(life,
+		       sample.written_bytes + (sample.is_init_closed ? life->reaped_bytes : 0));
 	if (limits[RF_LIMIT_CPU_TIME] != RF_LIMIT_NONE && used >= limits[RF_LIMIT_CPU_TIME] * MS)
 		rf_life_end_for(life, RF_LIMIT_CPU_TIME);
 	else
@@ -732,10 +740,14 @@ int rf_life_freeze(struct rf_life *life, bool is_frozen, struct rf_err *err)
 {
 	int group = life->box.cgroup.dirs[RF_GROUP_UNIFIED], code;
 
-	if (group >= 0 && rf_fd_write_text(group, "cgroup.freeze", is_frozen ? "1" : "0") == 0)
-		return 0;
-	code = rf_task_freeze(life->box.channel[0], is_frozen);
-	return code < 0 ? rf_fail(err, code, "tell pid 1 to stop them") : 0;
+	code = group >= 0 ? rf_fd_write_text(group, "cgroup.freeze", is_frozen ? "1" : "0") : -1;
+	if (code != 0)
+		code = rf_task_freeze(life->box.channel[0], is_frozen);
+	if (code < 0)
+		return rf_fail(err, code, "tell pid 1 to stop them");
+	life->is_frozen = is_frozen;
+	life->ended = (struct rf_sample_ended){ 0 };
+	return 0;
 }
 
 static void forget_events(struct rf_life *life)

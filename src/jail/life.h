@@ -61,12 +61,14 @@ struct rf_life {
 	struct rf_planted *planted;
 	struct rf_ending ending;
 	struct rf_sample_memo memo;
+	struct rf_sample_ended ended;
 	struct rf_sample peak;
 	struct rusage rusage;
 	uint64_t began_ns;
-	uint64_t ration_ns; /* when to look at what it wrote to disks; UINT64_MAX: never */
-	uint64_t until_ns;  /* when its time is over; 0: never */
-	bool is_settled, has_exited, has_counted, has_told;
+	uint64_t reaped_bytes; /* that those whom pid 1 waited for have written to disks */
+	uint64_t ration_ns;    /* when to look at what it wrote to disks; UINT64_MAX: never */
+	uint64_t until_ns;     /* when its time is over; 0: never */
+	bool is_settled, has_exited, has_counted, has_told, is_frozen;
 };
 
 void rf_life_init(struct rf_life *life, const struct rf_plan *plan,

@@ -14,12 +14,19 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/loop.h"
 
 #define MAX_PROCESSES 4096
 #define STATUS_ROOM   2048
 
 /* Bytes a nanosecond that one processor can fill, at the most: it clears huge pages at some ten. */
 #define FASTEST 16u
+
+/* The same to a disk's cache, which it must copy as well: for those who do not say what they wrote. */
+#define WRITES_A_NS 8u
+/* Nanoseconds: in which who has ended is waited for as a rule, and of its parent's, who had no time for it. */
+#define WAIT_NS    1000000000ull
+#define STARVED_NS 10000000ull
 
 /* What the kernel needs for one, by measurement: an empty file in a tmpfs, an idle socket or eventfd. */
 #define INODE_BYTES      1024u
@@ -250,22 +257,102 @@ static uint64_t scratch_of(int process)
 	       (fs.f_files - fs.f_ffree) * INODE_BYTES;
 }
 
-/* Pages that it made dirty on a disk, less those that were thrown away before they got there. */
-static uint64_t written_by(int process)
+/*
+ * Pages that it made dirty on a disk, less those that were thrown away before they got there.  Gives -EACCES where it does not let
+ * itself be looked at; who is gone has written nothing that is not somebody else's by now.
+ */
+static int written_by(int process, uint64_t *ret_bytes)
 {
 	char text[512];
 	const char *written, *cancelled;
 	uint64_t out, back;
+	ssize_t len = rf_fd_read_text(process, "io", text, sizeof(text));
 
-	if (rf_fd_read_text(process, "io", text, sizeof(text)) <= 0)
-		return 0;
+	*ret_bytes = 0;
+	if (len <= 0)
+		return len == 0 || len == -ENOENT || len == -ESRCH ? 0 : -EACCES;
 	written = strstr(text, "\nwrite_bytes:");
 	cancelled = strstr(text, "\ncancelled_write_bytes:");
 	if (!written || !cancelled)
-		return 0;
+		return -EACCES;
 	out = strtoull(written + strlen("\nwrite_bytes:"), NULL, 10);
 	back = strtoull(cancelled + strlen("\ncancelled_write_bytes:"), NULL, 10);
-	return out > back ? out - back : 0;
+	*ret_bytes = out > back ? out - back : 0;
+	return 0;
+}
+
+/* Its state, and whose child it is; or 0 if it is gone. */
+static char state_of(int process, pid_t *ret_parent)
+{
+	char text[1024], state = 0, *at;
+
+	if (rf_fd_read_text(process, "stat", text, sizeof(text)) <= 0)
+		return 0;
+	at = strrchr(text, ')'); /* the name before it may hold anything */
+	return at && sscanf(at + 1, " %c %d", &state, ret_parent) == 2 ? state : 0;
+}
+
+/* True if it wants a processor and has had none to speak of since its clock said `then_ns`. */
+static bool is_starved(pid_t pid, uint64_t then_ns)
+{
+	RF_AUTO_FD int process = open_process(pid);
+	pid_t parent;
+
+	return process >= 0 && state_of(process, &parent) == 'R' &&
+	       own_time(pid) - then_ns < STARVED_NS;
+}
+
+/*
+ * True if one that has ended should have been waited for long ago, by a parent that had the time for it.  Who is
+ * still about to end is not counted: the kernel is at it.
+ */
+static bool is_left(struct rf_sample_ended *ended, pid_t pid, int process)
+{
+	size_t unused = RF_SAMPLE_ENDED;
+	uint64_t now = rf_loop_now();
+	pid_t parent;
+
+	if (state_of(process, &parent) != 'Z')
+		return false;
+	for (size_t i = 0; i < RF_SAMPLE_ENDED; i++) {
+		if (ended->items[i].pid == pid) {
+			ended->items[i].is_seen = true;
+			return now - ended->items[i].since_ns > WAIT_NS &&
+			       !is_starved(parent, ended->items[i].parent_ns);
+		}
+		if (ended->items[i].pid == 0)
+			unused = i;
+	}
+	if (unused == RF_SAMPLE_ENDED)
+		return true;
+	ended->items[unused].pid = pid;
+	ended->items[unused].since_ns = now;
+	ended->items[unused].parent_ns = own_time(parent);
+	ended->items[unused].is_seen = true;
+	return false;
+}
+
+static void forget_waited_for(struct rf_sample_ended *ended)
+{
+	for (size_t i = 0; i < RF_SAMPLE_ENDED; i++) {
+		if (!ended->items[i].is_seen)
+			ended->items[i].pid = 0;
+		ended->items[i].is_seen = false;
+	}
+}
+
+/* What one process wrote.  Pid 1 of a user's box is closed to us, and reports what it waited for itself. */
+static void count_written(struct rf_sample *sample, const struct rf_sample_look *look, pid_t pid,
+			  int process, bool has_memory)
+{
+	uint64_t bytes;
+
+	if (written_by(process, &bytes) == 0)
+		sample->written_bytes += bytes;
+	else if (pid == look->init)
+		sample->is_init_closed = true;
+	else if (has_memory || is_left(look->ended, pid, process))
+		sample->written_bytes += cpu_of(pid, process) * WRITES_A_NS;
 }
 
 /* Something of the kernel's is behind each descriptor; how many there are, Linux says from 6.2 on. */
@@ -283,6 +370,7 @@ static void look_at(struct walk *walk, pid_t pid, const struct rf_sample_look *l
 	RF_AUTO_FD int living = -1;
 	struct rf_sample *sample = walk->sample;
 	char status[STATUS_ROOM];
+	bool has_memory;
 
 	if (process < 0) {
 		walk->memo.is_whole = false;
@@ -291,15 +379,16 @@ static void look_at(struct walk *walk, pid_t pid, const struct rf_sample_look *l
 	remember(&walk->memo, pid);
 	add_children(walk, process);
 	sample->cpu_ns += cpu_of(pid, process);
-	if (read_living(process, status, sizeof(status), &living)) {
+	has_memory = read_living(process, status, sizeof(status), &living);
+	if (has_memory) {
 		walk->resident += line_of(status, "\nVmRSS:");
 		sample->memory_bytes += line_of(status, "\nVmPTE:");
 	} else {
 		walk->memo.is_whole = false; /* it is about to be gone */
 	}
 	sample->memory_bytes += descriptors_of(process);
-	if (look->counts_written)
-		sample->written_bytes += written_by(process);
+	if (look->ended)
+		count_written(sample, look, pid, process, has_memory);
 	if (pid == look->init && look->has_scratch) {
 		sample->disk_bytes = scratch_of(process);
 		sample->memory_bytes += sample->disk_bytes;
@@ -347,6 +436,8 @@ void rf_sample_take(const struct rf_sample_look *look, struct rf_sample *ret_sam
 	walk->pids[walk->count++] = look->init;
 	for (; walk->next < walk->count; walk->next++)
 		look_at(walk, walk->pids[walk->next], look);
+	if (look->ended)
+		forget_waited_for(look->ended);
 	if (ret_sample->pids > 0)
 		ret_sample->pids--;
 	if (walk->resident + ret_sample->memory_bytes > look->exact_above)

@@ -6,6 +6,10 @@
  * pages by their share (PSS), page tables, and the scratch file system, of which a mapped file counts
  * twice.  What only the kernel sees (buffers of pipes and sockets) is missed; memory that could hide
  * there altogether (memfds, System V) is refused by the filter of such a box.
+ *
+ * A process can make itself unreadable (PR_SET_DUMPABLE, or a program that it may run and not read).  What it wrote is then taken for
+ * the most that it can have written in its processor time: far too much for one that works, and little for one that sleeps.  One that
+ * has ended is closed to us, too, until it is waited for, which adds it to what its parent wrote: so it counts only after a while.
  */
 #ifndef RF_JAIL_SAMPLE_H
 #define RF_JAIL_SAMPLE_H
@@ -21,6 +25,7 @@ struct rf_sample {
 	uint64_t pids;          /* processes and threads, pid 1 not counted */
 	uint64_t disk_bytes;    /* in the scratch file system; they count as memory, too */
 	uint64_t written_bytes; /* to disks, those who ended and were waited for included */
+	bool is_init_closed;    /* what pid 1 waited for is not in it: it does not let us look */
 };
 
 /*
@@ -45,11 +50,24 @@ struct rf_sample_memo {
 	struct rf_sample sample;
 };
 
+/* Processes that have ended and are not waited for, and since when.  Begins as zeros. */
+#define RF_SAMPLE_ENDED 64 /* more than so many count at once */
+
+struct rf_sample_ended {
+	struct {
+		pid_t pid;
+		uint64_t since_ns;
+		uint64_t parent_ns; /* what its parent had computed then */
+		bool is_seen;       /* by the walk that is under way */
+	} items[RF_SAMPLE_ENDED];
+};
+
 /* How a box is looked at. */
 struct rf_sample_look {
-	pid_t init;          /* its pid 1 */
-	bool has_scratch;    /* a file system in memory, at /tmp */
-	bool counts_written; /* wants written_bytes */
+	pid_t init;       /* its pid 1 */
+	bool has_scratch; /* a file system in memory, at /tmp */
+	struct rf_sample_ended
+		*ended; /* of earlier looks, where written_bytes is wanted (borrows); or NULL */
 	uint64_t
 		exact_above; /* exact memory costs more: up to so many bytes an upper bound will do */
 	struct rf_sample_memo *memo; /* of earlier looks with the same words (borrows), or NULL */

@@ -180,6 +180,57 @@ def test_space_that_is_claimed_and_not_written_is_not_given(post, tree, how):
     assert not (tree / "claimed").exists() or (tree / "claimed").stat().st_blocks * 512 < 900 << 20
 
 
+# What writes 300 MB, and can't be looked at, or is gone when somebody looks.
+FILL = """
+def fill(name, megabytes):
+    with open(name, "wb") as file:
+        for i in range(megabytes): file.write(bytes(1 << 20))
+"""
+HIDDEN = {
+    "undumpable": "import ctypes; ctypes.CDLL(None).prctl(4, 0)\nfd = os.open('f', 66); os.unlink('f')\n"
+                  "for i in range(300): os.write(fd, bytes(1 << 20))",
+    "undumpable-children": "import ctypes; ctypes.CDLL(None).prctl(4, 0)\nfor i in range(30):\n"
+                           "    if os.fork() == 0: fill(f'f{i}', 10); os._exit(0)\n    os.wait()",
+    "unreadable-program": "import shutil; shutil.copy('/usr/bin/dd', '/tmp/dd'); os.chmod('/tmp/dd', 0o111)\n"
+                          "os.system('/tmp/dd if=/dev/zero of=f bs=1M count=300 2>/dev/null')",
+    "unwaited": "for i in range(30):\n    if os.fork() == 0: fill(f'f{i}', 10); os._exit(0)\n    time.sleep(0.05)",
+    "without-a-first-thread": "import ctypes, threading\n"
+                              "threading.Thread(target=lambda: (time.sleep(0.1), fill('f', 300), time.sleep(20))).start()\n"
+                              "ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)",
+    "orphans": "for i in range(60):\n    child = os.fork()\n    if child == 0:\n"
+               "        if os.fork() == 0: fill(f'f{i}', 5); open(f'done{i}', 'w'); os._exit(0)\n        os._exit(0)\n"
+               "    os.waitpid(child, 0)\n    while not os.path.exists(f'done{i}'): time.sleep(0.002)",
+}
+
+
+@pytest.mark.parametrize("how", HIDDEN)
+def test_a_writer_that_cannot_be_looked_at_is_over_the_limit(post, tree, how):
+    script = f"import os, time\nos.chdir('{tree}')\n{FILL}\n{HIDDEN[how]}\ntime.sleep(20)"
+    result = run_json(post, "run", "--json", "--write", tree, "--disk", "20M", "--", "python3", "-c", script)
+    assert (result["status"], result["limits_hit"]) == ("disk", ["disk"]), result
+    assert sum(file.stat().st_size for file in tree.iterdir() if file.is_file()) < 200 << 20
+
+
+def test_one_that_cannot_be_looked_at_and_sleeps_is_let_be(post, tree):
+    """Agents for keys forbid to be looked at, and write nothing."""
+    script = "#include <sys/prctl.h>\n#include <unistd.h>\nint main(void) { return prctl(4, 0, 0, 0, 0) || sleep(1); }"
+    build = f"cd /tmp && echo '{script}' > m.c && gcc -o m m.c && cd {tree} && for i in 1 2 3 4; do /tmp/m & done; wait; echo well"
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    result = run_json(post, "run", "--json", "--write", tree, "--disk", "100M", "--", "sh", "-c", build)
+    assert (result["status"], result["stdout"]) == ("ok", "well\n"), result
+
+
+def test_a_build_by_many_processes_is_within_the_limit(post, tree):
+    """Whoever ends is closed to us for a moment: that is no reason to take it for a writer."""
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    build = (f"cd {tree}; for i in $(seq 40); do printf '#include <stdio.h>\\nint f%s(void) {{ return puts(\"\"); }}' $i > m$i.c; done; "
+             "seq 40 | xargs -P8 -I{} gcc -O2 -c m{}.c && ls *.o | wc -l")
+    result = run_json(post, "run", "--json", "--write", tree, "--disk", "20M", "--", "sh", "-c", build)
+    assert (result["status"], result["stdout"]) == ("ok", "40\n"), result
+
+
 @pytest.mark.parametrize("options, hint", [
     (["--write"], "--workspace in place of --write"), ([*DISK, "--workspace"], "half of limits.memory")])
 def test_limits_that_must_be_hard_refuse_what_is_only_looked_at(post, tree, options, hint):
