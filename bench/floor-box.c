@@ -43,9 +43,9 @@
 
 static const struct floor_plan *plan;
 static struct {
-	int proc, null, init, network, work; /* opened once */
-	struct stat owner;                   /* of the current directory */
-	bool has_failed;                     /* the child did: it shares our memory */
+	int proc, null, init, work; /* opened once */
+	struct stat owner;          /* of the current directory */
+	bool has_failed;            /* the child did: it shares our memory */
 	pid_t pid;
 } here;
 
@@ -265,11 +265,9 @@ static void enter_network(void)
 	struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 	int fd;
 
-	if (!plan->has_network) {
-		floor_must(setns(here.network, CLONE_NEWNET), "enter the network namespace");
-		return;
-	}
 	floor_must(unshare(CLONE_NEWNET), "a network namespace");
+	if (!plan->has_loopback)
+		return;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	floor_must(fd, "a socket");
 	floor_must(ioctl(fd, SIOCSIFFLAGS, &loopback), "the loopback interface");
@@ -334,7 +332,7 @@ static void restrict_files(void)
 {
 	if (plan->is_alone)
 		floor_rules_open(here.init);
-	floor_rules_enforce(plan->has_network);
+	floor_rules_enforce(plan->has_loopback);
 }
 
 static void arrange_streams(void)
@@ -522,20 +520,6 @@ void floor_done(struct floor_box *box)
 		close(box->wake);
 }
 
-/* A namespace in which there is nothing, for boxes that can have no socket in it. */
-static int make_network(void)
-{
-	int own = openat(here.proc, "self/ns/net", O_RDONLY | O_CLOEXEC), ns;
-
-	floor_must(own, "our network namespace");
-	floor_must(unshare(CLONE_NEWNET), "a network namespace");
-	ns = openat(here.proc, "self/ns/net", O_RDONLY | O_CLOEXEC);
-	floor_must(ns, "a network namespace");
-	floor_must(setns(own, CLONE_NEWNET), "our network namespace");
-	close(own);
-	return ns;
-}
-
 void floor_prepare(const struct floor_plan *wanted)
 {
 	char path[4096];
@@ -556,8 +540,6 @@ void floor_prepare(const struct floor_plan *wanted)
 	floor_filter();
 	find_masks();
 	find_rlimits();
-	if (!plan->has_network)
-		here.network = make_network();
 	if (!plan->is_alone) {
 		floor_must(unshare(CLONE_NEWNS), "a mount namespace");
 		floor_root_build(true);

@@ -60,11 +60,11 @@ static uint64_t known_rights(void)
 	return (1u << (abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13)) - 1;
 }
 
-void floor_rules_enforce(bool has_network)
+void floor_rules_enforce(bool has_loopback)
 {
 	const struct {
 		uint64_t fs, net, scoped;
-	} attr = { known_rights(), has_network ? 0 : 3, 3 };
+	} attr = { known_rights(), has_loopback ? 0 : 3, 3 };
 	size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
 	int ruleset = (int)syscall(RF_NR_LANDLOCK_NEW, &attr, size, 0);
 

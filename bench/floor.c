@@ -8,7 +8,7 @@
  *     rate     -w processes for -s seconds, each making the next box when its last one is gone
  *     hold     -n boxes at once, until standard input ends
  *
- *     -l   no box has a network namespace to itself, as with `loopback: off`
+ *     -l   no box has a loopback in its network namespace, as with `loopback: off`
  *     -a   times: each box stands ready when its time begins, as a warden's do; only its program is waited for
  *
  * The program is looked for in the box, which has the current directory as its own.  Talks as bench-library does: some boxes
@@ -43,7 +43,7 @@ static struct {
 	const char *mode;
 	int boxes, pause_us, workers, seconds;
 	struct floor_plan plan;
-} opt = { .mode = "", .boxes = 300, .workers = 2, .seconds = 10, .plan.has_network = true };
+} opt = { .mode = "", .boxes = 300, .workers = 2, .seconds = 10, .plan.has_loopback = true };
 
 /* What the workers tell: memory that they share with us. */
 static struct shared {
@@ -378,7 +378,7 @@ static void read_options(int argc, char **argv)
 	while ((option = getopt(argc, argv, "+lan:p:w:s:")) != -1) {
 		switch (option) {
 		case 'l':
-			opt.plan.has_network = false;
+			opt.plan.has_loopback = false;
 			break;
 		case 'a':
 			opt.plan.is_ahead = true;

@@ -18,8 +18,8 @@
 /* What all boxes of a process have in common. */
 struct floor_plan {
 	const char *const *argv;
-	bool has_network; /* each box has a network namespace with a loopback; else one for all, without */
-	bool is_ahead; /* pid 1 waits to be told before it starts the program */
+	bool has_loopback; /* the network namespace of each box has a loopback that is up */
+	bool is_ahead;     /* pid 1 waits to be told before it starts the program */
 	bool is_alone; /* the only box: it makes its root itself, and has our standard streams */
 };
 
@@ -61,7 +61,7 @@ void floor_group_sweep(void);
 void floor_root_build(bool has_work);
 /* Opens what the rules are on, in that root. */
 void floor_rules_open(int init);
-void floor_rules_enforce(bool has_network); /* in the child */
+void floor_rules_enforce(bool has_loopback); /* in the child */
 
 /* --- floor-box.c --- */
 

@@ -50,6 +50,7 @@ void rf_box_init(struct rf_box *box, const struct rf_plan *plan)
 		.channel = { -1, -1 },
 		.stdio = { { -1, -1 }, { -1, -1 }, { -1, -1 } },
 		.pty = { -1, -1 },
+		.network = -1,
 		.init = -1,
 		.seal = -1,
 		.hands_pidfd = -1,
@@ -463,7 +464,7 @@ static int look_at_namespaces(const struct rf_box *box, uint64_t *ns, struct rf_
 	snprintf(folder, sizeof(folder), "/proc/%d/ns", box->pid);
 	if (read_namespaces(folder, ns, err) < 0)
 		return err->code;
-	if (box->plan->link == RF_LINK_HOST || rf_parts_has_network(box))
+	if (box->plan->link == RF_LINK_HOST)
 		ns[RF_NS_NET] = 0;
 	return 0;
 }
@@ -550,6 +551,7 @@ static int make_init(struct rf_box *box, struct rf_err *err)
 	}
 	box->pid = (pid_t)pid;
 	rf_fd_done(&box->channel[1]);
+	rf_fd_done(&box->network); /* the child is in it, and it ends with the box */
 	/* The child's change of identity took our /proc/self away, which the pumps need. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	/* What the child handed over, in the order of the walls. */
@@ -735,6 +737,7 @@ void rf_box_done(struct rf_box *box)
 	rf_fd_done(&box->pty[0]);
 	rf_fd_done(&box->pty[1]);
 	rf_capture_done(&box->capture);
+	rf_fd_done(&box->network);
 	rf_fd_done(&box->self);
 	rf_fd_done(&box->channel[0]);
 	rf_fd_done(&box->channel[1]);

@@ -74,7 +74,8 @@ struct rf_box {
 			 struct rf_err *err); /* before it is told what to run; or NULL */
 	void *on_orders_data;
 	const struct rf_parts
-		*parts;  /* made beforehand by a launcher that stays; or NULL; borrowed */
+		*parts; /* made beforehand by a launcher that stays; or NULL; borrowed */
+	int network; /* a namespace made beforehand for this box alone; or -1: it makes its own */
 	pid_t group_of;  /* whose groups the box's lie beneath; 0: ours */
 	bool is_ahead;   /* built before it is known what it will run */
 	bool is_kept;    /* runs nothing by itself, but what it is told to: see task.h */

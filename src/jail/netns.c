@@ -5,7 +5,9 @@
  * Raised: after the mounts.  Nothing costs a box more: the kernel needs about half a millisecond to
  * make a network namespace.  So a second process makes it meanwhile (hands.h), where there is another
  * processor; it is entered here.
- * A launcher that stays has one namespace for all boxes that can have no socket in it (parts.h).
+ * A launcher that stays has some ready for boxes under `loopback: off` (warden/netns-pool.h), each for one box.  None is
+ * ever shared: no filter of sockets keeps boxes apart in one, for an end of a socket pair can be bound to an abstract
+ * name, and /proc/net/unix lists these.
  * With a gateway: every address leads to sockets that are handed out of the namespace (capture.h), and whoever has
  * those decides.
  * From inside: ENETUNREACH for the world, or the gateway's answer; 127.0.0.1 and ::1 are the box's own.
@@ -20,7 +22,6 @@
 
 #include "base/fd.h"
 #include "jail/hands.h"
-#include "jail/parts.h"
 #include "policy/net.h"
 
 static int switch_loopback_on(struct rf_err *err)
@@ -85,13 +86,18 @@ static int capture(struct rf_box *box, struct rf_err *err)
 	return (int)code;
 }
 
+bool rf_netns_is_bare(const struct rf_plan *plan)
+{
+	return plan->link == RF_LINK_NONE && !plan->has_loopback;
+}
+
 int rf_netns_raise(struct rf_box *box, struct rf_err *err)
 {
 	if (box->plan->link == RF_LINK_HOST)
 		return 0;
-	if (rf_parts_has_network(box)) {
-		if (setns(box->parts->network, CLONE_NEWNET) < 0)
-			return rf_fail(err, -errno, "enter the network namespace without sockets");
+	if (box->network >= 0) {
+		if (setns(box->network, CLONE_NEWNET) < 0)
+			return rf_fail(err, -errno, "enter the network namespace made beforehand");
 		return 0;
 	}
 	if (rf_hands_enter_net(box))

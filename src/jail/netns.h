@@ -5,6 +5,9 @@
 #include "base/err.h"
 #include "jail/box.h"
 
+/* True if a fresh network namespace is all that the plan wants: one made beforehand (box->network) fits as it is. */
+bool rf_netns_is_bare(const struct rf_plan *plan);
+
 int rf_netns_raise(struct rf_box *box, struct rf_err *err);
 
 /* What the plan wants of a network that leads to a gateway. */

@@ -15,15 +15,11 @@ struct rf_parts {
 	int mounts; /* the launcher's own mount namespace, to come back to */
 	int mold; /* one with what all boxes of a shape have in common in their root: see mold.h */
 	int proc; /* the host's /proc, which is not to be seen from a mold */
-	int network; /* one in which nobody can have a socket: see netns.c */
 };
 
-#define RF_PARTS_NONE ((struct rf_parts){ -1, -1, -1, -1 })
+#define RF_PARTS_NONE ((struct rf_parts){ -1, -1, -1 })
 
 /* True if this box's root is made from the mold. */
 bool rf_parts_has_mold(const struct rf_box *box);
-
-/* True if this box may live in the network namespace without sockets. */
-bool rf_parts_has_network(const struct rf_box *box);
 
 #endif

@@ -107,6 +107,8 @@ static void choose_box(struct rf_work *work, const struct rf_work_order *order,
 		box->group_of = order->client;
 	else if (rf_box_can_wait(work->plan) && has_our_stack(work, self))
 		work->is_ready_made = rf_yard_take(yard, work->plan, work->is_heard, box);
+	if (!work->is_ready_made)
+		box->network = rf_yard_network(yard, work->plan);
 	rf_box_give_streams(box, order->streams);
 }
 

@@ -16,7 +16,9 @@
 #include "jail/hidden.h"
 #include "jail/mask.h"
 #include "jail/mold.h"
+#include "jail/netns.h"
 #include "jail/parts.h"
+#include "warden/netns-pool.h"
 #include "warden/shape.h"
 #include "warden/stamp.h"
 
@@ -43,8 +45,9 @@ struct plot {
 
 struct rf_yard {
 	const char *init_path;
-	int mounts;            /* the table of mounts, which tells when it changes */
-	struct rf_parts parts; /* that all plots share; what is no root's is -1 */
+	int mounts;                    /* the table of mounts, which tells when it changes */
+	struct rf_parts parts;         /* that all plots share; what is no root's is -1 */
+	struct rf_netns_pool networks; /* for boxes that are built while somebody waits */
 	size_t most;
 	struct plot plots[];
 };
@@ -181,20 +184,12 @@ static struct plot *find_room(struct rf_yard *yard)
 
 /* ------------------------------------------------------------- the yard */
 
-/* A network namespace is made by going there and coming back. */
 static int make_parts(struct rf_parts *parts, struct rf_err *err)
 {
-	RF_AUTO_FD int here = rf_fd_open("/proc/self/ns/net", O_RDONLY);
-
 	parts->mounts = rf_fd_open("/proc/self/ns/mnt", O_RDONLY);
 	parts->proc = rf_fd_open("/proc", O_PATH | O_DIRECTORY);
-	if (here < 0 || parts->mounts < 0 || parts->proc < 0)
-		return rf_fail(err, -errno, "take hold of our namespaces");
-	if (unshare(CLONE_NEWNET) < 0)
-		return 0; /* then each box makes its own, or says why it can't */
-	parts->network = rf_fd_open("/proc/self/ns/net", O_RDONLY);
-	if (setns(here, CLONE_NEWNET) < 0)
-		return rf_fail(err, -errno, "come back to our network namespace");
+	if (parts->mounts < 0 || parts->proc < 0)
+		return rf_fail(err, -errno, "take hold of our mount namespace");
 	return 0;
 }
 
@@ -224,7 +219,7 @@ void rf_yard_free(struct rf_yard *yard)
 		clear(&yard->plots[i]);
 	rf_fd_done(&yard->parts.mounts);
 	rf_fd_done(&yard->parts.proc);
-	rf_fd_done(&yard->parts.network);
+	rf_netns_pool_done(&yard->networks);
 	rf_fd_done(&yard->mounts);
 	free(yard);
 }
@@ -275,6 +270,11 @@ bool rf_yard_take(struct rf_yard *yard, const struct rf_plan *plan, bool is_hear
 	*box = plot->box;
 	plot->has_box = false;
 	return true;
+}
+
+int rf_yard_network(struct rf_yard *yard, const struct rf_plan *plan)
+{
+	return yard->most > 0 && rf_netns_is_bare(plan) ? rf_netns_pool_take(&yard->networks) : -1;
 }
 
 void rf_yard_remember(struct rf_yard *yard, struct rf_plan *plan, bool is_heard)
@@ -345,6 +345,7 @@ void rf_yard_tend(struct rf_yard *yard)
 			build(yard, &yard->plots[i]);
 			return;
 		}
+	rf_netns_pool_tend(&yard->networks, KEEP_FOR);
 }
 
 bool rf_yard_is_short(const struct rf_yard *yard)
@@ -352,7 +353,7 @@ bool rf_yard_is_short(const struct rf_yard *yard)
 	for (size_t i = 0; i < yard->most; i++)
 		if (is_bare(&yard->plots[i]))
 			return true;
-	return false;
+	return rf_netns_pool_is_short(&yard->networks);
 }
 
 size_t rf_yard_count(const struct rf_yard *yard)

@@ -37,10 +37,16 @@ bool rf_yard_take(struct rf_yard *yard, const struct rf_plan *plan, bool is_hear
 const struct rf_parts *rf_yard_parts(struct rf_yard *yard, const struct rf_plan *plan,
 				     bool is_heard);
 
+/*
+ * For a box that is built while somebody waits: a network namespace that is its own from then on (gives), where the plan
+ * wants nothing in it, or -1.
+ */
+int rf_yard_network(struct rf_yard *yard, const struct rf_plan *plan);
+
 /* Remembers that such a plan was asked for, so that the next one finds a box.  Takes the plan. */
 void rf_yard_remember(struct rf_yard *yard, struct rf_plan *plan, bool is_heard);
 
-/* Builds one box that is missing, if any is; ends those that nobody wanted for long. */
+/* Builds one box or network namespace that is missing, if any is; ends those that nobody wanted for long. */
 void rf_yard_tend(struct rf_yard *yard);
 
 /* True if rf_yard_tend() has something to build. */

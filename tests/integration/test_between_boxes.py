@@ -8,9 +8,14 @@ were asked for are no exception.
 import collections
 import json
 import pathlib
+import subprocess
+import sys
 
 import pytest
 import standing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from wardens import Warden  # noqa: E402
 
 TRACES = (pathlib.Path(__file__).parent / "traces.py").read_text()
 Done = collections.namedtuple("Done", "code out err")
@@ -91,3 +96,28 @@ def test_the_probe_sees_traces_where_they_are_handed_on(run_box, as_who, python)
     assert run_box(*shared, *python, "leave").code == 137
     assert {"interfaces", "network"} <= set(
         differences(first["same"], find(run_box, python, *shared)["same"]))
+
+
+# An end of a socket pair is bound to an abstract name, and the whole table of unix sockets is shown a while later.
+ABSTRACT = """
+import socket, sys, time
+ends = socket.socketpair()
+ends[0].bind(chr(0) + sys.argv[1])
+print("bound", flush=True)
+sys.stdin.readline()
+print(open("/proc/net/unix").read())
+"""
+
+
+def test_boxes_without_loopback_see_no_name_of_each_others(ringfort, as_who, public, need):
+    need("/usr/bin/python3")
+    words = ["run", "--loopback", "off", "--", "/usr/bin/python3", "-c", ABSTRACT]
+    with Warden(ringfort, as_who, public / f"names-{as_who}") as warden:
+        for _ in range(3):  # from the second on some stood ready
+            boxes = [warden.start(*words, name, stdin=subprocess.PIPE) for name in ("one-tenants", "anothers")]
+            for box in boxes:
+                assert box.stdout.readline() == b"bound\n", box.stderr.read()
+            one, other = (box.communicate(b"\n", timeout=20)[0] for box in boxes)
+            assert b"@one-tenants" in one and b"@anothers" not in one
+            assert b"@anothers" in other and b"@one-tenants" not in other
+            assert len(one.splitlines()) == len(other.splitlines()) == 4, "nor how many there are"

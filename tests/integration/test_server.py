@@ -467,6 +467,22 @@ def test_another_tenants_sandbox_is_not_there(server, box):
     assert server.get(f"{BOXES}/{box}").status == 200
 
 
+@pytest.mark.parametrize("more", [{"policy": {"network": {"loopback": "off"}}}, {"profile": "strict", "timeout": 20}], ids=["loopback off", "strict"])
+def test_sandboxes_share_no_network_namespace_with_anybody(server, more):
+    """Nor with those of the same owner: names and counters in /proc/net would be a message board."""
+    keys = [server.make_key("--tenant", name) for name in ("one", "other", "other")]
+    first = server.post(BOXES, more, key=keys[0]).json["id"]
+    server.delete(f"{BOXES}/{first}", key=keys[0])  # and one of its kind stands ready from now on
+    made = [(key, server.post(BOXES, more, key=key).json["id"]) for key in (*keys, keys[0])]
+    script = {"command": "readlink /proc/self/ns/net; cat /proc/net/unix"}
+    said = [server.post(f"{BOXES}/{box}/exec", script, key=key).json["stdout"].splitlines() for key, box in made]
+    runs = [server.post("/v1/run", {**script, **more}, key=key).json["stdout"].splitlines() for key in keys]
+    assert len({lines[0] for lines in said}) == len(made), said
+    assert all(lines[0].startswith("net:[") and len(lines) == 2 for lines in [*said, *runs]), (said, runs)
+    for key, box in made:
+        assert server.delete(f"{BOXES}/{box}", key=key).status == 204
+
+
 # --- how much at once ---
 
 def test_a_key_has_as_many_boxes_as_it_may_and_the_rest_wait_or_are_told_to_come_again(server):

@@ -208,14 +208,21 @@ def test_a_box_that_was_killed_while_it_waited_is_not_given_out(warden):
     assert warden.run("run", "--", "echo", "fine").stdout == b"fine\n"
 
 
-def test_two_boxes_at_once_share_no_namespace(shared):
-    def ids(name):
-        script = f"readlink /proc/self/ns/{name}; sleep 0.3"
-        clients = [shared.start("run", "--", "sh", "-c", script) for _ in range(3)]
-        return [client.communicate(timeout=20)[0].strip() for client in clients]
+@pytest.mark.parametrize("options", [[], ["--loopback", "off"], ["--profile", "strict"],
+                                     ["--loopback", "off", "--deny", "/nowhere"]], ids=" ".join)
+def test_two_boxes_at_once_share_no_namespace(options, shared):
+    """Neither from boxes that stood ready nor from such that were built while somebody waited."""
+    names = ("mnt", "pid", "ipc", "uts", "user", "net", "cgroup")
 
-    for name in ("mnt", "pid", "ipc", "uts", "user", "net", "cgroup"):
-        assert len(set(ids(name))) == 3, name
+    def ids():
+        script = f"cd /proc/self/ns; readlink {' '.join(names)}; sleep 0.5"
+        clients = [shared.start("run", *options, "--", "sh", "-c", script) for _ in range(5)]
+        return [client.communicate(timeout=20)[0].split() for client in clients]
+
+    shared.run("run", *options, "--", "true")
+    shared.wait_for_ready(bool)
+    for found in zip(names, *ids()):
+        assert len(set(found)) == 6, found
 
 
 def test_no_box_stands_ready_where_none_is_wanted(stand):
