@@ -116,7 +116,7 @@ void rf_boxes_each(const struct rf_boxes *boxes,
 		   void (*fn)(void *data, const struct rf_boxes_run *run), void *data)
 {
 	for (size_t i = 0; i < boxes->room; i++)
-		if (boxes->runs[i].box[0])
+		if (boxes->runs[i].box[0] && !boxes->runs[i].is_over)
 			fn(data, &boxes->runs[i]);
 }
 

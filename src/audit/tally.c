@@ -494,7 +494,12 @@ void rf_tally_add(struct rf_tally *tally, const struct rf_audit_event *event)
 				take_under(tally, policy, event);
 		}
 	}
-	if (event->kind == RF_AUDIT_RUN_ENDED && run)
+	if (!run)
+		return;
+	run->has_held |=
+		event->kind == RF_AUDIT_NET_REQUEST && is_same("hold", event, RF_AUDIT_DECISION);
+	run->is_over |= event->kind == RF_AUDIT_RUN_ENDED;
+	if (run->is_over && !run->has_held)
 		rf_boxes_remove(tally->boxes, run);
 }
 

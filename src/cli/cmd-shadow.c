@@ -391,6 +391,17 @@ static int settle(struct shadow *s, int terminal, struct rf_err *err)
 	return s->report.delta.count > 0 ? apply(s, err) : 0;
 }
 
+/* Warnings of the run were printed when it ended: what comes now is printed here. */
+static int release(struct shadow *s, struct rf_err *err)
+{
+	size_t printed = s->run.warning_count;
+	int code = rf_release_send(&s->request, &s->report.held, &s->run, err);
+
+	for (size_t i = printed; !s->request.is_json && i < s->run.warning_count; i++)
+		rf_cmd_remark("%s", s->run.warnings[i]);
+	return code;
+}
+
 /* ------------------------------------------------------------- the whole */
 
 static int carry_out(struct shadow *s, struct rf_err *err)
@@ -411,7 +422,7 @@ static int carry_out(struct shadow *s, struct rf_err *err)
 		return err->code;
 	s->report.verdict = RF_SHADOW_APPLIED;
 	s->exit_code = EXIT_UNSENT;
-	if (rf_release_send(&s->request, &s->report.held, err) < 0) {
+	if (release(s, err) < 0) {
 		rf_fail_in(err, "applied, but not all requests were sent");
 		return rf_fail_hint(err,
 				    "--json lists what became of each; those that were not sent "

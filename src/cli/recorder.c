@@ -189,6 +189,7 @@ static void on_traffic(void *data, const struct rf_gate_event *event)
 	struct rf_recorder *recorder = data;
 	struct rf_err ignored = RF_ERR_INIT;
 
+	recorder->request_count += event->kind == RF_GATE_REQUEST;
 	if (!recorder->box[0] || !rf_traffic_is_told(event) ||
 	    !rf_teller_is_open(&recorder->teller))
 		return;
@@ -220,18 +221,24 @@ static void on_end(void *data, struct rf_result *result)
 		      &recorder->why);
 }
 
+/* A run that is to be recorded waits for a watcher that is busy. */
+static void begin_record(struct rf_recorder *recorder, const struct rf_request *request,
+			 struct rf_outward *outward)
+{
+	recorder->request = request;
+	recorder->outward = outward;
+	rf_account_init(&recorder->account, request->plan);
+	if (recorder->why.code != -ETIMEDOUT || request->plan->recorded == RF_RECORDED_NOT)
+		return;
+	recorder->why = RF_ERR_INIT;
+	rf_teller_open(&recorder->teller, &recorder->why);
+}
+
 void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *request,
 			struct rf_run_options *options)
 {
-	recorder->request = request;
-	recorder->outward = options->outward;
+	begin_record(recorder, request, options->outward);
 	recorder->is_far = options->warden >= 0;
-	rf_account_init(&recorder->account, request->plan);
-	if (recorder->why.code == -ETIMEDOUT && request->plan->recorded != RF_RECORDED_NOT) {
-		recorder->why =
-			RF_ERR_INIT; /* whoever is to be recorded waits for a watcher that is busy */
-		rf_teller_open(&recorder->teller, &recorder->why);
-	}
 	if (request->plan->recorded == RF_RECORDED_NOT ||
 	    (request->plan->recorded == RF_RECORDED_AUTO && !request->plan->needs_watch &&
 	     !rf_teller_is_open(&recorder->teller)))
@@ -245,6 +252,76 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 		options->outward->on_event = on_traffic;
 		options->outward->data = recorder;
 	}
+}
+
+/* Nothing is sent that could not be told of, where the policy says so. */
+static int require_watcher(const struct rf_recorder *recorder, struct rf_err *err)
+{
+	struct rf_err why = recorder->why;
+
+	if (recorder->request->plan->recorded != RF_RECORDED_ALWAYS ||
+	    !rf_teller_is_cut(&recorder->teller))
+		return 0;
+	if (!why.code)
+		rf_fail_say(&why, -EPIPE, "the watcher has ended");
+	return rf_runs_require(&why, err);
+}
+
+int rf_recorder_attend_release(struct rf_recorder *recorder, const struct rf_request *request,
+			       const char *box, struct rf_outward *outward, struct rf_err *err)
+{
+	begin_record(recorder, request, outward);
+	if (request->plan->recorded == RF_RECORDED_NOT)
+		return 0;
+	if (rf_teller_is_open(&recorder->teller)) {
+		snprintf(recorder->box, sizeof(recorder->box), "%s", box);
+		outward->on_event = on_traffic;
+		outward->data = recorder;
+	}
+	return require_watcher(recorder, err);
+}
+
+int rf_recorder_before_send(struct rf_recorder *recorder, struct rf_err *err)
+{
+	if (!recorder->box[0])
+		return require_watcher(recorder, err);
+	tell_traffic(recorder);
+	keep_books(recorder);
+	return require_watcher(recorder, err);
+}
+
+/* It was refused before the gateway had it, or the gateway ended with it. */
+static void tell_unsent(struct rf_recorder *recorder, const struct rf_gate_held *request,
+			const struct rf_err *why)
+{
+	const struct rf_gate_event event = {
+		.kind = RF_GATE_REQUEST,
+		.verdict = RF_GATE_DENIED,
+		.host = request->place.host,
+		.port = request->place.port,
+		.method = request->method,
+		.path = request->path,
+		.reason = why->msg,
+		.address = "",
+		.credential = "",
+		.rule = "",
+		.remedy = "",
+	};
+
+	on_traffic(recorder, &event);
+}
+
+void rf_recorder_end_release(struct rf_recorder *recorder, const struct rf_gate_held *failed,
+			     size_t index, const struct rf_err *err, struct rf_result *result)
+{
+	if (!recorder->box[0])
+		return;
+	if (failed && recorder->request_count <= index)
+		tell_unsent(recorder, failed, err);
+	tell_traffic(recorder);
+	if (!rf_teller_is_open(&recorder->teller) || recorder->why.code)
+		rf_result_warn(result, "not all of what was sent is recorded: %s",
+			       recorder->why.code ? recorder->why.msg : "the watcher has ended");
 }
 
 /* Tells of what was found of others, that were killed. */

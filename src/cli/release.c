@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "cli/egress.h"
+#include "cli/recorder.h"
 #include "http/http1.h"
 
 #define PATIENCE_S 60 /* without a byte; the gateway's own limits are shorter */
@@ -106,30 +107,52 @@ static void send_one(const struct rf_outward *outward, struct rf_held *held)
 	rf_fd_done(&pair[1]);
 }
 
-int rf_release_send(struct rf_request *request, struct rf_held_list *list, struct rf_err *err)
+/* Gives the number of the one that failed. */
+static int send_all(struct rf_egress *egress, struct rf_recorder *recorder,
+		    struct rf_held_list *list, size_t *ret_failed, struct rf_err *err)
 {
+	for (size_t i = 0; i < list->count; i++) {
+		struct rf_held *held = &list->items[i];
+
+		*ret_failed = i;
+		if (rf_recorder_before_send(recorder, err) < 0)
+			return err->code;
+		send_one(&egress->outward, held);
+		rf_outward_listen(&egress->outward);
+		if (held->state == RF_HELD_FAILED)
+			return rf_fail_say(err, -EPROTO, "%s %s%.100s: %s", held->request.method,
+					   held->request.place.host, held->request.path,
+					   held->reason);
+	}
+	return 0;
+}
+
+int rf_release_send(struct rf_request *request, struct rf_held_list *list, struct rf_result *run,
+		    struct rf_err *err)
+{
+	struct rf_recorder recorder;
 	struct rf_egress egress;
-	struct rf_result told;
+	size_t failed = 0;
+	bool is_lost;
 	int code;
 
 	if (list->count == 0)
 		return 0;
 	rf_egress_init(&egress);
-	rf_result_init(&told, NULL);
-	code = rf_egress_begin(&egress, request, RF_EGRESS_RELEASES, NULL, err);
+	rf_recorder_init(&recorder);
+	code = rf_recorder_attend_release(&recorder, request, run->id, &egress.outward, err);
+	if (code == 0)
+		code = rf_egress_begin(&egress, request, RF_EGRESS_RELEASES, NULL, err);
 	if (code == 0)
 		code = rf_outward_await(&egress.outward, err);
-	for (size_t i = 0; code == 0 && i < list->count; i++) {
-		struct rf_held *held = &list->items[i];
-
-		send_one(&egress.outward, held);
-		if (held->state == RF_HELD_FAILED)
-			code = rf_fail_say(err, -EPROTO, "%s %s%.100s: %s", held->request.method,
-					   held->request.place.host, held->request.path,
-					   held->reason);
-	}
-	rf_outward_end(&egress.outward, &told);
-	rf_result_done(&told);
+	if (code == 0)
+		code = send_all(&egress, &recorder, list, &failed, err);
+	rf_outward_end(&egress.outward, run);
+	/* What was answered, by whomever, the gateway has told of. */
+	is_lost = code < 0 && list->items[failed].status == 0;
+	rf_recorder_end_release(&recorder, is_lost ? &list->items[failed].request : NULL, failed,
+				err, run);
+	rf_recorder_done(&recorder);
 	rf_egress_done(&egress);
 	return code;
 }

@@ -261,6 +261,14 @@ int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf
 			     err);
 }
 
+void rf_outward_listen(struct rf_outward *outward)
+{
+	struct pollfd ready = { .fd = outward->fd, .events = POLLIN };
+
+	while (!outward->is_over && poll(&ready, 1, 0) > 0)
+		hear(outward);
+}
+
 /* ------------------------------------------------------------- the end */
 
 void rf_outward_close(struct rf_outward *outward)

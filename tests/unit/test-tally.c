@@ -141,6 +141,40 @@ RF_TEST(runs_that_have_not_ended_are_under_way)
 	rf_tally_done(&tally);
 }
 
+RF_TEST(what_was_held_back_counts_for_its_run_after_the_end)
+{
+	static const char *const boxes[] = { "held", "plain" };
+	const struct rf_pick period = { 0 };
+	const uint8_t policy[RF_AUDIT_HASH] = { 7 };
+	struct rf_tally tally;
+
+	begin(&tally, &period);
+	for (size_t i = 0; i < RF_LEN(boxes); i++) {
+		struct rf_audit_event use =
+			event_of(RF_AUDIT_CREDENTIAL_USE, 3 * SECOND, boxes[i], NULL);
+		struct rf_audit_event request =
+			event_of(RF_AUDIT_NET_REQUEST, SECOND, boxes[i], NULL);
+
+		start(&tally, SECOND, boxes[i], NULL, policy);
+		rf_audit_event_text(&request, RF_AUDIT_HOST, "api.example");
+		rf_audit_event_text(&request, RF_AUDIT_DECISION, i == 0 ? "hold" : "allow");
+		rf_tally_add(&tally, &request);
+		end(&tally, 2 * SECOND, boxes[i], "ok", 1);
+		rf_audit_event_text(&use, RF_AUDIT_CREDENTIAL, boxes[i]);
+		rf_audit_event_text(&use, RF_AUDIT_DECISION, "allow");
+		rf_tally_add(&tally, &use);
+	}
+	finish(&tally);
+	RF_REQUIRE(tally.agent_count == 1 && tally.agents[0].policy_count == 1, "%zu agents",
+		   tally.agent_count);
+	RF_CHECK(tally.agents[0].ended == 2 && tally.agents[0].under_way == 0,
+		 "a run that is over is not under way");
+	RF_CHECK(tally.agents[0].policies[0].credentials.count == 1 &&
+			 strcmp(tally.agents[0].policies[0].credentials.rows[0].name, "held") == 0,
+		 "%zu credentials", tally.agents[0].policies[0].credentials.count);
+	rf_tally_done(&tally);
+}
+
 RF_TEST(a_text_is_believed_if_its_hash_is_right)
 {
 	static const char first[] = "version: 1\n", second[] = "limits: {time: 1m}\n";
