@@ -72,7 +72,8 @@ static void on_timer(void *data, int what)
 	while (all->count > 0 && all->heap[1]->at_ns <= now) {
 		struct rf_deadline *first = all->heap[1];
 
-		if (first->due_ns > now && first->due_ns != UINT64_MAX) {
+		/* Set anew since: it waits for its turn, also where the loop is late for both times. */
+		if (first->due_ns > first->at_ns && first->due_ns != UINT64_MAX) {
 			first->at_ns = first->due_ns;
 			settle(all, first);
 			continue;
