@@ -15,21 +15,10 @@ struct range {
 };
 
 /*
- * From Unicode's tables, unassigned gaps closed.  Hidden: formats (bidirectional controls, joiners, tags),
- * separators of lines, selectors of variants, fillers, private use.  Marks: those that take no room.  Wide: East Asian
- * wide and full width, emoji among them.
+ * From Unicode's tables, unassigned gaps closed.  Marks: those that take no room.  Wide: East Asian wide and full width,
+ * emoji among them.
  */
 /* clang-format off */
-static const struct range hidden[] = {
-	{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x600, 0x605 }, { 0x61c, 0x61c }, { 0x6dd, 0x6dd },
-	{ 0x70f, 0x70f }, { 0x890, 0x891 }, { 0x8e2, 0x8e2 }, { 0x115f, 0x1160 },
-	{ 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
-	{ 0x2060, 0x206f }, { 0x2800, 0x2800 }, { 0x3164, 0x3164 }, { 0xe000, 0xf8ff },
-	{ 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff9, 0xfffb },
-	{ 0x110bd, 0x110bd }, { 0x110cd, 0x110cd }, { 0x13430, 0x13438 }, { 0x1bca0, 0x1bca3 },
-	{ 0x1d173, 0x1d17a }, { 0xe0000, 0x10fffd },
-};
-
 static const struct range marks[] = {
 	{ 0x300, 0x34e }, { 0x350, 0x36f }, { 0x483, 0x489 }, { 0x591, 0x5bd },
 	{ 0x5bf, 0x5bf }, { 0x5c1, 0x5c2 }, { 0x5c4, 0x5c5 }, { 0x5c7, 0x5c7 },
@@ -190,7 +179,7 @@ size_t rf_glyph_next(struct rf_glyph *glyph, const char *text, size_t len)
 		escape(glyph, first, false);
 	else if (rune < 0x20 || (rune >= 0x7f && rune < 0xa0))
 		escape(glyph, rune, false);
-	else if (is_in(hidden, RF_LEN(hidden), rune) ||
+	else if (rf_rune_is_hidden(rune, 0) ||
 		 (is_mark && (glyph->len == 0 || glyph->marks >= MOST_MARKS)))
 		escape(glyph, rune, true); /* the latter: on nothing, or too many */
 	else if (is_mark)

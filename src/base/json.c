@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/rune.h"
+
 void rf_json_init(struct rf_json *json, struct rf_buf *out, bool is_pretty)
 {
 	*json = (struct rf_json){ .out = out, .is_pretty = is_pretty };
@@ -66,19 +68,40 @@ static size_t plain_run(const char *data, size_t len)
 	return n;
 }
 
+/*
+ * One character.  What is not seen is escaped: a policy that is written as JSON is read as YAML again, whose reader refuses it
+ * otherwise, and people read both.  Gives the character as which it stands there: 0 for an escape.
+ */
+static uint32_t quote_rune(struct rf_buf *out, const char *data, size_t len, uint32_t before)
+{
+	uint32_t rune = 0;
+
+	if (rf_rune_take(data, len, &rune) > 0 && rune < 0x10000 &&
+	    rf_rune_is_hidden(rune, before)) {
+		rf_buf_printf(out, "\\u%04x", rune);
+		return 0;
+	}
+	rf_buf_add(out, data, len);
+	return rune;
+}
+
 static void quote(struct rf_buf *out, const char *data, size_t len)
 {
 	static const char escapes[] = { ['"'] = '"',  ['\\'] = '\\', ['\n'] = 'n', ['\r'] = 'r',
 					['\t'] = 't', ['\b'] = 'b',  ['\f'] = 'f', [0x7f] = 0 };
+	uint32_t rune, before = 0;
 
 	rf_buf_add(out, "\"", 1);
-	for (size_t i = 0; i < len;) {
+	for (size_t i = 0; i < len; before = rune) {
 		size_t plain = plain_run(data + i, len - i);
 		unsigned char c;
 		size_t n;
 
 		rf_buf_add(out, data + i, plain);
 		i += plain;
+		if (plain > 0)
+			before = ' ';
+		rune = 0;
 		if (i == len)
 			break;
 		c = (unsigned char)data[i];
@@ -93,7 +116,7 @@ static void quote(struct rf_buf *out, const char *data, size_t len)
 		else if (c == 0xc2 && (unsigned char)data[i + 1] < 0xa0) /* C1: 0x9b is ESC [ */
 			rf_buf_printf(out, "\\u%04x", (unsigned char)data[i + 1]);
 		else
-			rf_buf_add(out, data + i, n);
+			rune = quote_rune(out, data + i, n, before);
 		i += n ? n : 1;
 	}
 	rf_buf_add(out, "\"", 1);

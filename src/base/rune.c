@@ -17,6 +17,24 @@ static const struct {
 };
 /* clang-format on */
 
+/*
+ * From Unicode's tables, unassigned gaps closed: formats (bidirectional controls, joiners, tags), separators of lines,
+ * selectors of variants, fillers, private use.
+ */
+/* clang-format off */
+static const struct {
+	uint32_t first, last;
+} hidden[] = {
+	{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x600, 0x605 }, { 0x61c, 0x61c }, { 0x6dd, 0x6dd },
+	{ 0x70f, 0x70f }, { 0x890, 0x891 }, { 0x8e2, 0x8e2 }, { 0x115f, 0x1160 },
+	{ 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
+	{ 0x2060, 0x206f }, { 0x2800, 0x2800 }, { 0x3164, 0x3164 }, { 0xe000, 0xf8ff },
+	{ 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff9, 0xfffb },
+	{ 0x110bd, 0x110bd }, { 0x110cd, 0x110cd }, { 0x13430, 0x13438 }, { 0x1bca0, 0x1bca3 },
+	{ 0x1d173, 0x1d17a }, { 0xe0000, 0x10fffd },
+};
+/* clang-format on */
+
 size_t rf_rune_take(const char *text, size_t len, uint32_t *ret_rune)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -41,28 +59,64 @@ size_t rf_rune_take(const char *text, size_t len, uint32_t *ret_rune)
 	return n + 1;
 }
 
-static void tidy(char *text)
+static bool is_in_table(uint32_t rune)
+{
+	size_t low = 0, high = RF_LEN(hidden);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rune > hidden[middle].last)
+			low = middle + 1;
+		else if (rune < hidden[middle].first)
+			high = middle;
+		else
+			return true;
+	}
+	return false;
+}
+
+/* U+200C and U+200D, and the selectors of variants. */
+static bool is_joiner(uint32_t rune)
+{
+	return rune == 0x200c || rune == 0x200d || (rune >= 0xfe00 && rune <= 0xfe0f);
+}
+
+bool rf_rune_is_control(uint32_t rune)
+{
+	return rune < 0x20 || (rune >= 0x7f && rune < 0xa0);
+}
+
+bool rf_rune_is_hidden(uint32_t rune, uint32_t before)
+{
+	return rune >= 0xa0 && is_in_table(rune) && !(is_joiner(rune) && before >= 0xa0);
+}
+
+void rf_rune_tidy_text(char *text)
 {
 	size_t len = strlen(text), out = 0;
+	uint32_t before = 0;
 
 	for (size_t at = 0; at < len;) {
 		uint32_t rune = 0;
 		size_t n = rf_rune_take(text + at, len - at, &rune);
 
-		if (n == 0 || rune < 0x20 || (rune >= 0x7f && rune < 0xa0)) {
+		if (n == 0 || rf_rune_is_control(rune) || rf_rune_is_hidden(rune, before)) {
 			text[out++] = '?';
 			at += n ? n : 1;
+			rune = '?';
 		} else {
 			memmove(text + out, text + at, n);
 			out += n;
 			at += n;
 		}
+		before = rune;
 	}
 	text[out] = '\0';
 }
 
 void rf_rune_tidy(struct rf_err *err)
 {
-	tidy(err->msg);
-	tidy(err->hint);
+	rf_rune_tidy_text(err->msg);
+	rf_rune_tidy_text(err->hint);
 }

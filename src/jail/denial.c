@@ -185,21 +185,21 @@ static void add(struct rf_denials *denials, const struct rf_denial *denial)
 		denials->rows[denials->count++] = *denial;
 }
 
-/* A list of one path, as a policy has it; nothing if it does not fit. */
+/* A list of one path, as a policy has it: a string of JSON is one of YAML.  Nothing if it does not fit, or is no text. */
 static void write_line(const char *before, const char *path, const char *after, char *out,
 		       size_t size)
 {
-	size_t len = (size_t)snprintf(out, size, "%s[\"", before);
+	struct rf_json json;
+	RF_AUTO_BUF struct rf_buf text;
 
-	for (; *path && len + 2 < size; path++) {
-		if (*path == '"' || *path == '\\')
-			out[len++] = '\\';
-		out[len++] = *path;
-	}
-	if (*path || len + strlen(after) + 3 > size)
-		*out = '\0';
-	else
-		snprintf(out + len, size - len, "\"]%s", after);
+	rf_buf_init(&text, size);
+	rf_buf_printf(&text, "%s[", before);
+	rf_json_init(&json, &text, false);
+	rf_json_string(&json, NULL, path);
+	rf_buf_printf(&text, "]%s", after);
+	*out = '\0';
+	if (!text.has_failed && text.len < size && rf_json_is_utf8(path, strlen(path)))
+		memcpy(out, text.data, text.len + 1);
 }
 
 /* What the kernel or a device keeps for itself: showing it in another way is seldom the answer. */

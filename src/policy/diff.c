@@ -349,13 +349,13 @@ void rf_diff_done(struct rf_diff *diff)
 /* A value may hold what a terminal would obey; here it is shown. */
 static void put_visible(const char *text, struct rf_buf *out)
 {
+	uint32_t rune, before = 0;
 	size_t len = strlen(text);
 
-	for (size_t at = 0, n; at < len; at += n) {
-		uint32_t rune = '?';
-
+	for (size_t at = 0, n; at < len; at += n, before = rune) {
+		rune = '?';
 		n = rf_rune_take(text + at, len - at, &rune);
-		if (n == 0 || rune < ' ' || (rune >= 0x7f && rune < 0xa0))
+		if (n == 0 || rf_rune_is_control(rune) || rf_rune_is_hidden(rune, before))
 			rf_buf_printf(out, "\\u%04X", rune);
 		else
 			rf_buf_add(out, text + at, n);

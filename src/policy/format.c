@@ -26,16 +26,16 @@ static bool is_plain(const char *text)
 				"0123456789_/.%+-") == len - 1;
 }
 
-/* Characters that YAML lets stand between double quotes and does not fold into a line break. */
-static bool is_printable(uint32_t rune)
+/* Characters that YAML lets stand between double quotes, and that our own reader takes as themselves. */
+static bool is_printable(uint32_t rune, uint32_t before)
 {
-	return (rune >= ' ' && rune < 0x7f) || (rune >= 0xa0 && rune < 0x2028) ||
-	       (rune > 0x2029 && rune < 0xfeff) || (rune > 0xfeff && rune <= 0xfffd) ||
-	       rune >= 0x10000;
+	return !rf_rune_is_control(rune) && !rf_rune_is_hidden(rune, before) && rune != 0xfffe &&
+	       rune != 0xffff;
 }
 
 static void put_text(struct rf_buf *out, const char *text)
 {
+	uint32_t rune, before = 0;
 	size_t len = strlen(text);
 
 	if (is_plain(text)) {
@@ -44,17 +44,18 @@ static void put_text(struct rf_buf *out, const char *text)
 	}
 	rf_buf_puts(out, "\"");
 	for (size_t at = 0, n; at < len; at += n) {
-		uint32_t rune = '?';
-
+		rune = '?';
 		n = rf_rune_take(text + at, len - at, &rune);
 		if (n == 0)
 			n = 1; /* values are UTF-8; this only makes the loop end */
-		if (rune == '"' || rune == '\\')
-			rf_buf_printf(out, "\\%c", (int)rune);
-		else if (is_printable(rune))
+		if (is_printable(rune, before)) {
+			rf_buf_puts(out, rune == '"' || rune == '\\' ? "\\" : "");
 			rf_buf_add(out, text + at, n);
-		else
-			rf_buf_printf(out, "\\u%04X", rune);
+			before = rune;
+		} else {
+			rf_buf_printf(out, rune > 0xffff ? "\\U%08X" : "\\u%04X", rune);
+			before = 0; /* an escape ends in a digit */
+		}
 	}
 	rf_buf_puts(out, "\"");
 }

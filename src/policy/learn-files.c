@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/rune.h"
 #include "policy/credential.h"
 #include "policy/current.h"
 #include "policy/key.h"
@@ -54,9 +55,8 @@ static __attribute__((format(printf, 2, 3))) void say(struct work *w, const char
 		w->has_failed = true;
 		return;
 	}
-	for (char *at = text; *at; at++)
-		if ((unsigned char)*at < ' ' || *at == 127)
-			*at = '?';
+	rf_rune_tidy_text(
+		text); /* names are the box's: U+2028 in one would end the comment for YAML */
 	rf_buf_printf(w->remarks, "# %s\n", text);
 	free(text);
 }

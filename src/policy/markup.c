@@ -159,22 +159,50 @@ int rf_markup_end(struct rf_markup *yaml)
 	return 0;
 }
 
-/* Everything that can be said about the bytes before they are read as YAML. */
-static int check_bytes(const char *text, size_t len, size_t max, const char *what,
-		       struct rf_err *err)
+/* `at` bytes into the text is what it must not have; gives -EINVAL. */
+static int fail_rune(const char *text, size_t len, size_t at, uint32_t rune, struct rf_err *err)
 {
-	uint32_t rune;
 	int line, column;
 
-	if (len > max)
-		return rf_fail_say(err, -EFBIG, "the %s is longer than %zu bytes", what, max);
-	for (size_t at = 0; at < len;) {
+	locate(text, len, at, &line, &column);
+	if (rune == '\r') {
+		rf_fail_at(err, line, column, "a carriage return that ends no line");
+		return rf_fail_hint(err, "end lines with LF, or with CR LF");
+	}
+	rf_fail_at(err, line, column, "%s: U+%04X",
+		   rf_rune_is_control(rune) ? "a control character"
+					    : "a character that readers do not see",
+		   rune);
+	return rf_fail_hint(err,
+			    rune > 0xffff ? "take it out; \"\\U%08X\" in double quotes means it"
+					  : "take it out; \"\\u%04X\" in double quotes means it",
+			    rune);
+}
+
+/*
+ * Everything that can be said about the bytes before they are read as YAML.
+ *
+ * Who reviews a text must see what the reader sees.  For YAML, U+0085, U+2028, U+2029 and a lone CR end a line, and a comment with
+ * it, where most editors show one line: behind what looks like a comment a key could stand.  Bidirectional and
+ * invisible characters make a text look like another one.  So none of them may stand in it as itself, comments included.
+ */
+static int check_bytes(const char *text, size_t len, struct rf_err *err)
+{
+	uint32_t rune, before = 0;
+	int line, column;
+
+	for (size_t at = 0; at < len; before = rune) {
 		size_t n = rf_rune_take(text + at, len - at, &rune);
+		bool is_break;
 
 		if (n == 0 || rune == 0) {
 			locate(text, len, at, &line, &column);
 			return rf_fail_at(err, line, column, "not UTF-8 text");
 		}
+		is_break = rune == '\n' || (rune == '\r' && at + 1 < len && text[at + 1] == '\n');
+		if ((rf_rune_is_control(rune) && rune != '\t' && !is_break) ||
+		    rf_rune_is_hidden(rune, before))
+			return fail_rune(text, len, at, rune, err);
 		at += n;
 	}
 	return 0;
@@ -185,12 +213,14 @@ int rf_markup_init(struct rf_markup *yaml, const char *text, size_t len, size_t 
 {
 	static const char mark[] = { '\xef', '\xbb', '\xbf' }; /* some editors begin with it */
 
-	if (check_bytes(text, len, max, what, err) < 0)
-		return err->code;
+	if (len > max)
+		return rf_fail_say(err, -EFBIG, "the %s is longer than %zu bytes", what, max);
 	if (len >= sizeof(mark) && memcmp(text, mark, sizeof(mark)) == 0) {
 		text += sizeof(mark);
 		len -= sizeof(mark);
 	}
+	if (check_bytes(text, len, err) < 0)
+		return err->code;
 	*yaml = (struct rf_markup){ .text = text, .len = len, .what = what, .err = err };
 	if (!yaml_parser_initialize(&yaml->parser))
 		return rf_fail(err, -ENOMEM, "read the %s", what);

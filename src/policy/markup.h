@@ -2,7 +2,8 @@
  * YAML, and JSON as the part of it that it is, event by event.
  *
  * Every text that an operator writes is read through this one reader: UTF-8 only, and without what
- * gives one text two meanings (anchors, aliases, tags, second documents, NUL).  Whoever reads pulls
+ * gives one text two meanings (anchors, aliases, tags, second documents, NUL) or makes it look like another one (controls,
+ * characters that are not seen or turn the direction of a line, ends of lines that editors don't show).  Whoever reads pulls
  * events, follows the shape that it expects and stops at the first event that does not fit, so no
  * stack grows with the text.
  */

@@ -219,6 +219,26 @@ def test_check_says_ok_and_ends_with_0(call, policy):
     assert call("policy", "check", path) == (0, f"{path}: ok\n".encode(), b"")
 
 
+# Behind what looks like a comment, a key; or a text that looks like another one.
+@pytest.mark.parametrize("hidden, code", [("\u2028", "U+2028"), ("\u2029", "U+2029"), ("\x85", "U+0085"), ("\r", "carriage return"),
+                                          ("\u202e", "U+202E"), ("\x1b[2K", "U+001B")])
+def test_nothing_in_a_policy_is_hidden_from_who_reviews_it(call, run_box, policy, hidden, code):
+    path = policy(f"version: 1\n# reviewed{hidden}hostname: hidden\n")
+    done = call("policy", "check", path)
+    assert done.code == 1 and f"{path}:2:11: ".encode() in done.err and code.encode() in done.err
+    done = run_box("--policy", path, "--", "uname", "-n")
+    assert done.code == 125 and b"hidden" not in done.out
+
+
+def test_what_is_not_seen_is_written_as_an_escape_and_read_again(call, policy):
+    path = policy('env: { set: { A: "\\u2028\\u202e\\r\\u200b" } }')
+    for options in ([], ["--json"]):
+        shown = call("policy", "show", "--policy", path, *options)
+        assert shown.code == 0 and shown.out.isascii() and b"u2028" in shown.out, shown
+    written = policy(call("policy", "show", "--policy", path).out, "written.yaml")
+    assert call("policy", "show", "--policy", written).out == written.read_bytes()
+
+
 def test_check_reads_every_file_and_fails_if_one_does(call, policy):
     good, bad = policy("version: 1", "good.yaml"), policy("verion: 1", "bad.yaml")
     done = call("policy", "check", bad, good, "nowhere.yaml")

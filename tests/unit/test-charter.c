@@ -34,6 +34,8 @@ RF_TEST(what_is_wrong_is_told_with_its_place_and_what_may_be_meant)
 {
 	/* clang-format off */
 	static const struct { const char *text; int line, column; const char *says, *hint; } cases[] = {
+		{ "# note\xc2\x85listen: [\"*:80\"]",   1, 7,  "U+0085",              "double quotes" },
+		{ "# \xe2\x80\xae note",              1, 3,  "U+202E",              "double quotes" },
 		{ "listne: [x]",                      1, 1,  "no key `listne`",     "`listen`" },
 		{ "tls:\n  crt: /x",                  2, 3,  "no key `tls.crt`",    "`cert`" },
 		{ "grace: 1s\ngrace: 2s",             2, 1,  "twice",               "" },

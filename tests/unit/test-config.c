@@ -119,6 +119,8 @@ RF_TEST(an_error_has_its_place_and_a_remedy)
 {
 	/* clang-format off */
 	static const struct { const char *text; int line, column; const char *msg, *hint; } cases[] = {
+		{ "# note\xe2\x80\xa8policy: /x",    1, 7, "U+2028",                          "double quotes" },
+		{ "version: 1\n# note\rpolicy: /x", 2, 7, "a carriage return",               "LF" },
 		{ "coluor: auto",                   1, 1, "coluor: unknown key",             "\"colour\"" },
 		{ "version: 1\nlimits: {}",         2, 1, "limits: unknown key",             "policy" },
 		{ "version: 2",                     1, 10, "version 1",                      "version: 1" },

@@ -30,6 +30,9 @@ RF_TEST(strings_are_escaped_and_bad_bytes_replaced_one_by_one)
 		{ BYTES("\xc2\x9b" "31m\xc2\xa0"), "\"\\u009b31m\xc2\xa0\"" },
 		{ BYTES("gr\xc3\xbc\xc3\x9f"),   "\"gr\xc3\xbc\xc3\x9f\"" },
 		{ BYTES("\xf0\x9f\x8f\xb0"),     "\"\xf0\x9f\x8f\xb0\"" },
+		{ BYTES("\xe2\x80\xa8\xe2\x80\xae"), "\"\\u2028\\u202e\"" }, /* not seen, or turning what follows */
+		{ BYTES("x\xe2\x80\x8d"),       "\"x\\u200d\"" },
+		{ BYTES("\xe2\x9a\xa0\xef\xb8\x8f"), "\"\xe2\x9a\xa0\xef\xb8\x8f\"" }, /* an emoji's own */
 		{ BYTES("a\xff" "b"),            "\"a\\ufffdb\"" },
 		{ BYTES("\xe2\x82"),             "\"\\ufffd\\ufffd\"" }, /* cut short */
 		{ BYTES("\xe2\x82z"),            "\"\\ufffd\\ufffdz\"" },

@@ -207,6 +207,16 @@ RF_TEST(what_was_only_looked_for_counts_where_the_run_failed)
 		       "files:\n  read:\n    - /srv/a\n  current: none\n");
 }
 
+RF_TEST(a_name_that_a_box_chose_stays_within_its_remark)
+{
+	struct lesson lesson = { .policy = "{}", .cwd = "/work" };
+	static const char name[] = "/srv/a\xe2\x80\xa8network: host\xe2\x80\xae";
+
+	rf_footprint_note(&lesson.seen, name, name, RF_USE_LOOK | RF_USE_OUTSIDE);
+	check(&lesson, "# Looked for, and not there: /srv/a?network: host?\n"
+		       "files:\n  current: none\n");
+}
+
 static bool brings_cc1(void *data, const struct rf_list *names, const char *path)
 {
 	(void)data;

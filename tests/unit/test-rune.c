@@ -48,3 +48,21 @@ RF_TEST(messages_can_not_act_on_a_terminal)
 	RF_CHECK(strcmp(err.msg, "a?[31m???\xc3\xa4") == 0, "%s", err.msg);
 	RF_CHECK(strcmp(err.hint, "???") == 0, "%s", err.hint);
 }
+
+RF_TEST(what_a_reader_does_not_see_is_hidden)
+{
+	/* clang-format off */
+	static const struct { uint32_t rune, before; bool want; } cases[] = {
+		{ 'a',     0,      false }, { 0xa0,   0,      false }, { 0xad,    0,      true },
+		{ 0x61c,   0,      true  }, { 0x200b, 0xe4,   true  }, { 0x200e,  0,      true },
+		{ 0x2027,  0,      false }, { 0x2028, 0,      true  }, { 0x202e,  0x5d0,  true },
+		{ 0x202f,  0,      false }, { 0x2066, 0,      true  }, { 0xfeff,  0,      true },
+		{ 0x200d,  'a',    true  }, { 0x200d, 0x628,  false }, { 0xfe0f,  '1',    true },
+		{ 0xfe0f,  0x26a0, false }, { 0x1f600, 0,     false }, { 0xe0041, 0x1f600, true },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++)
+		RF_CHECK(rf_rune_is_hidden(cases[i].rune, cases[i].before) == cases[i].want,
+			 "U+%04X", cases[i].rune);
+}

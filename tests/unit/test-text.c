@@ -170,7 +170,8 @@ RF_TEST(every_error_says_where_and_what_to_do)
 		/* bytes and syntax */
 		{ "version: 1\nhostname: \xff", 2, 11, "not UTF-8 text", "" },
 		{ "\xfe\xff\x01", 1, 1, "not UTF-8 text", "" },
-		{ "version: 1\nhostname: \x01", 2, 11, "not YAML: control characters are not allowed", "" },
+		{ "version: 1\nhostname: \x01", 2, 11, "a control character: U+0001",
+		  "take it out; \"\\u0001\" in double quotes means it" },
 		{ "version: [", 1, 10, "version: plain text is needed here, not a list", "" },
 		{ "limits: {pids: 1", 2, 1, "not YAML: did not find expected ',' or '}'", "" },
 	};
@@ -188,6 +189,87 @@ RF_TEST(every_error_says_where_and_what_to_do)
 		RF_CHECK(strcmp(err.hint, cases[i].hint) == 0, "%s: %s", cases[i].text, err.hint);
 		rf_policy_free(policy);
 	}
+}
+
+RF_TEST(what_a_reviewer_does_not_see_is_refused_with_its_place)
+{
+	/* clang-format off */
+	static const struct { const char *text; int line, column; const char *msg; } cases[] = {
+		/* what ends a comment for YAML, and a line for hardly anybody else */
+		{ "# note\xe2\x80\xa8network: host",     1, 7,  "U+2028" },
+		{ "# note\xe2\x80\xa9network: host",     1, 7,  "U+2029" },
+		{ "# note\xc2\x85network: host",         1, 7,  "U+0085" },
+		{ "# note\rnetwork: host",               1, 7,  "a carriage return that ends no line" },
+		{ "version: 1\r\n# note\rnetwork: host", 2, 7,  "a carriage return that ends no line" },
+		{ "version: 1\r",                        1, 11, "a carriage return that ends no line" },
+		{ "version: 1\r\r\n",                    1, 11, "a carriage return that ends no line" },
+		{ "a: \"b\xe2\x80\xa8\"",                1, 6,  "U+2028" },
+		{ "hostname: 'a\xc2\x85'",               1, 13, "U+0085" },
+		{ "files:\n  # \xc3\xa4 x\xe2\x80\xa8  write: [/]", 2, 8, "U+2028" },
+		/* controls */
+		{ "# \x1b[2K\x1b[1A",                   1, 3,  "a control character: U+001B" },
+		{ "# a\x08\x08",                        1, 4,  "U+0008" },
+		{ "# \x7f",                             1, 3,  "U+007F" },
+		{ "# \x0c",                             1, 3,  "U+000C" },
+		{ "# \xc2\x9b" "2K",                    1, 3,  "U+009B" },
+		/* what turns the direction, or is not there to be seen */
+		{ "# \xe2\x80\xae",                     1, 3,  "U+202E" },
+		{ "# \xe2\x80\xaa",                     1, 3,  "U+202A" },
+		{ "# \xe2\x81\xa6 \xe2\x81\xa9",        1, 3,  "U+2066" },
+		{ "# \xe2\x80\x8e",                     1, 3,  "U+200E" },
+		{ "# \xe2\x80\x8f",                     1, 3,  "U+200F" },
+		{ "# \xd8\x9c",                         1, 3,  "U+061C" },
+		{ "files: {deny: [/a\xe2\x80\x8b]}",    1, 18, "U+200B" },
+		{ "files: {deny: [/a\xe2\x80\x8d]}",    1, 18, "U+200D" },
+		{ "files: {deny: [/a\xc2\xad]}",         1, 18, "U+00AD" },
+		{ "files: {deny: [/a\xf3\xa0\x81\x81]}", 1, 18, "U+E0041" },
+		{ "version: 1\n\xef\xbb\xbfnetwork: host", 2, 1, "U+FEFF" },
+		{ "\xef\xbb\xbf\xef\xbb\xbfversion: 1",  1, 1, "U+FEFF" },
+	};
+	static const char *const good[] = {
+		"\xef\xbb\xbfversion: 1\r\n# note\r\n", "version: 1\t# a\tb\n",
+		"# gr\xc3\xbc\xc3\x9f\xe2\x82\xac\n", "# \xe2\x9a\xa0\xef\xb8\x8f and \xe2\x80\xa6\n",
+		"# \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb\n",
+		"env: {set: {A: \"\\u2028\\u202E\\r\\N\\L\\U000E0041\\e\"}}",
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_err err = RF_ERR_INIT;
+		struct rf_policy *policy = NULL;
+
+		RF_CHECK(parse(cases[i].text, &policy, &err) < 0, "case %zu was accepted", i);
+		RF_CHECK(err.line == cases[i].line && err.column == cases[i].column,
+			 "case %zu: at %d:%d", i, err.line, err.column);
+		RF_CHECK(strstr(err.msg, cases[i].msg) && err.hint[0], "case %zu: %s (%s)", i,
+			 err.msg, err.hint);
+		rf_policy_free(policy);
+	}
+	for (size_t i = 0; i < RF_LEN(good); i++) {
+		struct rf_err err = RF_ERR_INIT;
+		struct rf_policy *policy = NULL;
+
+		RF_CHECK(parse(good[i], &policy, &err) == 0, "good %zu: %d:%d: %s", i, err.line,
+			 err.column, err.msg);
+		rf_policy_free(policy);
+	}
+}
+
+RF_TEST(what_is_meant_by_an_escape_is_written_as_one)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_policy *policy = NULL;
+	char *text;
+
+	RF_REQUIRE(parse("env: {set: {A: \"\\u2028\\u0085\\r\\u202E\\u200B\\U000E0041\\u00fc\"}}",
+			 &policy, &err) == 0,
+		   "%s", err.msg);
+	text = written(policy);
+	RF_CHECK(text && strcmp(text, "env:\n  set:\n    A: \"\\u2028\\u0085\\u000D\\u202E\\u200B"
+				      "\\U000E0041\xc3\xbc\"\n") == 0,
+		 "%s", text);
+	free(text);
+	rf_policy_free(policy);
 }
 
 /* `count` times `unit` between `head` and `tail`, to be freed. */
