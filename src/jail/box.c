@@ -116,12 +116,9 @@ static int grade(struct rf_box *box, struct rf_err *err)
 		grades[RF_LIMIT_PIDS] = RF_GRADE_RLIMIT;
 	if (!cgroup->has_cputime)
 		grades[RF_LIMIT_CPU_TIME] = RF_GRADE_SAMPLED;
-	rf_ration_grade(box->plan, &grades[RF_LIMIT_DISK], &grades[RF_LIMIT_INODES]);
-	if (box->is_lesser) {
-		grades[RF_LIMIT_DISK] = grades[RF_LIMIT_INODES] = RF_GRADE_NONE;
-		if (!cgroup->has_pids && box->host_uid == 0)
-			grades[RF_LIMIT_PIDS] = RF_GRADE_NONE; /* setrlimit(2): not for root */
-	}
+	rf_ration_grade(box);
+	if (box->is_lesser && !cgroup->has_pids && box->host_uid == 0)
+		grades[RF_LIMIT_PIDS] = RF_GRADE_NONE; /* setrlimit(2): not for root */
 	for (int i = 0; box->plan->needs_hard && i < RF_LIMIT_COUNT; i++)
 		if (grades[i] != RF_GRADE_HARD) {
 			rf_fail_say(err, -EOPNOTSUPP,

@@ -114,6 +114,8 @@ struct rf_box {
 	uint32_t cpus_bytes;                  /* 0: we do not */
 	uint32_t facts;                       /* enum rf_proof bits that must be proven */
 	enum rf_grade grades[RF_LIMIT_COUNT]; /* what is kept, and how well */
+	bool has_ration;     /* what it writes to disks is looked at: see ration.h */
+	char uncounted[192]; /* a writable tree in which nobody counts, and what it is; or "" */
 	uint64_t outside_ns[RF_BOX_WALLS_MAX];
 	uint64_t started_ns;
 	/* Of a lesser box only: see lesser.h. */

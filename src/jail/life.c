@@ -217,7 +217,7 @@ static uint64_t next_look(const struct rf_life *life, uint64_t used_ns, uint64_t
 
 static bool has_ration(const struct rf_life *life)
 {
-	return !life->box.is_lesser && life->box.grades[RF_LIMIT_DISK] == RF_GRADE_SAMPLED;
+	return life->box.has_ration;
 }
 
 /* What is written to disks, where nobody else looks after it. */
@@ -709,6 +709,11 @@ int rf_life_start(struct rf_life *life, struct rf_loop *loop, struct rf_err *err
 	}
 	memcpy(life->result->grades, box->grades, sizeof(box->grades));
 	warn_of_profiles(life);
+	if (box->uncounted[0])
+		rf_result_warn(
+			life->result,
+			"limits.disk does not hold in %.150s: nobody counts what is written there",
+			box->uncounted);
 	if (listen_to(life, err) < 0) {
 		rf_life_fail(life, err);
 		return err->code;

@@ -18,6 +18,7 @@
 #include "base/kernel.h"
 #include "base/loop.h"
 #include "jail/mount.h"
+#include "jail/uncounted.h"
 
 #define MS     1000000ull /* nanoseconds */
 #define SAFE   (RF_MOUNT_ATTR_NOSUID | RF_MOUNT_ATTR_NODEV)
@@ -47,16 +48,45 @@ static bool writes_to_host(const struct rf_plan *plan)
 	return (room && room->kind == RF_ROOM_COPY) || rf_plan_writes_host(plan);
 }
 
-void rf_ration_grade(const struct rf_plan *plan, enum rf_grade *disk, enum rf_grade *inodes)
+/* What is said of trees in which nobody counts.  What is written elsewhere is counted all the same. */
+static bool find_uncounted(struct rf_box *box)
 {
-	const struct rf_room *room = rf_ration_room(plan);
+	const struct rf_room *room = rf_ration_room(box->plan);
+	char path[sizeof(box->uncounted) - 64];
+	const char *type;
+	struct statfs fs;
 
-	if (room && room->kind == RF_ROOM_DISK)
+	if (room && room->kind == RF_ROOM_COPY && fstatfs(room->top, &fs) == 0 &&
+	    fs.f_type == RF_TMPFS) {
+		snprintf(box->uncounted, sizeof(box->uncounted), "the copy (tmpfs)");
+		return true;
+	}
+	if (!rf_uncounted_find(box->plan, path, sizeof(path), &type))
+		return false;
+	snprintf(box->uncounted, sizeof(box->uncounted), "%s (%s)", path, type);
+	return true;
+}
+
+void rf_ration_grade(struct rf_box *box)
+{
+	const struct rf_room *room = rf_ration_room(box->plan);
+	enum rf_grade *disk = &box->grades[RF_LIMIT_DISK], *inodes = &box->grades[RF_LIMIT_INODES];
+
+	box->uncounted[0] = '\0';
+	box->has_ration = room && room->kind == RF_ROOM_DISK;
+	if (box->has_ration)
 		*disk = *inodes = RF_GRADE_SAMPLED;
-	if (!writes_to_host(plan))
+	if (box->is_lesser)
+		*disk = *inodes = RF_GRADE_NONE;
+	if (box->is_lesser || !writes_to_host(box->plan))
 		return;
-	*disk = access("/proc/self/io", R_OK) == 0 ? RF_GRADE_SAMPLED : RF_GRADE_NONE;
 	*inodes = RF_GRADE_NONE;
+	if (access("/proc/self/io", R_OK) < 0) {
+		*disk = RF_GRADE_NONE;
+		return;
+	}
+	box->has_ration = true;
+	*disk = find_uncounted(box) ? RF_GRADE_NONE : RF_GRADE_SAMPLED;
 }
 
 /* ------------------------------------------------------------- a room in memory */

@@ -21,8 +21,8 @@
 /* The room of the plan's layers, or NULL. */
 struct rf_room *rf_ration_room(const struct rf_plan *plan);
 
-/* How well limits.disk and limits.inodes can be kept. */
-void rf_ration_grade(const struct rf_plan *plan, enum rf_grade *disk, enum rf_grade *inodes);
+/* How well limits.disk and limits.inodes can be kept: their grades, and what else the box has to say of it. */
+void rf_ration_grade(struct rf_box *box);
 
 /*
  * In the child, for a room in memory: makes the file system, hangs it up as `top` in the folder `own`, and hands it over.

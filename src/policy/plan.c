@@ -760,11 +760,15 @@ bool rf_plan_where(const struct rf_plan *plan, const char *path, char *inside)
 	return best != NULL;
 }
 
+bool rf_plan_is_written(const struct rf_place *place)
+{
+	return place->kind == RF_PLACE_HOST && !place->layers && place->rights & RF_RIGHT_WRITE;
+}
+
 bool rf_plan_writes_host(const struct rf_plan *plan)
 {
 	for (size_t i = 0; i < plan->place_count; i++)
-		if (plan->places[i].kind == RF_PLACE_HOST && !plan->places[i].layers &&
-		    plan->places[i].rights & RF_RIGHT_WRITE)
+		if (rf_plan_is_written(&plan->places[i]))
 			return true;
 	return false;
 }

@@ -197,7 +197,8 @@ int rf_plan_watch(const struct rf_policy *policy, struct rf_plan *plan, struct r
  */
 bool rf_plan_where(const struct rf_plan *plan, const char *path, char *inside);
 
-/* True if the box may write to a tree of the host itself, without layers over it. */
+/* True if the box may write to a tree of the host itself, without layers over it; and whether `place` is one. */
+bool rf_plan_is_written(const struct rf_place *place);
 bool rf_plan_writes_host(const struct rf_plan *plan);
 
 /* True if the plan has nothing at `path`, beneath it or around it. */

@@ -231,6 +231,49 @@ def test_a_build_by_many_processes_is_within_the_limit(post, tree):
     assert (result["status"], result["stdout"]) == ("ok", "40\n"), result
 
 
+@contextlib.contextmanager
+def tmpfs(post, where):
+    """One that is mounted there, for as long as it takes."""
+    if not watchers.IS_ROOT:
+        pytest.skip("needs root, to mount")
+    where.mkdir()
+    before = post.before if post.is_room else []
+    subprocess.run([*before, "mount", "-t", "tmpfs", "-o", "size=400M,mode=777", "none", where], check=True)
+    try:
+        yield where
+    finally:
+        subprocess.run([*before, "umount", where], check=True)
+
+
+@pytest.fixture
+def in_memory(post):
+    with tmpfs(post, post.top / "memory") as where:
+        yield where
+
+
+def test_a_tree_in_memory_is_graded_none_and_said(post, tree, in_memory):
+    """The kernel counts what is written to disks, and a tmpfs has none."""
+    words = ["run", "--json", "--write", in_memory, "--disk", "20M", "--", "sh", "-c", f"head -c 30M /dev/zero > {in_memory}/f"]
+    result = run_json(post, *words)
+    assert (result["status"], grades(result)) == ("ok", ("none", "none")), result
+    assert f"limits.disk does not hold in {in_memory} (tmpfs): nobody counts what is written there" in result["warnings"]
+    result = run_json(post, "run", "--json", "--write", in_memory, "--require", "hard", "--", "true")
+    assert result["status"] == "denied" and result["error"], result
+
+
+def test_a_disk_beside_a_tree_in_memory_is_looked_after_all_the_same(post, tree, in_memory):
+    result = run_json(post, "run", "--json", "--write", in_memory, "--write", tree, "--disk", "20M", "--", "sh", "-c",
+                      f"head -c 300M /dev/zero > {tree}/f; sleep 20")
+    assert (result["status"], result["limits_hit"], grades(result)[0]) == ("disk", ["disk"], "none"), result
+
+
+def test_a_tmpfs_within_a_writable_tree_is_found(post, tree):
+    with tmpfs(post, tree / "a b"):
+        result = run_json(post, "run", "--json", "--write", tree, "--", "true")
+    assert grades(result)[0] == "none" and f"{tree}/a b (tmpfs)" in str(result["warnings"]), result
+    assert grades(run_json(post, "run", "--json", "--write", tree, "--", "true"))[0] == "sampled"
+
+
 @pytest.mark.parametrize("options, hint", [
     (["--write"], "--workspace in place of --write"), ([*DISK, "--workspace"], "half of limits.memory")])
 def test_limits_that_must_be_hard_refuse_what_is_only_looked_at(post, tree, options, hint):
