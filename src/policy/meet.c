@@ -25,6 +25,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -34,6 +35,7 @@
 #include "policy/key.h"
 #include "policy/net-credential.h"
 #include "policy/net-place.h"
+#include "policy/pattern.h"
 #include "policy/value.h"
 
 static const struct rf_list *list_of(const struct rf_policy *policy, enum rf_key key)
@@ -53,6 +55,31 @@ struct candidate {
 	enum rf_files_right right;
 };
 
+/* True if a side denies a file as a whole: no rule of that side shows it. */
+static bool is_denied(const struct rf_policy *side, const char *source)
+{
+	const struct rf_list *deny = list_of(side, RF_KEY_DENY);
+
+	for (size_t i = 0; i < deny->count; i++) {
+		struct rf_pattern pattern;
+
+		rf_pattern_init(&pattern, deny->items[i].name);
+		if (rf_pattern_covers(&pattern, source))
+			return true;
+	}
+	return false;
+}
+
+/* True if a rule shows a file at the place of another one, and so covers that one. */
+static bool is_elsewhere(const struct rf_list_item *rule)
+{
+	return strcmp(rule->name, rule->value) != 0;
+}
+
+/*
+ * Where a side denies what the rule shows elsewhere, the place would be empty in the meet and show what lies beneath: that
+ * is a dispute, too.
+ */
 static size_t gather(const struct rf_policy *from, const struct rf_policy *with,
 		     struct candidate *list)
 {
@@ -66,6 +93,9 @@ static size_t gather(const struct rf_policy *from, const struct rf_policy *with,
 			const struct rf_list_item *rule = &rules->items[i];
 			enum rf_files_right x = right_of(from, rule), y = right_of(with, rule);
 
+			if (is_elsewhere(rule) &&
+			    (is_denied(from, rule->name) || is_denied(with, rule->name)))
+				x = RF_FILES_NONE;
 			list[count++] = (struct candidate){ rule, x < y ? x : y };
 		}
 	}
@@ -81,6 +111,16 @@ static bool covers_dispute(const struct candidate *all, size_t count,
 		    rf_path_is_beneath(all[i].rule->value, rule->value))
 			return true;
 	return false;
+}
+
+/*
+ * A rule that is gone may have covered a part of the current directory with another file of the host.  Which directory that
+ * is nobody knows here, so it does not show by itself; who wants it names it.
+ */
+static void hide_current(struct rf_policy *out)
+{
+	out->values[RF_KEY_CURRENT].number = RF_CURRENT_NONE;
+	out->set |= RF_KEY_BIT(RF_KEY_CURRENT);
 }
 
 static int meet_files(struct rf_policy *out, const struct rf_policy *a, const struct rf_policy *b)
@@ -99,6 +139,8 @@ static int meet_files(struct rf_policy *out, const struct rf_policy *a, const st
 
 		if (all[i].right != RF_FILES_NONE && !covers_dispute(all, count, rule))
 			r = rf_list_unite(&out->values[to].list, rule->name, rule->value);
+		else if (is_elsewhere(rule))
+			hide_current(out);
 	}
 	free(all);
 	return r;
@@ -299,6 +341,11 @@ static int meet_scalar(struct rf_policy *out, const struct rf_policy *ceiling,
 						 rf_key_number(ceiling, key));
 		break;
 	}
+	/* Of two that say the same, the one that was written down: some keys ask for a watcher by being there. */
+	if (!((is_request ? request : ceiling)->set & bit) &&
+	    rf_key_table[key].strict <= RF_KEY_STRICT_MORE &&
+	    rf_key_number(request, key) == rf_key_number(ceiling, key))
+		is_request = !is_request;
 	/* Where the stricter one is a default that nobody wrote down, it is written down now. */
 	if ((ceiling->set | request->set) & bit && rf_key_figure(key)) {
 		uint64_t number = rf_key_number(is_request ? request : ceiling, key);

@@ -272,6 +272,10 @@ RF_TEST(a_ceiling_bounds_a_request)
 		{ "files: {read: [\"/a:/x\"]}", "files: {read: [\"/a/b:/x/b\"]}", "read:\n    - ", "\"/a/b:/x/b\"\n" },
 		{ "files: {read: [\"/a:/x\"]}", "files: {read: [/a]}", "read:", " []" },
 		{ "{files: {write: [/a], read: [/a/b]}}", "files: {write: [/a/b]}", "write:", " []" },
+		/* What covered a part of the current directory is gone, so that does not show by itself. */
+		{ "files: {read: ['/a:/w/x']}", "{}", "current: ", "none" },
+		{ "files: {read: ['/a:/w/x']}", "files: {read: ['/a:/w/x']}", "current: ", "read" },
+		{ "files: {read: [/a]}", "{}", "current: ", "read" },
 		{ "env: {pass: [A, B]}", "env: {pass: [B, C]}", "pass:\n    - ", "B\n" },
 		{ "env: {pass: [A]}", "env: {set: {A: 1}}", "set:\n    ", "A: 1\n" },
 		{ "env: {set: {A: 1}}", "env: {set: {A: 2}}", "set:", " {}" },
@@ -294,6 +298,8 @@ RF_TEST(a_ceiling_bounds_a_request)
 		{ "alarms: {on_forks: freeze}", "alarms: {on_forks: kill}", "on_forks: ", "kill\n" },
 		{ "alarms: {on_writes: freeze}", "{}", "on_writes: ", "freeze\n" },
 		{ "alarms: {rollback: on}", "alarms: {rollback: off}", "rollback: ", "on\n" },
+		{ "alarms: {on_forks: record}", "{}", "on_forks: ", "record\n" }, /* it asks for a watcher */
+		{ "{}", "alarms: {on_forks: record}", "on_forks: ", "record\n" },
 		{ "{}", "budgets: {runs_per_day: 7}", "runs_per_day: ", "7\n" },
 		{ "budgets: {runs_per_day: 7}", "budgets: {runs_per_day: none}", "runs_per_day: ", "7\n" },
 		{ "network: {writes: hold}", "network: {writes: pass}", "writes: ", "hold\n" },
@@ -452,4 +458,27 @@ RF_TEST(a_mask_is_one_line_of_bounded_length)
 	RF_CHECK(rf_policy_set(policy, "network.mask", "one more", "/", "/", &err) == -E2BIG,
 		 "no more than %d", RF_MAX_MASKS);
 	rf_policy_free(policy);
+}
+
+/* Several sources of one side may show a file and deny it; one source can't. */
+RF_TEST(a_folder_does_not_show_what_was_covered_where_the_other_side_denies_the_cover)
+{
+	struct rf_policy *a = rf_policy_new_empty(), *b = rf_policy_new_empty(), *over, *m;
+	struct rf_err err = RF_ERR_INIT;
+
+	over = rf_policy_new_empty();
+	RF_REQUIRE(a && b && over, "no memory");
+	set(a, "files.read", "/w");
+	set(a, "files.read", "/a:/w/x");
+	set(b, "files.read", "/w");
+	set(b, "files.read", "/a:/w/x");
+	set(over, "files.deny", "/a");
+	RF_REQUIRE(rf_policy_merge(b, over, &err) == 0, "%s", err.msg);
+	m = meet(a, b);
+	RF_CHECK(right_of(m, "/w/x", "/w/x") == RF_FILES_NONE, "what lies beneath");
+	RF_CHECK(m->values[RF_KEY_CURRENT].number == RF_CURRENT_NONE, "the current directory");
+	rf_policy_free(a);
+	rf_policy_free(b);
+	rf_policy_free(over);
+	rf_policy_free(m);
 }
