@@ -204,7 +204,7 @@ HELLO, JOIN, RUN, SIGNAL, END, WELCOME, STARTED, ENDED, REFUSED, PROVE = range(1
 KEEP, EXEC, ATTACH, FREEZE, THAW, RENEW, CLOSE, LIST, TERMINAL, BOXES = range(29, 39)
 BOUND = 44
 HEAD = struct.Struct("=IHHQ")
-VERSION = 2
+VERSION = 3
 INFINITY = 2**64 - 1
 
 
@@ -225,7 +225,7 @@ def strings(words):
 
 def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), umask=0o22, nice=0, rlimits=None,
            command=0, extras=(), own=(), note=None, idle_ms=0, request=None, trace=None, workspace=None,
-           whole=False, path="/usr/bin:/bin"):
+           whole=False, path="/usr/bin:/bin", drops=False):
     """A RUN's body.  `extras` are (kind, path, source)."""
     rlimits = rlimits or [(INFINITY, INFINITY)] * 16
     return b"".join([
@@ -237,7 +237,7 @@ def errand(*argv, policy="", cwd="/", home="/", env=("PATH=/usr/bin:/bin",), uma
         struct.pack("=I", umask), struct.pack("=i", nice), *(struct.pack("=QQ", *pair) for pair in rlimits),
         struct.pack("=I", 0xffffffff), strings(own), string(note),  # no ceiling
         struct.pack("=Q", idle_ms), string(request), string(trace), string(workspace),
-        struct.pack("=I", whole)])
+        struct.pack("=II", whole, drops)])
 
 
 def bind(sock, key="k1", tenant="acme", ceiling="version: 1\n", boxes=4, is_recorded=False, sums=(0, 0, 0)):

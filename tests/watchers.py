@@ -182,7 +182,7 @@ def event(kind, **fields):
     return out
 
 
-def message(kind, body=b"", number=1, version=2, length=None):
+def message(kind, body=b"", number=1, version=3, length=None):
     return struct.pack("=IHHQ", len(body) if length is None else length, version, kind, number) + body
 
 

@@ -108,8 +108,8 @@ static int change(const struct rf_hand *hand, const struct rf_wire_message *mess
 	int code;
 
 	rf_buf_init(&text, RF_MAX_POLICY_BYTES);
-	if (rf_net_change_make(outlet->opened, message->body, message->len, most_of(hand), &policy,
-			       err) < 0)
+	if (rf_net_change_make(outlet->opened, message->body, message->len, most_of(hand),
+			       message->type == RF_WIRE_GATE_CHANGE_WHOLE, &policy, err) < 0)
 		return err->code;
 	rf_policy_format_net(policy, &text);
 	rf_policy_free(policy);
@@ -126,7 +126,7 @@ static bool serve(const struct rf_hand *hand, const struct rf_wire_message *mess
 		return answer(hand, message->id);
 	if (message->type == RF_WIRE_GATE_LOG)
 		return tell(hand, message);
-	if (message->type != RF_WIRE_GATE_CHANGE)
+	if (message->type != RF_WIRE_GATE_CHANGE && message->type != RF_WIRE_GATE_CHANGE_WHOLE)
 		return false;
 	if (change(hand, message, &err) < 0)
 		return rf_wire_refuse(hand->fd, message->id, &err, &ignored) == 0;

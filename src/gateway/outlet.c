@@ -314,7 +314,8 @@ static int narrow(const struct rf_outlet *outlet, const char *policy, size_t len
 	rf_policy_free(read);
 	if (text.has_failed)
 		return rf_fail(err, -ENOMEM, "a policy's text");
-	code = rf_net_change_make(outlet->opened, text.data, text.len, outlet->most, &made, err);
+	code = rf_net_change_make(outlet->opened, text.data, text.len, outlet->most, false, &made,
+				  err);
 	if (code == 0) {
 		rf_policy_format_net(made, out);
 		code = out->has_failed ? rf_fail(err, -ENOMEM, "a policy's text") : 0;

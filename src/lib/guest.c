@@ -373,6 +373,7 @@ static int ask_for_it(struct ringfort_box *box, const struct ringfort_policy *po
 		.origin = { .request = box->request, .trace = box->trace },
 		.workspace = box->workspace,
 		.is_whole = box->has_whole,
+		.drops_beyond = box->drops_beyond,
 		.extras = box->extras,
 		.extra_count = box->extra_count,
 	};

@@ -28,7 +28,8 @@ struct ringfort_box {
 	uint64_t output_limit;
 	/* Borrowed while it is asked for: see struct rf_errand.  Or NULL. */
 	const char *ceiling, *note, *workspace;
-	uint64_t idle_ms;            /* of a kept one: see rf_errand */
+	bool drops_beyond; /* of a connection on terms: what goes beyond them is narrowed */
+	uint64_t idle_ms;  /* of a kept one: see rf_errand */
 	const char *request, *trace; /* what a client calls what it asked for, or NULL */
 	bool has_whole;              /* workspace */
 	char *const *set;

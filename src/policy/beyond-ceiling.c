@@ -263,14 +263,16 @@ static int compare_text(const struct comparison *c, enum rf_key key)
 
 /* ------------------------------------------------------------- lists */
 
-/* The ceiling's pattern that hides a path, or NULL. */
-static const char *hidden_by(const struct rf_policy *ceiling, const char *path)
+/* The ceiling's pattern that hides a path, or NULL.  One that the request has, too, is the request's own doing. */
+static const char *hidden_by(const struct comparison *c, const char *path)
 {
-	const struct rf_list *deny = list_of(ceiling, RF_KEY_DENY);
+	const struct rf_list *deny = list_of(c->ceiling, RF_KEY_DENY);
 
 	for (size_t i = 0; i < deny->count; i++) {
 		struct rf_pattern pattern;
 
+		if (rf_list_find(list_of(c->named, RF_KEY_DENY), deny->items[i].name))
+			continue;
 		rf_pattern_init(&pattern, deny->items[i].name);
 		if (rf_pattern_covers(&pattern, path))
 			return deny->items[i].name;
@@ -282,7 +284,7 @@ static int compare_file(const struct comparison *c, enum rf_key key,
 			const struct rf_list_item *file)
 {
 	enum rf_files_right wanted = key == RF_KEY_WRITE ? RF_FILES_WRITE : RF_FILES_READ;
-	const char *pattern = hidden_by(c->ceiling, file->name);
+	const char *pattern = hidden_by(c, file->name);
 
 	if (pattern)
 		return add_element(c, key, file,
@@ -310,7 +312,8 @@ static int compare_rule(const struct comparison *c, enum rf_key key,
 	for (size_t i = 0; i < deny->count; i++) {
 		const struct rf_list alone = { .items = &deny->items[i], .count = 1 };
 
-		if (covers(&alone, rule))
+		if (!rf_list_find(list_of(c->named, RF_KEY_NET_DENY), deny->items[i].name) &&
+		    covers(&alone, rule))
 			return add_element(c, key, rule,
 					   rf_arena_printf(c->out->arena, "network.deny: %s",
 							   deny->items[i].name));

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/fd.h"
+#include "policy/beyond-ceiling.h"
 #include "policy/key.h"
 #include "policy/value.h"
 
@@ -71,8 +72,20 @@ static int check(const struct rf_policy *policy, struct rf_err *err)
 	return 0;
 }
 
+static int refuse_beyond(const struct rf_policy *most, const struct rf_policy *named,
+			 struct rf_err *err)
+{
+	struct rf_beyond_ceiling *beyond = NULL;
+	int code = rf_beyond_ceiling_new(most, named, &beyond, err);
+
+	if (code == 0)
+		code = rf_beyond_ceiling_fail(beyond, "the ceiling of this box", err);
+	rf_beyond_ceiling_free(beyond);
+	return code;
+}
+
 int rf_net_change_make(const struct rf_policy *opened, const char *text, size_t len,
-		       const struct rf_policy *most, struct rf_policy **ret_policy,
+		       const struct rf_policy *most, bool is_whole, struct rf_policy **ret_policy,
 		       struct rf_err *err)
 {
 	struct rf_policy *policy = NULL, *met = NULL;
@@ -81,6 +94,8 @@ int rf_net_change_make(const struct rf_policy *opened, const char *text, size_t 
 	if (rf_policy_parse(text, len, "/", "/", &policy, err) < 0)
 		return rf_fail_in(err, "the new policy");
 	code = check(policy, err);
+	if (code == 0 && most && is_whole)
+		code = refuse_beyond(most, policy, err);
 	for (size_t i = 0; i < RF_LEN(fixed) && code == 0; i++)
 		if (opened->set & RF_KEY_BIT(fixed[i]))
 			code = rf_value_join(policy, opened, fixed[i]);

@@ -23,10 +23,11 @@ bool rf_net_change_is_final(const struct rf_policy *policy);
 
 /*
  * The policy that a box gets: what `text` says of the keys that can change (all of them: one that is missing is gone), and the rest of what it
- * began with (`opened`, borrowed).  It allows nothing that `most` (borrowed) does not; NULL: nothing bounds it.  Gives `*ret_policy`.
+ * began with (`opened`, borrowed).  It allows nothing that `most` (borrowed) does not; NULL: nothing bounds it.  `is_whole`: what the text names beyond that is
+ * refused with -EPERM.  Gives `*ret_policy`.
  */
 int rf_net_change_make(const struct rf_policy *opened, const char *text, size_t len,
-		       const struct rf_policy *most, struct rf_policy **ret_policy,
+		       const struct rf_policy *most, bool is_whole, struct rf_policy **ret_policy,
 		       struct rf_err *err);
 
 /* For who asks for one: keys that `over` (borrowed) sets take the place of those in `policy`. */

@@ -92,6 +92,7 @@ void rf_agent_ask_put_use(const struct rf_agent_ask_use *ask, struct rf_buf *out
 {
 	rf_pack_string(out, ask->name);
 	rf_pack_string(out, ask->policy);
+	rf_pack_string(out, ask->agent);
 }
 
 int rf_agent_ask_take_use(const void *data, size_t len, struct rf_agent_ask_use *ret_ask,
@@ -103,6 +104,7 @@ int rf_agent_ask_take_use(const void *data, size_t len, struct rf_agent_ask_use 
 	rf_pack_read_init(&in, data, len);
 	ask.name = rf_pack_read_string(&in, RF_TENANCY_NAME);
 	ask.policy = rf_pack_read_string(&in, RF_MAX_POLICY_BYTES);
+	ask.agent = rf_pack_read_string(&in, RF_MAX_POLICY_BYTES);
 	if (end(&in, err) < 0)
 		return err->code;
 	*ret_ask = ask;

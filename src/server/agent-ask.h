@@ -40,6 +40,8 @@ struct rf_agent_ask_end {
 struct rf_agent_ask_use {
 	const char *name; /* or, of the answer, of its workspace */
 	const char *policy;
+	const char *
+		agent; /* of the answer: the agent's policy alone, which bounds the request; else "" */
 };
 
 void rf_agent_ask_put_new(const struct rf_agent_ask_new *ask, struct rf_buf *out);

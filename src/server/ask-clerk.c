@@ -2,6 +2,7 @@
 #include "server/ask-clerk.h"
 
 #include "server/front.h"
+#include "server/request-ceiling.h"
 
 #define ANSWER_MS   60000
 #define ANSWER_MOST (17u << 20)
@@ -30,6 +31,7 @@ static void pass_on(struct rf_api_call *call, const struct rf_wire_message *answ
 		return;
 	}
 	rf_buf_add(&out, answer->body, answer->len);
+	rf_request_ceiling_tell(&call->order, &out);
 	rf_api_call_answer(call, answer->len ? status : 204, &out);
 }
 

@@ -649,9 +649,10 @@ int rf_clerk_agent_use(const struct rf_clerk_asker *who, struct rf_clerk_matter 
 		code = rf_lean_on(base, request, &joined, err);
 	if (code == 0) {
 		rf_policy_format(joined, &text);
-		rf_agent_ask_put_use(
-			&(struct rf_agent_ask_use){ agent.workspace, text.data ? text.data : "" },
-			&matter->out);
+		rf_agent_ask_put_use(&(struct rf_agent_ask_use){ agent.workspace,
+								 text.data ? text.data : "",
+								 agent.policy },
+				     &matter->out);
 		code = text.has_failed ? rf_fail(err, -ENOMEM, "a policy") : 0;
 	}
 	rf_policy_free(base);

@@ -84,13 +84,15 @@ int rf_concierge_hand_over(struct landlord *l, uint64_t id, const struct rf_pass
 		.is_recorded = l->notary != NULL,
 		.sums = holder->sums,
 	};
+	struct rf_pass_holder told = *holder;
 	struct rf_err why = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf body;
 	RF_AUTO_FD int line = -1;
 	RF_AUTO_FD int clerk = -1;
 
 	rf_buf_init(&body, RF_PASS_BYTES);
-	rf_pass_put_holder(holder, &body);
+	told.ceiling = ceiling;
+	rf_pass_put_holder(&told, &body);
 	if (remember(l, holder, ceiling, err) < 0 ||
 	    rf_terms_ask(l->warden, &terms, &line, err) < 0)
 		return err->code;

@@ -1,5 +1,6 @@
 /* What a program writes, as events: see events.h. */
 #include "server/events.h"
+#include "server/request-ceiling.h"
 
 #include <string.h>
 
@@ -74,6 +75,7 @@ void rf_events_result(struct rf_api_call *call, const struct rf_result *result)
 			tell(call, i + 1, call->carry[i], call->carry_len[i]);
 	rf_buf_init(&text, 64u << 20);
 	rf_result_json(result, false, &text);
+	rf_request_ceiling_tell(&call->order, &text);
 	rf_api_call_event(call, "result", &text);
 	rf_api_call_end(call);
 }

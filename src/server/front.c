@@ -157,14 +157,10 @@ static struct rf_holder *keep_holder(struct rf_front *front, struct rf_wire_mess
 				     struct rf_err *err)
 {
 	struct rf_pass_holder pass;
-	struct rf_holder *holder;
 
 	if (rf_pass_take_holder(message->body, message->len, &pass, err) < 0)
 		return NULL;
-	holder = rf_holder_new(&pass, &message->fds[0], &message->fds[1]);
-	if (!holder)
-		rf_fail(err, -ENOMEM, "a key");
-	return holder;
+	return rf_holder_new(&pass, &message->fds[0], &message->fds[1], err);
 }
 
 /* Two requests may have asked for the same key: the first answer is kept, and serves both. */

@@ -13,6 +13,7 @@
 #include "result/result.h"
 #include "server/file-task.h"
 #include "server/front.h"
+#include "server/request-ceiling.h"
 
 #define NOTE       "{\"run\": true}"
 #define TEXT_MOST  (64u << 20)
@@ -226,6 +227,7 @@ static void on_ran(void *data)
 		return;
 	}
 	rf_result_json(rf_job_result(call->job), false, &h->text);
+	rf_request_ceiling_tell(&call->order, &h->text);
 	rf_job_free(call->job);
 	call->job = NULL;
 	snprintf(one, sizeof(one), "%u", RF_HARVEST_ONE);

@@ -15,11 +15,14 @@
 
 struct ringfort;
 struct rf_api_call;
+struct rf_policy;
 
 struct rf_holder {
 	struct rf_holder *next; /* in the front's list */
 	unsigned users;
-	struct rf_pass_holder pass;
+	struct rf_pass_holder pass; /* without the ceiling's text: */
+	struct rf_policy *ceiling;
+	char *within; /* what the last request named that was not beyond it, or NULL */
 	uint8_t token_hash[RF_SHA256_BYTES]; /* of the token that it was shown with */
 	struct ringfort *fort;
 	struct rf_petition_line clerk; /* the connection to the clerk */
@@ -36,8 +39,9 @@ struct rf_holder {
 	unsigned sendings;  /* decisions of its about approvals that are under way */
 };
 
-/* Takes `*line`, the connection to the warden, and that to the clerk (or -1), also on failure.  NULL without memory. */
-struct rf_holder *rf_holder_new(const struct rf_pass_holder *pass, int *line, int *clerk);
+/* Takes `*line`, the connection to the warden, and that to the clerk (or -1), also on failure.  NULL without memory, or without a ceiling that is one. */
+struct rf_holder *rf_holder_new(const struct rf_pass_holder *pass, int *line, int *clerk,
+				struct rf_err *err);
 struct rf_holder *rf_holder_ref(struct rf_holder *holder);
 void rf_holder_unref(struct rf_holder *holder);
 

@@ -138,6 +138,7 @@ static int begin_box(struct rf_job *job, struct ringfort *fort, const struct rf_
 	job->box->trace = task->trace && task->trace[0] ? task->trace : NULL;
 	job->box->workspace = task->workspace;
 	job->box->has_whole = task->has_whole;
+	job->box->drops_beyond = true; /* what the request names beyond is refused by now */
 	job->box->set = task->order->env;
 	job->box->extras = task->order->extras;
 	job->box->extra_count = task->order->extra_count;

@@ -11,7 +11,7 @@ struct rf_order_said {
 	const struct rf_jsonread_value *policy, *limits, *files, *labels, *needs, *network;
 	const struct rf_jsonread_value *terminal, *workspace;
 	const char *data, *data_base64, *signal, *path, *to;
-	const char *agent, *about, *conflicts;
+	const char *agent, *about, *conflicts, *beyond;
 	uint64_t timeout, idle_timeout;
 	bool is_background, is_last, is_trial;
 };

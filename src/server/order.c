@@ -30,6 +30,8 @@
 #define BOX \
 	{ "env",            RF_FORM_VARIABLES, AT(env),            0, 256, false }, \
 	{ "timeout",        RF_FORM_NUMBER,    AT(timeout),        1, RF_ORDER_SECONDS, false }
+#define BEYOND \
+	{ "beyond",         RF_FORM_STRING,    AT(beyond),         1, 10, false }
 #define RULES \
 	{ "profile",        RF_FORM_NAMES,     AT(profile),        1, RF_MAX_EXTENDS, false }, \
 	{ "policy",         RF_FORM_OBJECT,    AT(policy),         0, 64, false }, \
@@ -37,7 +39,8 @@
 	{ "needs",          RF_FORM_OBJECT,    AT(needs),          0, 16, false }, \
 	{ "credentials",    RF_FORM_NAMES,     AT(credentials),    1, RF_MAX_CREDENTIALS, false }, \
 	{ "workspace",      RF_FORM_OBJECT,    AT(workspace),      0, 16, false }, \
-	{ "agent",          RF_FORM_STRING,    AT(agent),          1, RF_TENANCY_NAME - 1, false }
+	{ "agent",          RF_FORM_STRING,    AT(agent),          1, RF_TENANCY_NAME - 1, false }, \
+	BEYOND
 
 static const struct rf_form_field run_fields[] = {
 	PROGRAM, BOX, RULES,
@@ -78,6 +81,7 @@ static const struct rf_form_field word_fields[] = {
 };
 static const struct rf_form_field network_fields[] = {
 	{ "network",        RF_FORM_OBJECT,    AT(network),        0, 32, true },
+	BEYOND,
 };
 static const struct rf_form_field renew_fields[] = {
 	{ "timeout",        RF_FORM_NUMBER,    AT(timeout),        1, RF_ORDER_SECONDS, true },
@@ -109,6 +113,7 @@ static const struct rf_form_field agent_fields[] = {
 	{ "profile",        RF_FORM_NAMES,     AT(profile),        1, RF_MAX_EXTENDS, false },
 	{ "policy",         RF_FORM_OBJECT,    AT(policy),         0, 64, false },
 	{ "limits",         RF_FORM_OBJECT,    AT(limits),         0, 32, false },
+	BEYOND,
 };
 static const struct rf_form_field apply_fields[] = {
 	{ "conflicts",      RF_FORM_STRING,    AT(conflicts),      1, 10, false },
@@ -538,6 +543,18 @@ static int read_apply(const struct rf_order_reading *r)
 					  "fail, fork (its word counts) or origin");
 }
 
+/* What becomes of what is named beyond a ceiling: it is refused, if nothing is said. */
+static int read_beyond(const struct rf_order_reading *r)
+{
+	static const char *const words[] = { "refuse", "drop", NULL };
+
+	r->order->drops_beyond = r->said.beyond && strcmp(r->said.beyond, "drop") == 0;
+	return !r->said.beyond || is_one_of(r->said.beyond, words)
+		       ? 0
+		       : rf_order_invalid(r, "beyond", "there is no such way",
+					  "refuse (as if nothing is said) or drop");
+}
+
 static int read_paths(const struct rf_order_reading *r)
 {
 	r->order->path = r->said.path;
@@ -632,6 +649,8 @@ static int read_all(struct rf_order_reading *r)
 			      &r->order->input_len);
 	if (r->kind == RF_ORDER_SIGNAL)
 		return read_signal(r);
+	if (read_beyond(r) < 0)
+		return -1;
 	if (r->kind == RF_ORDER_NETWORK)
 		return rf_order_policy_put_network(r);
 	r->order->credentials = r->said.credentials;
@@ -697,5 +716,6 @@ void rf_order_done(struct rf_order *order)
 	rf_jsonread_free(order->json);
 	rf_arena_free(order->memory);
 	free(order->policy);
+	free(order->named);
 	*order = (struct rf_order){ 0 };
 }

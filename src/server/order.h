@@ -54,14 +54,23 @@ struct rf_order {
 	char *policy;          /* its text; of a run, a sandbox or its network */
 	char **credentials;    /* NULL-ended: names of the tenant's, or NULL */
 	bool needs_network;    /* it can't do without */
+	/* What of it the request itself names, without what is filled in for it: a policy's text. */
+	char *named;
+	bool names_policy; /* and that is something */
+	bool drops_beyond; /* what is named beyond a ceiling is narrowed and listed, and not refused: */
+	char **beyond;     /* NULL-ended, or NULL: nothing was */
+	/* Which field names a limit: `timeout`, `limits`, or else the policy. */
+	bool names_timeout;
+	const struct rf_jsonread_value *limits;
 	struct rf_place *extras;
 	size_t extra_count;
 	const struct rf_jsonread_value *labels; /* of a sandbox or an agent, or NULL */
-	const char *agent;     /* of a run or a sandbox: for which of the tenant's, or NULL */
-	const char *about;     /* of an agent, or NULL */
-	bool is_trial;         /* of APPLY: nothing is changed */
-	char **outputs;        /* of a run: patterns of files that are wanted of it; or NULL */
-	const char *workspace; /* that the box has; "": one of its own; or NULL */
+	const char *agent;        /* of a run or a sandbox: for which of the tenant's, or NULL */
+	const char *policy_agent; /* whom its policy names, or NULL: it may be one of these, too */
+	const char *about;        /* of an agent, or NULL */
+	bool is_trial;            /* of APPLY: nothing is changed */
+	char **outputs;           /* of a run: patterns of files that are wanted of it; or NULL */
+	const char *workspace;    /* that the box has; "": one of its own; or NULL */
 	bool is_background;
 	bool is_last;                 /* of WRITE: its input ends */
 	int signal;                   /* of SIGNAL, and of WORD, or 0 */

@@ -45,6 +45,7 @@ void rf_pass_put_holder(const struct rf_pass_holder *holder, struct rf_buf *out)
 	rf_pack_u32(out, holder->scopes);
 	rf_pack_u32(out, holder->boxes);
 	rf_pack_u32(out, holder->rate);
+	rf_pack_string(out, holder->ceiling);
 }
 
 int rf_pass_take_holder(const void *data, size_t len, struct rf_pass_holder *ret_holder,
@@ -59,6 +60,7 @@ int rf_pass_take_holder(const void *data, size_t len, struct rf_pass_holder *ret
 	holder.scopes = rf_pack_read_below(&in, 8);
 	holder.boxes = rf_pack_read_u32(&in);
 	holder.rate = rf_pack_read_u32(&in);
+	holder.ceiling = rf_pack_read_string(&in, RF_MAX_POLICY_BYTES + 1);
 	if (!rf_pack_is_whole(&in) || !holder.key[0] || !holder.tenant[0] || !holder.scopes)
 		return rf_fail_say(err, -EBADMSG, "the holder of a key is malformed");
 	*ret_holder = holder;

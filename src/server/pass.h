@@ -11,13 +11,14 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/limits.h"
 #include "wire/terms.h"
 
-#define RF_PASS_LOCAL "local"           /* the key of who needs none: no key has such an id */
-#define RF_PASS_NAMES 64                /* of hosts, and as many of origins */
-#define RF_PASS_NAME  256               /* bytes of one, with a NUL */
-#define RF_PASS_BYTES 1000              /* of a holder */
-#define RF_PASS_TEXT  (4 * 1024 * 1024) /* of an answer that is kept */
+#define RF_PASS_LOCAL "local" /* the key of who needs none: no key has such an id */
+#define RF_PASS_NAMES 64      /* of hosts, and as many of origins */
+#define RF_PASS_NAME  256     /* bytes of one, with a NUL */
+#define RF_PASS_BYTES (RF_MAX_POLICY_BYTES + 1000) /* of a holder */
+#define RF_PASS_TEXT  (4 * 1024 * 1024)            /* of an answer that is kept */
 
 /* How to serve. */
 struct rf_pass_rules {
@@ -33,6 +34,11 @@ struct rf_pass_holder {
 	uint32_t scopes; /* enum rf_scope bits */
 	uint32_t boxes, rate;
 	struct rf_terms_sums sums; /* for the warden: the front is not told */
+	/*
+	 * The ceiling's text (borrowed).  The front refuses by it what a request names beyond, field by field; the warden holds
+	 * to its own copy.  GET /v1/key tells it to whoever has the key.
+	 */
+	const char *ceiling;
 };
 
 #define RF_PASS_PEM (1024 * 1024) /* bytes of each text of a struct rf_pass_tls */

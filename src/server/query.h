@@ -21,7 +21,7 @@ int rf_query_ask(struct rf_loop *loop, struct ringfort *fort, enum rf_wire_type 
 		 struct rf_query **ret_query, struct rf_err *err);
 
 /*
- * The same of a gateway, on a hand on a box's network (takes `*fd`): `type` is GATE_SHOW, GATE_CHANGE or GATE_LOG, with its body (borrows).
+ * The same of a gateway, on a hand on a box's network (takes `*fd`): `type` is GATE_SHOW, GATE_CHANGE, GATE_CHANGE_WHOLE or GATE_LOG, with its body (borrows).
  */
 int rf_query_ask_gateway(struct rf_loop *loop, int *fd, enum rf_wire_type type, const void *body,
 			 size_t len, rf_query_fn *fn, void *data, struct rf_query **ret_query,

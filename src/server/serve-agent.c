@@ -9,6 +9,7 @@
 #include "server/front.h"
 #include "server/handlers.h"
 #include "server/list-page.h"
+#include "server/request-ceiling.h"
 
 static char **labels_of(struct rf_order *order)
 {
@@ -25,7 +26,6 @@ static void ask_for(struct rf_api_call *call, enum rf_clerk_question question)
 {
 	const bool is_new = question == RF_CLERK_AGENT_MAKE;
 	struct rf_order *order = &call->order;
-	const struct ringfort_policy *policy;
 	struct rf_agent_ask_new ask;
 	struct rf_api_error error;
 	RF_AUTO_BUF struct rf_buf body;
@@ -33,7 +33,7 @@ static void ask_for(struct rf_api_call *call, enum rf_clerk_question question)
 	rf_buf_init(&body, RF_AGENT_ASK_MOST);
 	if (rf_order_read(RF_ORDER_AGENT, call->body.data, call->body.len, false,
 			  &call->front->tools, order, &error) < 0 ||
-	    rf_front_policy(call->front, order->policy, &policy, &error) < 0) {
+	    rf_request_ceiling_check(call, &error) < 0) {
 		rf_api_call_fail(call, &error);
 		return;
 	}

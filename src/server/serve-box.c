@@ -20,6 +20,7 @@
 #include "server/list-page.h"
 #include "server/once.h"
 #include "server/outing.h"
+#include "server/request-ceiling.h"
 #include "wire/errand.h"
 #include "wire/exec.h"
 
@@ -153,6 +154,7 @@ static void on_one(void *data, const struct rf_wire_message *answer, const struc
 	} else {
 		put_box(&json, box);
 		rf_buf_puts(&out, "\n");
+		rf_request_ceiling_tell(&call->order, &out);
 		rf_api_call_answer(call, call->extra ? 201 : 200, &out);
 	}
 	free(box);
@@ -319,7 +321,8 @@ void rf_serve_box_create(struct rf_api_call *call)
 	struct rf_api_error error;
 
 	if (rf_order_read(RF_ORDER_SANDBOX, text, strlen(text), true, &call->front->tools,
-			  &call->order, &error) < 0)
+			  &call->order, &error) < 0 ||
+	    rf_request_ceiling_check(call, &error) < 0)
 		rf_api_call_fail(call, &error);
 	else
 		rf_once_begin(call, queue_create);

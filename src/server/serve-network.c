@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/jsonread.h"
+#include "policy/beyond-ceiling.h"
 #include "policy/key.h"
 #include "policy/net-change.h"
 #include "server/form.h"
@@ -81,17 +82,26 @@ static void begin(struct rf_api_call *call, const struct errand *what)
 
 /* ------------------------------------------------------------- the policy */
 
-/* Rules that were asked for, and that the key's ceiling left no whole of. */
-static void put_beyond(const struct rf_policy *asked, const struct rf_policy *holds,
-		       struct rf_json *json)
+/* What was asked for, and is not in what holds now: so much lay beyond the ceiling of the key, or the policy of the agent. */
+static int put_beyond(const struct rf_policy *asked, const struct rf_policy *holds,
+		      struct rf_json *json, struct rf_err *err)
 {
-	const struct rf_list *wanted = &asked->values[RF_KEY_NET_ALLOW].list;
+	struct rf_beyond_ceiling *beyond = NULL;
+	const struct rf_beyond_ceiling_item *item;
 
+	if (rf_beyond_ceiling_new(holds, asked, &beyond, err) < 0)
+		return err->code;
 	rf_json_open_array(json, "beyond_ceiling");
-	for (size_t i = 0; i < wanted->count; i++)
-		if (!rf_list_find(&holds->values[RF_KEY_NET_ALLOW].list, wanted->items[i].name))
-			rf_json_string(json, NULL, wanted->items[i].name);
+	for (size_t i = 0; (item = rf_beyond_ceiling_item(beyond, i)); i++) {
+		RF_AUTO_BUF struct rf_buf words;
+
+		rf_buf_init(&words, TEXT_MOST);
+		rf_buf_printf(&words, "%s: %s", item->key, item->asked);
+		rf_json_string(json, NULL, words.data);
+	}
 	rf_json_close_array(json);
+	rf_beyond_ceiling_free(beyond);
+	return 0;
 }
 
 /* The keys that can change, so that what is answered can be asked for. */
@@ -138,8 +148,8 @@ static int put_policy(const struct rf_policy *policy, const struct rf_policy *as
 	for (size_t i = 0; i < grants->count; i++)
 		rf_json_string(&json, NULL, grants->items[i].name);
 	rf_json_close_array(&json);
-	if (asked)
-		put_beyond(asked, policy, &json);
+	if (asked && put_beyond(asked, policy, &json, err) < 0)
+		return err->code;
 	rf_json_close_object(&json);
 	rf_buf_puts(out, "\n");
 	return 0;
@@ -175,6 +185,26 @@ static void on_policy(void *data, const struct rf_wire_message *answer, const st
 	answer_policy(data, answer, why);
 }
 
+/* A change that names more than the ceiling is told with its field. */
+static void on_change(void *data, const struct rf_wire_message *answer, const struct rf_err *why)
+{
+	struct rf_api_call *call = data;
+	struct rf_api_error error;
+	char field[64] = "";
+
+	if (answer || why->code != -EPERM) {
+		answer_policy(call, answer, why);
+		return;
+	}
+	call->asked = NULL;
+	if (sscanf(why->msg, "%63[a-z._]:", field) != 1)
+		snprintf(field, sizeof(field), "network");
+	rf_api_error_of(&error, why, field);
+	rf_api_error_hint(&error, "leave it out, or ask for no more than that; with `\"beyond\": "
+				  "\"drop\"` it is narrowed and listed");
+	rf_api_call_fail(call, &error);
+}
+
 void rf_serve_network_get(struct rf_api_call *call)
 {
 	const struct errand errand = { .type = RF_WIRE_GATE_SHOW, .fn = on_policy };
@@ -198,7 +228,7 @@ static int check_policy(const char *text, struct rf_api_error *error)
 
 void rf_serve_network_put(struct rf_api_call *call)
 {
-	struct errand errand = { .type = RF_WIRE_GATE_CHANGE, .fn = on_policy };
+	struct errand errand = { .type = RF_WIRE_GATE_CHANGE_WHOLE, .fn = on_change };
 	struct rf_api_error error;
 
 	if (rf_order_read(RF_ORDER_NETWORK, call->body.len ? call->body.data : "{}",
@@ -209,6 +239,8 @@ void rf_serve_network_put(struct rf_api_call *call)
 		return;
 	}
 	errand.body = call->order.policy;
+	if (call->order.drops_beyond)
+		errand.type = RF_WIRE_GATE_CHANGE;
 	begin(call, &errand);
 }
 

@@ -13,6 +13,7 @@
 #include "server/once.h"
 #include "server/outing.h"
 #include "server/raw.h"
+#include "server/request-ceiling.h"
 
 #define EXEC_OUTPUT (4u << 20) /* of a program in a sandbox, where its answer is whole */
 
@@ -70,6 +71,7 @@ static void on_end(void *data)
 		rf_events_result(call, result);
 	} else {
 		rf_result_json(result, false, &text);
+		rf_request_ceiling_tell(&call->order, &text);
 		rf_api_call_answer(call, 200, &text);
 	}
 	rf_job_free(job);
@@ -147,13 +149,25 @@ static void queue_run(struct rf_api_call *call)
 	rf_agent_use(call, line_up);
 }
 
+/* An answer of the program's bytes has no place for the list. */
+static bool is_untold(const struct rf_api_call *call, struct rf_api_error *error)
+{
+	if (!call->wants_raw || !call->order.drops_beyond)
+		return false;
+	rf_api_error_say(error, RF_API_INVALID, "beyond",
+			 "beyond: bytes alone don't say what was dropped");
+	rf_api_error_hint(error, "ask for JSON or for events, or leave it out");
+	return true;
+}
+
 void rf_serve_run(struct rf_api_call *call)
 {
 	struct rf_api_error error;
 
 	if (rf_order_read(RF_ORDER_RUN, call->body.data, call->body.len,
 			  !call->wants_stream && !call->wants_raw, &call->front->tools,
-			  &call->order, &error) < 0)
+			  &call->order, &error) < 0 ||
+	    is_untold(call, &error) || rf_request_ceiling_check(call, &error) < 0)
 		rf_api_call_fail(call, &error);
 	else
 		rf_once_begin(call, queue_run);

@@ -185,6 +185,7 @@ int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, stru
 {
 	if (!bound) {
 		errand->origin = (struct rf_plan_origin){ 0 }; /* nobody's key asks */
+		errand->drops_beyond = true;                   /* the ceiling is the client's own */
 		return 0;
 	}
 	if (check_extras(errand, err) < 0)

@@ -2,11 +2,13 @@
 #include "warden/lore.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "policy/beyond-ceiling.h"
 #include "policy/chain.h"
 
 #define ROOM 16 /* policies that are remembered */
@@ -16,6 +18,7 @@ struct known {
 	char *text, *folder, *home;
 	char *ceiling;            /* of the request's own, or NULL */
 	char *agent;              /* that of the agent that it is done for, or NULL */
+	bool drops_beyond;        /* as the errand says */
 	struct rf_policy *policy; /* NULL: the place is free */
 	struct rf_buf told;       /* its text, once somebody wanted it */
 	uint64_t used;
@@ -68,7 +71,7 @@ static bool is_known(const struct known *known, const struct rf_errand *errand)
 	       strcmp(known->text, errand->policy) == 0 &&
 	       strcmp(known->folder, errand->folder) == 0 &&
 	       strcmp(known->home, errand->home) == 0 && is_same(known->ceiling, errand->ceiling) &&
-	       is_same(known->agent, errand->agent);
+	       is_same(known->agent, errand->agent) && known->drops_beyond == errand->drops_beyond;
 }
 
 /* Reads the text with what it extends, over the defaults of the command. */
@@ -108,6 +111,33 @@ static int bound(struct known *known, const struct rf_policy *ceiling, const cha
 	return 0;
 }
 
+/*
+ * Refuses what the text itself names beyond a ceiling (borrows), so that no client is given less than it
+ * asked for without a word.  The front has done so by then, with the field; a client that speaks here
+ * directly hears it here.
+ */
+static int refuse_beyond(const struct known *known, const struct rf_policy *ceiling,
+			 const char *whose, struct rf_err *err)
+{
+	struct rf_beyond_ceiling *beyond = NULL;
+	struct rf_policy *named = NULL;
+	char words[64];
+	int code;
+
+	if (known->drops_beyond)
+		return 0;
+	snprintf(words, sizeof(words), "%s ceiling", whose);
+	if (rf_policy_parse(known->text, strlen(known->text), known->folder, known->home, &named,
+			    err) < 0)
+		return err->code;
+	code = rf_beyond_ceiling_new(ceiling, named, &beyond, err);
+	if (code == 0)
+		code = rf_beyond_ceiling_fail(beyond, words, err);
+	rf_beyond_ceiling_free(beyond);
+	rf_policy_free(named);
+	return code;
+}
+
 static int bound_by_text(struct known *known, const char *text, const char *whose,
 			 struct rf_err *err)
 {
@@ -116,7 +146,9 @@ static int bound_by_text(struct known *known, const char *text, const char *whos
 
 	if (rf_policy_parse(text, strlen(text), "/", "/", &ceiling, err) < 0)
 		return rf_fail_in(err, "%s ceiling", whose);
-	code = bound(known, ceiling, whose, err);
+	code = refuse_beyond(known, ceiling, whose, err);
+	if (code == 0)
+		code = bound(known, ceiling, whose, err);
 	rf_policy_free(ceiling);
 	return code;
 }
@@ -163,6 +195,7 @@ int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
 	oldest->home = strdup(errand->home);
 	oldest->ceiling = errand->ceiling ? strdup(errand->ceiling) : NULL;
 	oldest->agent = errand->agent ? strdup(errand->agent) : NULL;
+	oldest->drops_beyond = errand->drops_beyond;
 	if (!oldest->text || !oldest->folder || !oldest->home ||
 	    !oldest->ceiling != !errand->ceiling || !oldest->agent != !errand->agent) {
 		forget(oldest);

@@ -130,6 +130,7 @@ void rf_errand_pack(const struct rf_errand *errand, struct rf_buf *out)
 	rf_pack_string(out, errand->origin.trace);
 	rf_pack_string(out, errand->workspace);
 	rf_pack_bool(out, errand->is_whole);
+	rf_pack_bool(out, errand->drops_beyond);
 }
 
 /* ------------------------------------------------------------- reading */
@@ -220,6 +221,7 @@ int rf_errand_unpack(const void *data, size_t len, struct rf_errand *ret_errand,
 	errand.origin.trace = read_word(&in);
 	errand.workspace = rf_pack_read_maybe(&in, RF_TENANCY_NAME);
 	errand.is_whole = rf_pack_read_bool(&in);
+	errand.drops_beyond = rf_pack_read_bool(&in);
 	if (!rf_pack_is_whole(&in))
 		code = rf_fail_say(err, -EBADMSG, "an errand is malformed");
 	else

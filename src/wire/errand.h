@@ -46,6 +46,11 @@ struct rf_errand {
 	const char *agent;     /* nor that: what the agent that it is done for may do, or NULL */
 	const char *workspace; /* of a server's tenant, that it has at /work (tenancy.h), or NULL */
 	bool is_whole;         /* with its checkpoints beside its files */
+	/*
+	 * What the policy names beyond the ceiling of the connection is narrowed, as the client knows; else the errand is
+	 * refused.  Without terms nothing is refused for that: the ceiling is the client's own.
+	 */
+	bool drops_beyond;
 	bool wants_denials;
 	uint32_t umask;
 	int32_t nice;

@@ -19,7 +19,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define RF_WIRE_VERSION 2
+#define RF_WIRE_VERSION 3
 #define RF_WIRE_PACKET  (64 * 1024)        /* bytes of a packet, head and all */
 #define RF_WIRE_BODY    (24 * 1024 * 1024) /* bytes of a body: code of RF_MAX_CODE, and the rest */
 #define RF_WIRE_ROOM    (RF_WIRE_BODY + RF_WIRE_PACKET) /* the maximum of a buffer to receive into */
@@ -151,6 +151,9 @@ enum rf_wire_type {
 	/* On that socket, from the gateway and back: */
 	RF_WIRE_GATE_ASKED = 90, /* a request that waits */
 	RF_WIRE_GATE_TAKEN = 91, /* it is kept, under that name, or why it is not */
+	/* From who has a hand on a box, again: */
+	RF_WIRE_GATE_CHANGE_WHOLE =
+		92, /* as CHANGE, and refused where it names more than bounds the hand */
 	/* From who serves strangers to its warden and to who does what takes rights: */
 	RF_WIRE_WITHDRAW =
 		95,        /* a key's id, or nothing: connections on its terms, or on any, end */

@@ -18,7 +18,7 @@ HELLO, JOIN, RUN, SIGNAL, END, WELCOME, STARTED, ENDED, REFUSED, PROVE = range(1
 PACKET = 64 * 1024
 
 
-def head(kind, length=0, version=2, number=7):
+def head(kind, length=0, version=3, number=7):
     return struct.pack("=IHHQ", length, version, kind, number)
 
 
@@ -75,7 +75,7 @@ def mischief(source):
     stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).detach()
     for size in range(1, 16):
         yield f"a head of {size} bytes", head(HELLO)[:size], ()
-    for version in (0, 1, 3, 256, 65535):
+    for version in (0, 1, 2, 4, 256, 65535):
         yield f"version {version}", message(HELLO, version=version), ()
     for kind in (0, WELCOME, STARTED, ENDED, REFUSED, 11, 255, 65535):
         yield f"type {kind}", message(kind), ()

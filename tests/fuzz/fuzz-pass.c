@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct rf_err err = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf again;
 
-	rf_buf_init(&again, 1 << 20);
+	rf_buf_init(&again, 1 << 22);
 	if (rf_pass_take_holder(data, size, &holder, &err) == 0) {
 		rf_pass_put_holder(&holder, &again);
 		require(again.len == size && memcmp(again.data, data, size) == 0);

@@ -66,16 +66,20 @@ def test_the_ceiling_bounds_what_is_asked_on_it_and_on_what_is_joined(speak, wor
         }
         free = {name: run(connect(), ask) for name, ask in asks.items()}
         ceiling = "version: 1\\nlimits: {time: 10s}\\n"
+        refused = {name: run(bind(sock, ceiling=ceiling), ask) for name, ask in asks.items()}
+        asks = {name: ask[:-4] + struct.pack("=I", 1) for name, ask in asks.items()}  # what is beyond is to be narrowed
         bound = {name: run(bind(sock, ceiling=ceiling), ask) for name, ask in asks.items()}
         line = bind(sock, ceiling=ceiling)
         further = {name: run(joined(line), ask) for name, ask in asks.items()}
-        print(json.dumps([free, bound, further]))
+        print(json.dumps([free, refused, bound, further]))
     """, workdir)
-    free, bound, further = said
+    free, refused, bound, further = said
     for name in ("a file", "the working directory", "a home"):
         assert free[name] == "found\n", name
         assert bound[name] == further[name] == "", name
     assert bound["the network"] == further["the network"] == "3\n"  # two lines of heading, and loopback
+    # What the policy names is refused where the client did not say that it is to be narrowed; nobody names a working directory.
+    assert refused == {"a file": "refused", "the working directory": "", "a home": "refused", "the network": "refused"}
 
 
 def test_what_is_brought_along_are_texts_beneath_one_folder(speak, workdir):

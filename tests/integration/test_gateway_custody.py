@@ -32,7 +32,7 @@ class Custodian:
 
     def send(self, kind, body, number=0, fds=()):
         control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
-        self.socket.sendmsg([struct.pack("=IHHQ", len(body), 2, kind, number) + body], control)
+        self.socket.sendmsg([struct.pack("=IHHQ", len(body), 3, kind, number) + body], control)
 
     def serve(self):
         while packet := self.socket.recv(1 << 17):

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "gateway"))
 from gates import curl, gate, nginx, odd, program, to  # noqa: E402,F401 pylint: disable=unused-import
 from tenant import CHANGE, OPEN, REFUSED, Reader, read_event, string  # noqa: E402
 
-WIRE = 2  # the version of messages
+WIRE = 3  # the version of messages
 HAND, SHOW, POLICY, BOUND, BOOKS, SEAL, LOG, LOGGED = 39, 40, 41, 42, 43, 62, 63, 64
 COUNTS = ["connections", "requests", "names", "denied", "held", "up_bytes", "down_bytes", "lost_events"]
 

@@ -29,7 +29,7 @@ OPTIONS = {
     "Commands.start": "StartOptions", "Commands.stream": "StartOptions", "Pty.create": "TerminalOptions", "Files.watch": "WatchOptions",
     "Files.search": "SearchOptions", "Sandbox.apply": "ApplyOptions", "Agent.create": "AgentOptions", "Agent.connect": "ConnectionOptions",
     "Agent.list": "ListOptions", "Agent.replace": "ReplaceOptions", "Agent.delete": "DeleteOptions", "Workspaces.apply": "ApplyOptions", "Audit.page": "AuditOptions", "Audit.follow": "FollowOptions",
-    "Breakers.trip": "TripOptions",
+    "Breakers.trip": "TripOptions", "SandboxNetwork.set": "ChangeOptions", "SandboxNetwork.allow": "ChangeOptions",
 }
 POSITIONAL = {"run": {"argv"}, "runStream": {"argv"}}  # what is no keyword in Python, and an option in TypeScript
 INLINE = {"Commands.run(background)"}                  # which is in the signature, since the answer depends on it

@@ -184,7 +184,7 @@ WRONG = {
     "a limit that there is not": ({"argv": ["a"], "limits": {"memroy": "1G"}}, 422, "policy", "memory"),
     "a policy that is none": ({"argv": ["a"], "policy": {"files": 1}}, 422, "policy", "files"),
     "a profile that there is not": ({"argv": ["a"], "profile": "pyton"}, 422, "policy", "python"),
-    "a network": ({"argv": ["a"], "policy": {"network": {"allow": ["a.example"]}}}, 403, None, "allows no network"),
+    "a network": ({"argv": ["a"], "policy": {"network": {"allow": ["a.example"]}}}, 403, "policy.network.allow", "allows no network"),
     "a need for one": ({"argv": ["a"], "needs": {"network": True}}, 422, "needs.network", "no network"),
     "a need for a VM": ({"argv": ["a"], "needs": {"isolation": "vm"}}, 501, "needs.isolation", "process"),
     "a need for nothing known": ({"argv": ["a"], "needs": {"isolation": "magic"}}, 422, "needs.isolation", "process"),
@@ -281,16 +281,36 @@ def test_a_ceiling_bounds_every_box_of_its_key(server, workdir):
     small = server.make_key("--ceiling", str(workdir / "ceiling.yaml"))
     wide = server.make_key("--ceiling", str(workdir / "open.yaml"))
     asked = {"argv": ["cat", f"{workdir}/secret"], "policy": {"files": {"read": [str(workdir)]}}}
-    assert server.post(RUN, asked, key=small).json["stdout"] == ""
     assert server.post(RUN, asked, key=wide).json["stdout"] == "found\n"
-    assert server.post(RUN, asked).json["stdout"] == ""  # the first key has no files either
-    late = server.post(RUN, {"argv": ["sleep", "30"], "timeout": 60}, key=small).json
-    assert late["status"] == "timeout" and late["usage"]["wall_ms"] < 10000
-    hungry = server.post(RUN, {"language": "python", "code": "x = bytearray(200 << 20)", "limits": {"memory": "1G"}},
-                         key=small).json
-    assert hungry["status"] in ("memory", "failed") and hungry["exit_code"] != 0
-    net = server.post(RUN, {"command": "wc -l </proc/net/dev", "policy": {"network": "host"}}).json
-    assert net["stdout"] == "3\n"
+    slow = {"argv": ["sleep", "30"], "timeout": 60}
+    hungry = {"language": "python", "code": "x = bytearray(200 << 20)", "limits": {"memory": "1G"}}
+    host = {"command": "wc -l </proc/net/dev", "policy": {"network": "host"}}
+    # What it names beyond is refused; the first key has no files either.
+    for key, body, where, rule in ((small, asked, "policy.files.read", "files.read: nothing"), (None, asked, "policy.files.read", "files.read: nothing"),
+                                   (small, slow, "timeout", "limits.time: 2s"), (small, hungry, "limits.memory", "limits.memory: 64M"),
+                                   (None, host, "policy.network.link", "network.link: none")):
+        refused = server.post(RUN, body, key=key)
+        error = refused.json["error"]
+        assert (refused.status, error["code"], error["where"]) == (403, "refused", where) and rule in error["message"], error
+        assert "beyond" in error["remedy"], error
+    # Or it is narrowed, and said so.
+    for key in (small, None):
+        done = server.post(RUN, {**asked, "beyond": "drop"}, key=key).json
+        assert done["stdout"] == "" and done["beyond_ceiling"] == [f"files.read: {workdir}"]
+    late = server.post(RUN, {**slow, "beyond": "drop"}, key=small).json
+    assert late["status"] == "timeout" and late["usage"]["wall_ms"] < 10000 and late["beyond_ceiling"] == ["limits.time: 1m"]
+    used = server.post(RUN, {**hungry, "beyond": "drop"}, key=small).json
+    assert used["status"] in ("memory", "failed") and used["exit_code"] != 0 and used["beyond_ceiling"] == ["limits.memory: 1G"]
+    net = server.post(RUN, {**host, "beyond": "drop"}).json
+    assert net["stdout"] == "3\n" and net["beyond_ceiling"] == ["network.link: host"]
+    # What nobody named is bounded as before: the usual times of runs and sandboxes, and what a profile brings along.
+    assert server.post(RUN, {"argv": ["true"], "profile": "python"}, key=small).json["status"] == "ok"
+    box = server.post(BOXES, {"profile": "python"}, key=small)
+    assert box.status == 201 and 0 < box.json["expires_in_ms"] <= 2000 and "beyond_ceiling" not in box.json, box.body
+    assert server.post(RUN, {"argv": ["true"], "outputs": ["*.txt"]}, key=small).status == 200
+    assert server.post(RUN, {"argv": ["true"], "outputs": ["*.txt"], "timeout": 2}, key=small).status == 200
+    none = server.post(RUN, {"argv": ["true"], "beyond": "drop"}, key=small).json
+    assert none["beyond_ceiling"] == []
 
 
 def test_keys_come_and_go_while_it_serves(server):

@@ -80,7 +80,16 @@ def test_a_run_for_an_agent_has_its_policy_its_workspace_and_its_name(server, bo
 
 def test_a_request_can_tighten_an_agent_and_never_widen_it(server, bot):
     wide = {"limits": {"memory": "2G", "pids": 1000}, "timeout": 3600, "policy": {"commands": ["uname", "cat", "sh"]}}
-    box = server.post(BOXES, {"agent": "bot", **wide}, key=bot)
+    for path, more in ((BOXES, {"agent": "bot"}), (RUN, {"agent": "bot", "argv": ["true"]}), (RUN, {"argv": ["true"]})):
+        for part, where in (({"limits": {"memory": "128M"}}, "limits.memory"), ({"limits": {"pids": 200}}, "limits.pids"), ({"timeout": 600}, "timeout"),
+                            ({"policy": {"commands": ["uname"]}}, "policy.commands")):
+            if "agent" not in more:  # by its name in the policy alone
+                part = {**part, "policy": {"agent": "bot", **part.get("policy", {})}}
+            refused = server.post(path, {**more, **part}, key=bot)
+            error = refused.json["error"]
+            assert (refused.status, error["where"]) == (403, where) and "the policy of agent bot" in error["message"], refused.body
+    box = server.post(BOXES, {"agent": "bot", "beyond": "drop", **wide}, key=bot)
+    assert set(box.json["beyond_ceiling"]) == {"limits.memory: 2G", "limits.pids: 1000", "limits.time: 1h", "commands: uname"}, box.body
     assert box.status == 201 and box.json["agent"] == "bot" and box.json["workspace"] == "bot", box.body
     assert box.json["expires_in_ms"] <= 60000
     path = f"{BOXES}/{box.json['id']}"
@@ -106,7 +115,11 @@ def test_who_names_it_in_a_policy_is_bounded_by_it_too(server, bot):
 
 def test_a_key_whose_ceiling_names_an_agent_is_that_agents(server, bot):
     own = make_key(server, {"files": {"current": "none"}, "agent": "bot"}, "--tenant", tenant_of(server, bot))
-    for body in ({"argv": ["uname"]}, {"argv": ["uname"], "policy": {"agent": "free"}}, {"argv": ["uname"], "agent": "bot"}):
+    other = server.post(RUN, {"argv": ["uname"], "policy": {"agent": "free"}}, key=own)
+    assert (other.status, other.json["error"]["where"]) == (403, "policy.agent"), other.body
+    more = server.post(RUN, {"argv": ["true"], "limits": {"memory": "128M"}}, key=own)
+    assert (more.status, more.json["error"]["where"]) == (403, "limits.memory") and "agent bot" in more.json["error"]["message"], more.body
+    for body in ({"argv": ["uname"]}, {"argv": ["uname"], "policy": {"agent": "free"}, "beyond": "drop"}, {"argv": ["uname"], "agent": "bot"}):
         done = server.post(RUN, body, key=own)
         assert done.status == 200 and done.json["exit_code"] != 0, (body, done.body)
     assert server.post(AGENTS, {"name": "free"}, key=bot).status == 201

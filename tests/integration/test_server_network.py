@@ -122,13 +122,18 @@ def test_a_run_reaches_what_its_policy_and_the_ceiling_allow(site):
 
 @pytest.mark.parametrize("name", ["evil.test", "other.test"])
 def test_what_the_policy_or_the_ceiling_does_not_allow_is_refused_and_told(site, name):
-    """The ceiling has no other.test, whatever the request says."""
-    done = site.run("curl", "-sS", "-x", PROXY, f"http://{name}:{site.origin.plain}/", allow=["other.test:*", "plain.test:*"])
-    assert done.status == 200, done.body
+    """The ceiling has no other.test, whatever the request says: who names it is refused, or has the rest."""
+    rules = ["other.test:*", "plain.test:*"]
+    refused = site.run("curl", "-sS", "-x", PROXY, f"http://{name}:{site.origin.plain}/", allow=rules)
+    error = refused.json["error"]
+    assert (refused.status, error["where"]) == (403, "policy.network.allow") and "other.test:*" in error["message"], refused.body
+    assert "network.allow: api.test:*, plain.test:*" in error["message"], error
+    done = site.run("curl", "-sS", "-x", PROXY, f"http://{name}:{site.origin.plain}/", allow=rules, beyond="drop")
+    assert done.status == 200 and done.json["beyond_ceiling"] == ["network.allow: other.test:*"], done.body
     error = json.loads(done.json["stdout"])["error"]
     assert error["code"] == "network_denied" and error["remedy"].startswith("network.allow:")
     assert [(one["kind"], one["remedy"]) for one in done.json["denials"]] == [("network", error["remedy"])]
-    done = site.run("curl", "-sS", f"http://{name}:{site.origin.plain}/", allow=["other.test:*", "plain.test:*"])
+    done = site.run("curl", "-sS", f"http://{name}:{site.origin.plain}/", allow=rules, beyond="drop")
     assert "Could not resolve" in done.json["stderr"] and done.json["denials"], done.body
 
 
@@ -179,7 +184,7 @@ def memory_of(pid):
     ({"policy": {"network": {"allow": ["plain.test:*"]}}, "credentials": ["github"]}, 422, None,
      "credentials.github: no rule of network.allow leads to api.test:", "policy.network.allow, within the ceiling of this key"),
     ({"policy": {}, "needs": {"network": True}}, 422, "needs.network", "the policy has no network", "policy.network.allow"),
-    ({"policy": {"network": {"allow": ["api.test"], "publish": ["8080:80"]}}}, 501, None, "publish no ports", "leave it out"),
+    ({"policy": {"network": {"allow": ["api.test"], "publish": ["8080:80"]}}}, 403, "policy.network.publish", "network.publish: nothing", "leave it out"),
 ])
 def test_what_can_not_be_had_is_refused_before_anything_runs(site, body, status, where, words, remedy):
     for path, more in ((RUN, {"argv": ["true"]}), (BOXES, {})):
@@ -246,8 +251,11 @@ def test_a_ceiling_without_network_says_so_and_what_helps(site):
         done = site.server.post(path, {"policy": site.policy(), **more}, key=plain)
         error = done.json["error"]
         assert done.status == 403 and error["code"] == "refused", done.body
-        assert re.search(r"ceiling of key [0-9a-f]{12} allows no network", error["message"])
-        assert "ringfort key create --ceiling" in error["remedy"]
+        assert re.search(r"ceiling of key [0-9a-f]{12}, which allows no network", error["message"])
+        assert error["where"] == "policy.network.allow" and "ringfort key create --ceiling" in error["remedy"]
+        done = site.server.post(path, {"policy": site.policy(), "beyond": "drop", **more}, key=plain)
+        assert done.status == (200 if path == RUN else 201), done.body
+        assert any(one.startswith("network.allow: GET,POST api.test") for one in done.json["beyond_ceiling"]), done.body
 
 
 def test_a_need_for_a_network_is_met_or_refused(site):
@@ -287,8 +295,17 @@ def test_a_sandboxs_network_is_shown_changed_and_bounded_by_the_ceiling(site, bo
     assert less.status == 200 and less.json["network"]["allow"] == ["api.test:*"] and less.json["beyond_ceiling"] == [], less.body
     assert curl(site, box, "plain.test")[0] in (0, 403) and curl(site, box, "api.test")[0] == 200
 
-    more = site.server.put(f"{box}/network", {"network": {"allow": ["api.test:*", "plain.test:*", "other.test:*"]}}, key=site.key)
-    assert more.json["network"]["allow"] == ["api.test:*", "plain.test:*"] and more.json["beyond_ceiling"] == ["other.test:*"]
+    wide = {"network": {"allow": ["api.test:*", "plain.test:*", "other.test:*"]}}
+    refused = site.server.put(f"{box}/network", wide, key=site.key)
+    error = refused.json["error"]
+    assert (refused.status, error["code"], error["where"]) == (403, "refused", "network.allow"), refused.body
+    assert "other.test:*" in error["message"] and "api.test:*, plain.test:*" in error["message"] and "drop" in error["remedy"], error
+    assert site.server.get(f"{box}/network", key=site.key).json["network"]["allow"] == ["api.test:*"]  # nothing has changed
+    open_ = site.server.put(f"{box}/network", {"network": {"mode": "open"}}, key=site.key)
+    assert (open_.status, open_.json["error"]["where"]) == (403, "network.mode"), open_.body
+    assert site.server.put(f"{box}/network", {**wide, "beyond": "odd"}, key=site.key).json["error"]["where"] == "beyond"
+    more = site.server.put(f"{box}/network", {**wide, "beyond": "drop"}, key=site.key)
+    assert more.json["network"]["allow"] == ["api.test:*", "plain.test:*"] and more.json["beyond_ceiling"] == ["network.allow: other.test:*"]
     assert more.json["credentials"] == ["github"]
     assert curl(site, box, "plain.test")[0] == 200 and curl(site, box, "other.test")[0] in (0, 403)
     again = site.server.put(f"{box}/network", {"network": shown["network"]}, key=site.key)  # what was shown can be asked for
@@ -308,13 +325,19 @@ def test_an_agents_network_is_its_policys_and_stays_so_when_the_rules_are_change
 
     assert run() == "plain\n" and run(policy={"network": "none"}) == ""
     for more in ({"agent": name}, {}):  # by its name in the policy alone, too
-        box = site.server.post(BOXES, {**more, "policy": {"agent": name, **site.policy("plain.test:*", "api.test:*")}}, key=site.key)
-        assert box.status == 201, box.body
+        body = {**more, "policy": {"agent": name, **site.policy("plain.test:*", "api.test:*")}}
+        refused = site.server.post(BOXES, body, key=site.key)
+        error = refused.json["error"]
+        assert (refused.status, error["where"]) == (403, "policy.network.allow") and f"agent {name}" in error["message"], refused.body
+        box = site.server.post(BOXES, {**body, "beyond": "drop"}, key=site.key)
+        assert box.status == 201 and box.json["beyond_ceiling"] == ["network.allow: api.test:*", f"network.roots: {site.origin.root}"], box.body
         path = f"{BOXES}/{box.json['id']}"
         assert curl(site, path, "plain.test") == (200, "plain\n") and curl(site, path, "api.test")[0] != 200
-        wide = site.server.put(f"{path}/network", {"network": {"allow": ["plain.test:*", "api.test:*"]}}, key=site.key)
+        wide = {"network": {"allow": ["plain.test:*", "api.test:*"]}}
+        assert site.server.put(f"{path}/network", wide, key=site.key).status == 403
+        wide = site.server.put(f"{path}/network", {**wide, "beyond": "drop"}, key=site.key)
         assert wide.status == 200 and wide.json["network"]["allow"] == ["plain.test:*"], wide.body
-        assert wide.json["beyond_ceiling"] == ["api.test:*"] and curl(site, path, "api.test")[0] != 200
+        assert wide.json["beyond_ceiling"] == ["network.allow: api.test:*"] and curl(site, path, "api.test")[0] != 200
         site.server.delete(path, key=site.key)
     assert site.server.delete(f"/v1/agents/{name}", key=site.key).status == 204
 

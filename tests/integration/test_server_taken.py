@@ -38,7 +38,7 @@ for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
 host = socket.socket(fileno=3)
 
 def message(kind, body=b"", number=0):
-    return struct.pack("=IHHQ", len(body), 2, kind, number) + body
+    return struct.pack("=IHHQ", len(body), 3, kind, number) + body
 
 def take(kind):
     while True:

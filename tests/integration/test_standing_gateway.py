@@ -26,7 +26,7 @@ CLIENT = """
     s.connect(sys.argv[1] + "/gateway.sock")
     kind = {"hello": 1, "open": 17, "junk": 0x7777}[sys.argv[2]]
     try:
-        s.send(struct.pack("<IHHQ", 4, 2, kind, 1) + b"none" if kind == 17 else struct.pack("<IHHQ", 0, 2, kind, 0))
+        s.send(struct.pack("<IHHQ", 4, 3, kind, 1) + b"none" if kind == 17 else struct.pack("<IHHQ", 0, 3, kind, 0))
     except BrokenPipeError:
         pass  # refused before it could say anything
     print(repr(s.recv(65536)))

@@ -32,7 +32,7 @@ static struct rf_beyond_ceiling *compare(const char *ceiling, const char *reques
 	return beyond;
 }
 
-#define NET "network: { allow: [\"*.test:443\"] }"
+#define NET              "network: { allow: [\"*.test:443\"] }"
 #define CREDENTIAL(host) NET "\ncredentials: { a: { from: \"env:A\", hosts: [" host "] } }"
 
 /*
@@ -227,6 +227,7 @@ RF_TEST(the_rule_says_what_bounds_it)
 		{ "version: 1", "network: host", "network.link", "host", "network.link: none" },
 		{ "network: { mode: open }", "network: host", "network.link", "host", "network.link: gateway" },
 		/* These lose nothing. */
+		{ "network: { allow: [\"*.test\"], deny: [\"a.test\"] }", "network: { allow: [\"a.test\"], deny: [\"a.test\"] }", NULL, NULL, NULL },
 		{ "network: { mode: open }", "network: { mode: open, allow: [\"a.test\"] }", NULL, NULL, NULL },
 		{ "network: { mode: open }", "network: { allow: [\"a.test\"] }", NULL, NULL, NULL },
 		{ "network: host", "network: { allow: [\"a.test\"] }", NULL, NULL, NULL },

@@ -79,7 +79,8 @@ RF_TEST(a_box_gets_what_can_change_and_keeps_the_rest)
 		struct rf_err err = RF_ERR_INIT;
 		struct rf_buf buf;
 		int code = rf_net_change_make(opened, cases[i].text, strlen(cases[i].text),
-					      cases[i].is_bounded ? opened : NULL, &policy, &err);
+					      cases[i].is_bounded ? opened : NULL, false, &policy,
+					      &err);
 
 		rf_buf_init(&buf, 65536);
 		RF_CHECK(code == cases[i].code, "%s: %d %s", cases[i].text, code, err.msg);
@@ -146,5 +147,35 @@ RF_TEST(what_is_final_bounds)
 
 		RF_CHECK(rf_net_change_is_final(policy) == cases[i].is_final, "%s", cases[i].text);
 		rf_policy_free(policy);
+	}
+}
+
+RF_TEST(a_change_that_is_to_be_whole_is_refused_where_it_would_be_narrowed)
+{
+	/* clang-format off */
+	static const struct { const char *text, *has; int code; } cases[] = {
+		{ "network: { allow: [\"a.example:443\"] }", "", 0 },
+		{ "network: none", "", 0 },
+		{ "network: { allow: [\"a.example:443\", \"b.example:443\"] }", "network.allow: b.example:443", -EPERM },
+		{ "network: { allow: [\"a.example:443\"], mode: open }", "network.mode: open", -EPERM },
+		{ "network: { allow: [\"a.example:443\"], connections: 6 }", "network.connections: 6", -EPERM },
+		{ "network: { hosts: { a.example: 192.0.2.1 } }", "network.hosts: a.example", -EPERM },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_policy *opened = read("network: { allow: [\"a.example:443\"] }");
+		struct rf_policy *most =
+			read("network: { allow: [\"a.example:443\"], connections: 5 }");
+		struct rf_policy *policy = NULL;
+		struct rf_err err = RF_ERR_INIT;
+		int code = rf_net_change_make(opened, cases[i].text, strlen(cases[i].text), most,
+					      true, &policy, &err);
+
+		RF_CHECK(code == cases[i].code && strstr(err.msg, cases[i].has), "%s: %d %s",
+			 cases[i].text, code, err.msg);
+		rf_policy_free(policy);
+		rf_policy_free(opened);
+		rf_policy_free(most);
 	}
 }

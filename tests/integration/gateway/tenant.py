@@ -81,7 +81,7 @@ class Tenant:
         self.give_lines(box)
 
     def send(self, kind, body=b"", fds=(), box=None):
-        head = struct.pack("=IHHQ", len(body), 2, kind, self.box if box is None else box)
+        head = struct.pack("=IHHQ", len(body), 3, kind, self.box if box is None else box)
         control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         self.socket.sendmsg([head + body], control)
 
