@@ -114,6 +114,11 @@ class Result:
     def ok(self) -> bool:
         return self.status == "ok"
 
+    @property
+    def beyond_ceiling(self) -> Sequence[str]:
+        """Of a run with `beyond="drop"`: what it named beyond the ceiling and was not given, as "limits.memory: 2G"."""
+        return list(self.raw.get("beyond_ceiling", []))
+
     def check(self) -> "Result":
         """Itself, if it ended well; else CommandError."""
         if not self.ok:
@@ -258,7 +263,7 @@ class FileEvent:
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """Which rules hold; `beyond_ceiling` are those that were asked for and not given."""
+    """Which rules hold; `beyond_ceiling` is what was asked for with `beyond="drop"` and not given, as "network.allow: b.example"."""
 
     rules: Mapping[str, Any]
     credentials: Sequence[str]
@@ -409,10 +414,10 @@ def program(argv: Optional[Words] = None, command: Optional[str] = None, code: O
             limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
             policy: Optional[Mapping[str, Any]] = None, needs: Optional[Mapping[str, Any]] = None,
             credentials: Optional[Sequence[str]] = None, workspace: Union[None, bool, str] = None,
-            outputs: Optional[Sequence[str]] = None, agent: Optional[str] = None) -> Dict[str, Any]:
+            outputs: Optional[Sequence[str]] = None, agent: Optional[str] = None, beyond: Optional[str] = None) -> Dict[str, Any]:
     """The body of a run, an exec, a sandbox or an agent."""
     said: Dict[str, Any] = {
-        "command": command, "code": code, "language": language, "cwd": cwd, "timeout": timeout, "agent": agent,
+        "command": command, "code": code, "language": language, "cwd": cwd, "timeout": timeout, "agent": agent, "beyond": beyond,
         "env": dict(env) if env else None, "limits": dict(limits) if limits else None,
         "profile": profile if profile is None or isinstance(profile, str) else list(profile),
         "policy": dict(policy) if policy else None, "needs": dict(needs) if needs else None,

@@ -69,6 +69,9 @@ async def test_runs(go):
 
 async def test_errors(go, box):
     assert (await fails(ringfort.InvalidRequest, go, ["a"], limits={"memory": "much"})).where == "policy"
+    assert (await fails(ringfort.Refused, go, ["true"], limits={"memory": "1T"})).where == "limits.memory"
+    done = await settle(go(["true"], limits={"memory": "1T"}, beyond="drop"))
+    assert done.ok and done.beyond_ceiling == ["limits.memory: 1T"] and (await settle(go(["true"]))).beyond_ceiling == []
     assert (await fails(ringfort.InvalidRequest, go)).status == 422
     await fails(ringfort.InvalidRequest, go, ["a"], timeout=0, on_stdout=print)
     await fails(ringfort.NotAuthorized, go, ["a"], key="wrong")
@@ -202,8 +205,11 @@ async def test_network(kind):
     ask = "curl -s -o /dev/null -w '%{http_code}' http://plain.test:" + os.environ["NET_PORT"]
     assert (await settle(one.commands.run(ask))).stdout == "200"
     assert (await settle(one.network.get())).rules["allow"] == ["GET plain.test:*"]
-    now = await settle(one.network.set({"allow": ["POST plain.test:*/**", "other.test"]}))
-    assert now.beyond_ceiling and "other.test" in str(now.beyond_ceiling)
+    wide = {"allow": ["POST plain.test:*/**", "other.test"]}
+    await fails(ringfort.Refused, one.network.set, wide)
+    assert (await settle(one.network.get())).rules["allow"] == ["GET plain.test:*"]
+    now = await settle(one.network.set(wide, beyond="drop"))
+    assert now.beyond_ceiling == ["network.allow: other.test"]
     assert (await settle(one.commands.run(ask))).stdout == "403"
     await settle(one.network.allow(["GET plain.test:*/**"]))
     assert (await settle(one.commands.run(ask))).stdout == "200"
@@ -431,7 +437,12 @@ async def test_apply(origin, fork):
 
 async def test_agents(kind, go):
     agents, name = beside(kind, "Agent"), f"agent-{kind.__name__}"
+    await fails(ringfort.Refused, agents.create, name, limits={"memory": "1T"})
+    agent = await settle(agents.create(name, limits={"memory": "1T"}, beyond="drop"))
+    assert agent.beyond_ceiling == ["limits.memory: 1T"]
+    await settle(agent.delete())
     agent = await settle(agents.create(name, description="a test", labels={"a": "b"}, timeout=60, limits={"memory": "64M"}))
+    assert agent.beyond_ceiling == []
     info = await settle(agent.info())
     assert (info.description, info.workspace, info.running) == ("a test", name, []) and info.policy["limits"]["memory"] == "64M", info
     assert name in [one.name for one in await settle(agents.list(labels={"a": "b"}))]

@@ -41,8 +41,8 @@ function agentOf(raw: AgentDocument): AgentInfo {
 }
 
 function bodyOf(name: string, options: ReplaceOptions): Record<string, unknown> {
-  const { description, labels, limits, profile, policy } = options;
-  return { ...told({ name, description, labels, timeout: seconds(options) }), ...rules(told({ limits, profile, policy })) };
+  const { description, labels, limits, profile, policy, beyond } = options;
+  return { ...told({ name, description, labels, timeout: seconds(options) }), ...rules(told({ limits, profile, policy, beyond })) };
 }
 
 const AGENTS = "/v1/agents";
@@ -54,6 +54,8 @@ export class Agent {
   private constructor(
     readonly name: string,
     private readonly line: Line,
+    /** Of create() with `beyond: "drop"`: what was asked for and not given. */
+    readonly beyondCeiling: readonly string[] = [],
   ) {
     this.path = `${AGENTS}/${encodeURIComponent(name)}`;
   }
@@ -63,8 +65,8 @@ export class Agent {
     const json = { ...bodyOf(name, options), ...place(options.workspace) };
     const line = new Line(options);
     try {
-      await line.json({ method: "POST", path: AGENTS, json, signal: options.signal });
-      return new Agent(name, line);
+      const made: { beyond_ceiling?: string[] } = await line.json({ method: "POST", path: AGENTS, json, signal: options.signal });
+      return new Agent(name, line, made.beyond_ceiling);
     } catch (error) {
       line.close();
       throw error;

@@ -24,7 +24,7 @@ export {
 } from "./errors.js";
 export { type FileEvent, type FileInfo, Files, type Found, type SearchOptions, type WatchHandle, type WatchOptions, type WrittenFile } from "./files.js";
 export type { ConnectionOptions } from "./line.js";
-export { type Network, type NetworkLog, SandboxNetwork } from "./network.js";
+export { type ChangeOptions, type Network, type NetworkLog, SandboxNetwork } from "./network.js";
 export type { CodeOptions, CreateOptions, ListOptions, ProgramOptions, RunOptions, StartOptions } from "./options.js";
 export { CommandError, type Event, Result, type ResultDocument, type Status } from "./result.js";
 export { type Metrics, type PortRequest, run, runStream, Sandbox, type SandboxInfo } from "./sandbox.js";

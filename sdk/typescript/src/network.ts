@@ -1,11 +1,17 @@
 /** The network of a sandbox: what it may reach, and what it did. */
 import type { Line } from "./line.js";
+import { told } from "./options.js";
 
-/** Which rules hold; `beyondCeiling` are those that were asked for and not given. */
+/** Which rules hold; `beyondCeiling` is what was asked for with `beyond: "drop"` and not given, as "network.allow: b.example". */
 export interface Network {
   rules: Record<string, unknown>;
   credentials: string[];
   beyondCeiling: string[];
+}
+
+export interface ChangeOptions {
+  /** What becomes of what is named beyond the key's ceiling: it is refused, and nothing changes; or it is left out and listed. */
+  beyond?: "refuse" | "drop";
 }
 
 export interface NetworkLog {
@@ -43,14 +49,15 @@ export class SandboxNetwork {
   }
 
   /** Other rules from now on, as `network` of a policy; what holds then is within the key's ceiling. */
-  async set(rules: Record<string, unknown>): Promise<Network> {
-    return networkOf(await this.line.json({ method: "PUT", path: this.path, json: { network: rules } }));
+  async set(rules: Record<string, unknown>, options: ChangeOptions = {}): Promise<Network> {
+    const json = { network: rules, ...told({ beyond: options.beyond }) };
+    return networkOf(await this.line.json({ method: "PUT", path: this.path, json }));
   }
 
   /** These rules besides those that hold. */
-  async allow(hosts: Iterable<string>): Promise<Network> {
+  async allow(hosts: Iterable<string>, options: ChangeOptions = {}): Promise<Network> {
     const { rules } = await this.get();
-    return this.set({ ...rules, allow: [...((rules["allow"] as string[] | undefined) ?? []), ...hosts] });
+    return this.set({ ...rules, allow: [...((rules["allow"] as string[] | undefined) ?? []), ...hosts] }, options);
   }
 
   /** What its network did, from a cursor on. */

@@ -32,6 +32,8 @@ export interface RuleOptions {
   credentials?: readonly string[];
   /** One of the tenant's agents, for which it is: its policy holds, and it has its workspace unless another is named. */
   agent?: string;
+  /** What becomes of what is named beyond the key's ceiling: it is refused, or left out and listed (`beyondCeiling`). */
+  beyond?: "refuse" | "drop";
 }
 
 export interface StartOptions extends TimeOptions, EnvOptions {
@@ -92,8 +94,8 @@ export function inputOf(data: Input, name: string): Record<string, string> {
 }
 
 export function rules(options: RuleOptions): Record<string, unknown> {
-  const { limits, profile, policy, needs, credentials, agent } = options;
-  return told({ limits, profile, policy, needs, credentials, agent });
+  const { limits, profile, policy, needs, credentials, agent, beyond } = options;
+  return told({ limits, profile, policy, needs, credentials, agent, beyond });
 }
 
 /** The label that a server looks for. */

@@ -19,6 +19,7 @@ export interface ResultDocument {
   warnings: string[];
   denials: { kind: string; what: string; rule: string; remedy: string | null }[];
   files?: { path: string; content?: string; content_base64?: string }[];
+  beyond_ceiling?: string[];
   [field: string]: unknown;
 }
 
@@ -58,6 +59,11 @@ export class Result {
 
   get ok(): boolean {
     return this.status === "ok";
+  }
+
+  /** Of a run with `beyond: "drop"`: what it named beyond the ceiling and was not given, as "limits.memory: 2G". */
+  get beyondCeiling(): string[] {
+    return this.raw.beyond_ceiling ?? [];
   }
 
   /** Itself, if it ended well; else CommandError. */

@@ -124,6 +124,8 @@ export class Sandbox {
   private constructor(
     readonly id: string,
     private readonly line: Line,
+    /** Of create() with `beyond: "drop"`: what was asked for and not given. */
+    readonly beyondCeiling: readonly string[] = [],
   ) {
     this.path = `${BOXES}/${encodeURIComponent(id)}`;
     this.commands = new Commands(line, this.path);
@@ -148,7 +150,14 @@ export class Sandbox {
       ...place(workspace),
     };
     try {
-      return new Sandbox((await line.json<{ id: string }>({ method: "POST", path: BOXES, json, signal: options.signal, isOnce: true })).id, line);
+      const made = await line.json<{ id: string; beyond_ceiling?: string[] }>({
+        method: "POST",
+        path: BOXES,
+        json,
+        signal: options.signal,
+        isOnce: true,
+      });
+      return new Sandbox(made.id, line, made.beyond_ceiling);
     } catch (error) {
       line.close();
       throw error;

@@ -416,8 +416,10 @@ async function network({ SandboxNetwork, Sandbox }, options, { net, netPort }) {
   const ask = `curl -s -o /dev/null -w '%{http_code}' http://plain.test:${netPort}`;
   is([(await one.commands.run(ask)).stdout, one.network instanceof SandboxNetwork], ["200", true], "it is let through");
   is((await one.network.get()).rules.allow, ["GET plain.test:*"], "network");
-  const now = await one.network.set({ allow: ["POST plain.test:*/**", "other.test"] });
-  is(JSON.stringify(now.beyondCeiling).includes("other.test"), true, "beyond its ceiling");
+  const wide = { allow: ["POST plain.test:*/**", "other.test"] };
+  is(await one.network.set(wide).catch((error) => error.code), "refused", "beyond its ceiling");
+  is((await one.network.get()).rules.allow, ["GET plain.test:*"], "and nothing has changed");
+  is((await one.network.set(wide, { beyond: "drop" })).beyondCeiling, ["network.allow: other.test"], "or the rest holds");
   is((await one.commands.run(ask)).stdout, "403", "no more");
   await one.network.allow(["GET plain.test:*/**"]);
   is((await one.commands.run(ask)).stdout, "200", "again");
@@ -449,6 +451,10 @@ async function life({ Conflict, Sandbox }, box, options) {
 async function errors(ringfort, box, options, others) {
   const { run, Sandbox, InvalidRequest, NotAuthorized, NotFound, RingfortError, TooManyRequests, Unreachable } = ringfort;
   await fails(run({ ...options, argv: ["true"], limits: { odd: 1 } }), InvalidRequest);
+  const wide = { ...options, limits: { memory: "1T" } };
+  is(await run({ ...wide, argv: ["true"] }).catch((error) => [error.code, error.where]), ["refused", "limits.memory"], "beyond the ceiling");
+  is((await run({ ...wide, argv: ["true"], beyond: "drop" })).beyondCeiling, ["limits.memory: 1T"], "what was dropped");
+  is((await run({ ...options, argv: ["true"] })).beyondCeiling, [], "nothing was dropped");
   await fails(run({ ...options, code: "x", language: "klingon" }), InvalidRequest, (error) => error.where === "language" && error.status === 422);
   await fails(run({ ...options, argv: ["true"], timeout: 0, onStdout: () => undefined }), InvalidRequest);
   await fails(Sandbox.connect("0123", options), NotFound, (error) => error instanceof RingfortError && error.name === "NotFound");

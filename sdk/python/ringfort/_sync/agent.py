@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, List, Mapping, Optional, Type
+from typing import Any, List, Mapping, Optional, Sequence, Type
 
 from .. import _api
 from .._api import AgentInfo, Words
@@ -12,23 +12,24 @@ from .line import Line
 class Agent:
     """An agent of the key's tenant: a policy and a workspace under a name, which run(agent=name) and create(agent=name) go by."""
 
-    def __init__(self, name: str, line: Line) -> None:
+    def __init__(self, name: str, line: Line, beyond_ceiling: Sequence[str] = ()) -> None:
+        self.beyond_ceiling: Sequence[str] = list(beyond_ceiling)  # of create(beyond="drop"): what was asked for and not given
         self.name, self._line, self._path = name, line, f"/v1/agents/{_api.segment(name)}"
 
     @classmethod
     def create(
             cls, name: str, *, description: Optional[str] = None, labels: Optional[Mapping[str, str]] = None,
             timeout: Optional[int] = None, limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
-            policy: Optional[Mapping[str, Any]] = None, workspace: Optional[str] = None,
+            policy: Optional[Mapping[str, Any]] = None, workspace: Optional[str] = None, beyond: Optional[str] = None,
             url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
             retries: int = _api.RETRIES) -> Agent:
         """Makes one, with a workspace of its own that goes with it, or one that there is and that stays."""
-        body = _api.agent(name, description, labels, timeout=timeout, limits=limits, profile=profile, policy=policy, workspace=workspace)
+        body = _api.agent(name, description, labels, timeout=timeout, limits=limits, profile=profile, policy=policy, workspace=workspace, beyond=beyond)
         key = _api.hide(key)
         line = Line(url, key, ca, retries)
         try:
-            line.ask("POST", "/v1/agents", body)
-            return cls(name, line)
+            made = (line.ask("POST", "/v1/agents", body)).json()
+            return cls(name, line, made.get("beyond_ceiling", ()))
         except BaseException:
             line.close()
             raise
@@ -66,12 +67,12 @@ class Agent:
     def replace(
             self, *, description: Optional[str] = None, labels: Optional[Mapping[str, str]] = None, timeout: Optional[int] = None,
             limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
-            policy: Optional[Mapping[str, Any]] = None) -> AgentInfo:
+            policy: Optional[Mapping[str, Any]] = None, beyond: Optional[str] = None) -> AgentInfo:
         """Puts another in its place at once, with the same name and workspace; what is not said is the default, as of a new one.
 
         What runs for it goes on as it is.
         """
-        body = _api.agent(self.name, description, labels, timeout=timeout, limits=limits, profile=profile, policy=policy)
+        body = _api.agent(self.name, description, labels, timeout=timeout, limits=limits, profile=profile, policy=policy, beyond=beyond)
         return _api.agent_of((self._line.ask("PUT", self._path, body)).json())
 
     def delete(self, *, keep_workspace: bool = False) -> None:

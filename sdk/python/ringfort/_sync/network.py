@@ -1,7 +1,7 @@
 """Made from _async/network.py by make_sync.py: change that one."""
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, Mapping
+from typing import Any, Dict, Iterable, Mapping, Optional
 
 from .. import _api
 from .._api import Network, NetworkLog
@@ -18,14 +18,18 @@ class SandboxNetwork:
         """What holds now."""
         return _api.network_of((self._line.ask("GET", self._path)).json())
 
-    def set(self, rules: Mapping[str, Any]) -> Network:
-        """Other rules from now on, as `network` of a policy; what holds then is within the key's ceiling."""
-        return _api.network_of((self._line.ask("PUT", self._path, {"network": dict(rules)})).json())
+    def set(self, rules: Mapping[str, Any], *, beyond: Optional[str] = None) -> Network:
+        """Other rules from now on, as `network` of a policy.
 
-    def allow(self, hosts: Iterable[str]) -> Network:
+        What is beyond the key's ceiling is refused, and nothing changes; with `beyond="drop"` the rest holds, and `beyond_ceiling` lists what does not.
+        """
+        body = {"network": dict(rules), **({"beyond": beyond} if beyond else {})}
+        return _api.network_of((self._line.ask("PUT", self._path, body)).json())
+
+    def allow(self, hosts: Iterable[str], *, beyond: Optional[str] = None) -> Network:
         """These rules besides those that hold."""
         rules = dict((self.get()).rules)
-        return self.set({**rules, "allow": [*rules.get("allow", []), *hosts]})
+        return self.set({**rules, "allow": [*rules.get("allow", []), *hosts]}, beyond=beyond)
 
     def log(self, cursor: int = 0) -> NetworkLog:
         """What its network did, from a cursor on."""

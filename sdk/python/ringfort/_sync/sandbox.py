@@ -20,7 +20,8 @@ from .terminal import Pty
 class Sandbox:
     """A box that stays.  As a context manager it ends with its block."""
 
-    def __init__(self, id: str, line: Line) -> None:
+    def __init__(self, id: str, line: Line, beyond_ceiling: Sequence[str] = ()) -> None:
+        self.beyond_ceiling: Sequence[str] = list(beyond_ceiling)  # of create(beyond="drop"): what was asked for and not given
         self.id, self._line, self._path = id, line, f"/v1/sandboxes/{_api.segment(id)}"
         self.commands, self.files = Commands(line, self._path), Files(line, self._path)
         self.network, self.pty = SandboxNetwork(line, self._path), Pty(line, self._path)
@@ -37,16 +38,17 @@ class Sandbox:
             limits: Optional[Mapping[str, Any]] = None, profile: Optional[Words] = None,
             policy: Optional[Mapping[str, Any]] = None, needs: Optional[Mapping[str, Any]] = None,
             credentials: Optional[Sequence[str]] = None, workspace: Union[None, bool, str] = None,
-            agent: Optional[str] = None, url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
+            agent: Optional[str] = None, beyond: Optional[str] = None, url: Optional[str] = None, key: Optional[str] = None, ca: Optional[str] = None,
             retries: int = _api.RETRIES) -> Sandbox:
         """Makes one; programs can be run in it when this returns.  It ends by itself after `timeout` seconds.
 
         A workspace, by its name or (True) one of its own, is a folder at /work whose files can be kept and brought back.
         For an agent it has that one's policy, and its workspace unless another is named.
+        What is named beyond the key's ceiling is refused; with `beyond="drop"` it is left out, and listed in `beyond_ceiling`.
         """
         body = _api.program(
             timeout=timeout, env=env, limits=limits, profile=profile, policy=policy, needs=needs, credentials=credentials, workspace=workspace,
-            agent=agent)
+            agent=agent, beyond=beyond)
         if labels:
             body["labels"] = dict(labels)
         if idle_timeout is not None:
@@ -54,7 +56,8 @@ class Sandbox:
         key = _api.hide(key)
         line = Line(url, key, ca, retries)
         try:
-            return cls((line.ask("POST", "/v1/sandboxes", body)).json()["id"], line)
+            made = (line.ask("POST", "/v1/sandboxes", body)).json()
+            return cls(made["id"], line, made.get("beyond_ceiling", ()))
         except BaseException:
             line.close()
             raise
