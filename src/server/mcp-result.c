@@ -1,9 +1,11 @@
 /* What is made of answers for models: see mcp-result.h. */
 #include "server/mcp-result.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/jsonread.h"
 #include "server/events.h"
@@ -248,6 +250,31 @@ static void reply_done(struct rf_mcp_visit *visit)
 	end(visit, &json, &out, false);
 }
 
+/*
+ * An error of the API in the words of the tools: what they call `limits` and `profile` is part of a policy there, and no
+ * tool has an argument of that name.
+ */
+static void refuse_as_tool(struct rf_mcp_visit *visit, const struct rf_api_error *error)
+{
+	/* clang-format off */
+	static const struct { const char *api, *tool; } names[] = {
+		{ "policy: extends: ", "profile: " }, { "policy: ", "" }, { "policy.", "" },
+	};
+	/* clang-format on */
+	struct rf_api_error own = *error;
+
+	for (size_t i = 0; i < RF_LEN(names); i++) {
+		size_t len = strlen(names[i].api);
+
+		if (strncmp(error->message, names[i].api, len) != 0)
+			continue;
+		snprintf(own.message, sizeof(own.message), "%s%s", names[i].tool,
+			 error->message + len);
+		break;
+	}
+	rf_mcp_result_error(visit, &own);
+}
+
 void rf_mcp_result_on_tool(struct rf_api_call *call, unsigned status, const struct rf_buf *bytes,
 			   const struct rf_api_error *error)
 {
@@ -255,7 +282,7 @@ void rf_mcp_result_on_tool(struct rf_api_call *call, unsigned status, const stru
 
 	call->on_result = NULL;
 	if (error)
-		rf_mcp_result_error(visit, error);
+		refuse_as_tool(visit, error);
 	else if (visit->tool->shape == RF_MCP_AS_FILE)
 		reply_file(visit, bytes);
 	else if (visit->tool->shape == RF_MCP_AS_DONE || !bytes->len)

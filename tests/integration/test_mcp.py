@@ -231,6 +231,8 @@ WRONG = {
     "a language that is none": ("run_code", {"language": "klingon", "code": "x"}, "klingon"),
     "no base64": ("write_file", {"sandbox": "a", "path": "/x", "content_base64": "x"}, "base64"),
     "too many seconds": ("run_command", {"command": "true", "timeout": 10 ** 9}, "timeout"),
+    "a limit that is no size": ("create_sandbox", {"limits": {"memory": "much"}}, "limits.memory"),
+    "a profile that is none": ("create_sandbox", {"profile": "pyton"}, "profile: "),
 }
 
 
@@ -239,6 +241,7 @@ def test_what_can_not_be_done_is_told_in_words(server, what):
     name, arguments, word = WRONG[what]
     result = use(server, name, **arguments)
     assert result["isError"] and word in result["content"][0]["text"] and "structuredContent" not in result
+    assert "policy" not in result["content"][0]["text"]  # no tool has such an argument
 
 
 # What the API takes and a tool does not have: each would widen the box, or bring something along.

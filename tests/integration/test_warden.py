@@ -528,7 +528,7 @@ ODD = {
     "too short": "send(sock, b'abc')",
     "empty": "send(sock, b'')",
     "no body of that length": "send(sock, message(RUN, b'x', length=500))",
-    "another version": "send(sock, message(HELLO, version=3))",
+    "another version": "send(sock, message(HELLO, version=4))",
     "a type that there is not": "send(sock, message(77))",
     "a type of the warden's": "send(sock, message(ENDED, b'x'))",
     "a run without streams": "send(sock, message(RUN, errand('true')))",

@@ -1,4 +1,5 @@
 /* Policies that were read before: src/warden/lore.c. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -153,6 +154,11 @@ RF_TEST(what_is_for_an_agent_stays_within_what_that_may_do)
 
 	RF_REQUIRE(rf_lore_find(lore, &errand, &first, &err) == 0, "%s", err.msg);
 	errand.agent = "limits: { time: 2s, memory: 64M }";
+	RF_CHECK(rf_lore_find(lore, &errand, &second, &err) == -EPERM &&
+			 strstr(err.msg, "limits.time: 9s is beyond the agent's ceiling"),
+		 "%s", err.msg);
+	errand.drops_beyond = true; /* as the client says */
+	err = RF_ERR_INIT;
 	RF_REQUIRE(rf_lore_find(lore, &errand, &second, &err) == 0, "%s", err.msg);
 	plan = plan_of(second);
 	RF_CHECK(first != second && plan->limits[RF_LIMIT_TIME] == 2000 &&
