@@ -15,6 +15,7 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
@@ -48,14 +49,17 @@ struct rf_crossing {
 	struct rf_deadline limit;
 	struct rf_forward_place place;
 	struct rf_judge judge;
-	struct rf_buf early; /* bytes that came with a CONNECT */
-	size_t seen;         /* bytes that were there when it was last looked */
-	uint64_t held_ns;    /* since when they say too little, behind a server's greeting */
-	const char *cut;     /* why what they say there does not pass, or NULL */
+	struct rf_buf
+		early; /* bytes that came with a CONNECT, or a ClientHello that is sent on alone */
+	size_t seen;   /* bytes that were there when it was last looked */
+	uint64_t held_ns; /* since when they say too little, behind a server's greeting */
+	const char *cut;  /* why what they say there does not pass, or NULL */
 	struct rf_way *way;
 	struct rf_relay *relay;
 	bool is_quiet; /* the server speaks first */
-	bool is_raw;   /* neither HTTP nor TLS, to a name: a rule must say so */
+	size_t hello; /* bytes of a ClientHello, all that the server gets before it has answered in TLS; or 0: no matter */
+	bool has_answered;
+	bool is_raw; /* neither HTTP nor TLS, to a name: a rule must say so */
 	uint64_t began_ns;
 	char address[RF_ADDRESS_TEXT];
 };
@@ -225,6 +229,49 @@ static int may_pass(void *data, int inner)
 	}
 }
 
+/*
+ * TLS, where nothing else may pass.  A ClientHello has room for bytes of the program's own, and so has what it sends behind it: a
+ * server that speaks plain HTTP may find a request in there that nobody has judged.  So nothing follows the ClientHello before the
+ * server has proved to speak TLS, and nothing that is not TLS comes back.
+ */
+static int may_follow(void *data, int inner)
+{
+	const struct rf_crossing *c = data;
+
+	return c->has_answered ? 1 : -EAGAIN;
+}
+
+static int may_answer(void *data, int outer)
+{
+	struct rf_crossing *c = data;
+	uint8_t first[2];
+	ssize_t n = recv(outer, first, sizeof(first), MSG_PEEK | MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	if ((n > 0 && first[0] != RF_SNIFF_HANDSHAKE && first[0] != RF_SNIFF_ALERT) ||
+	    (n > 1 && first[1] != 3))
+		return cut(c, "the server does not speak TLS");
+	c->has_answered = n > 1;
+	return n > 1;
+}
+
+/* Takes the ClientHello out of the socket, to the bytes that are there already. */
+static bool take_hello(struct rf_crossing *c)
+{
+	char *place;
+	ssize_t n;
+
+	if (c->early.len >= c->hello)
+		return true;
+	n = (ssize_t)(c->hello - c->early.len);
+	place = rf_buf_reserve(&c->early, (size_t)n);
+	if (!place || recv(c->fd, place, (size_t)n, MSG_DONTWAIT) != n)
+		return false;
+	rf_buf_grew(&c->early, (size_t)n);
+	return true;
+}
+
 static void on_way(void *data, struct rf_way *way, const struct rf_refusal *refusal)
 {
 	struct rf_crossing *c = data;
@@ -237,7 +284,11 @@ static void on_way(void *data, struct rf_way *way, const struct rf_refusal *refu
 		.down = outlet->down.rate ? &outlet->down : NULL,
 		.idle_ms = outlet->call_limits.stall_ms,
 		.total_ms = outlet->call_limits.total_ms,
-		.may_pass = c->is_quiet ? may_pass : NULL,
+		.may_pass = c->is_quiet ? may_pass
+			    : c->hello  ? may_follow
+					: NULL,
+		.may_answer = c->hello ? may_answer : NULL,
+		.greeting = c->hello,
 		.fn = on_relay_end,
 		.data = c,
 	};
@@ -255,6 +306,10 @@ static void on_way(void *data, struct rf_way *way, const struct rf_refusal *refu
 		return;
 	}
 	rf_way_record(way, RF_BREAKER_WELL);
+	if (!take_hello(c)) {
+		reset(c, "the gateway is out of memory");
+		return;
+	}
 	rf_event_cancel(c->event);
 	c->event = NULL;
 	c->state = RELAYED;
@@ -338,6 +393,20 @@ static void await_more(struct rf_crossing *c, size_t n)
 	setsockopt(c->fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
 }
 
+/* TLS that is passed on: all of it where anything may pass, and else nothing but TLS. */
+static void leave_with_hello(struct rf_crossing *c, const struct rf_sniff *sniff,
+			     struct rf_span first)
+{
+	if (!rf_net_judge_raw(c->outlet->net, &c->place.host, c->place.port).is_allowed) {
+		if (memmem(first.at, sniff->bytes, "HTTP/", 5)) {
+			deny(c, "a ClientHello with a request in it");
+			return;
+		}
+		c->hello = sniff->bytes;
+	}
+	leave(c);
+}
+
 static void decide(struct rf_crossing *c, const struct rf_sniff *sniff, struct rf_span first)
 {
 	bool looks_inside = rf_net_looks_inside(c->outlet->net, &c->place.host, c->place.port);
@@ -356,7 +425,7 @@ static void decide(struct rf_crossing *c, const struct rf_sniff *sniff, struct r
 	else if (sniff->kind == RF_SNIFF_BAD)
 		deny(c, "malformed TLS");
 	else if (sniff->kind == RF_SNIFF_TLS)
-		leave(c);
+		leave_with_hello(c, sniff, first);
 	else if (looks_inside) {
 		snprintf(c->judge.reason, sizeof(c->judge.reason),
 			 "its rules speak of requests, and this is no HTTP");
@@ -574,6 +643,7 @@ static struct rf_crossing *new_crossing(struct rf_outlet *outlet, int *fd, struc
 		return NULL;
 	}
 	c->outlet = outlet;
+	rf_buf_init(&c->early, RF_SNIFF_MOST + 1);
 	c->fd = rf_fd_take(fd);
 	c->began_ns = rf_loop_now();
 	c->link = &outlet->crossings;
@@ -639,7 +709,7 @@ int rf_crossing_adopt(struct rf_outlet *outlet, struct rf_exchange *exchange,
 	if (c) {
 		c->place = *place;
 		rf_judge_host(outlet, &place->host, place->port, &c->judge);
-		rf_buf_init(&c->early, early.len + 1);
+		rf_buf_init(&c->early, early.len + RF_SNIFF_MOST + 1);
 		rf_buf_add(&c->early, early.at, early.len);
 	}
 	rf_stream_done(&stream);

@@ -57,7 +57,8 @@ struct rf_relay {
 	size_t early_at;
 	struct rf_deadline soon, limit;
 	uint64_t active_ns, total_ns;
-	bool is_held;
+	bool is_held;    /* the inner one, until may_pass() */
+	bool is_unheard; /* the outer one, until may_answer() */
 };
 
 /* ------------------------------------------------------------- pipes */
@@ -225,6 +226,7 @@ int rf_relay_new(const struct rf_relay_options *options, int *inner, int *outer,
 	relay->up = (struct way){ .pipe = { -1, -1 }, .pace = options->up };
 	relay->down = (struct way){ .pipe = { -1, -1 }, .pace = options->down };
 	relay->is_held = options->may_pass != NULL;
+	relay->is_unheard = options->may_answer != NULL;
 	relay->active_ns = rf_loop_now();
 	relay->total_ns =
 		options->total_ms ? relay->active_ns + options->total_ms * MS : UINT64_MAX;
@@ -349,12 +351,12 @@ static int go_on(struct rf_relay *relay, struct way *way, int from, int to)
 	}
 }
 
-/* What was read before the relay was there goes first.  1: it is sent. */
-static int send_early(struct rf_relay *relay)
+/* What was read before the relay was there goes first.  1: it is sent, up to `end`. */
+static int send_early(struct rf_relay *relay, size_t end)
 {
-	while (relay->early_at < relay->early.len) {
+	while (relay->early_at < end) {
 		ssize_t n = send(relay->outer.fd, relay->early.data + relay->early_at,
-				 relay->early.len - relay->early_at, MSG_NOSIGNAL);
+				 end - relay->early_at, MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -373,8 +375,9 @@ static int send_early(struct rf_relay *relay)
 /* Whether what the inner one has said may pass. */
 static int ask(struct rf_relay *relay)
 {
+	bool has_early = relay->early_at < relay->early.len;
 	char first;
-	ssize_t n = recv(relay->inner.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+	ssize_t n = has_early ? 1 : recv(relay->inner.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
 	int code;
 
 	if (n < 0 && errno == EAGAIN) {
@@ -387,6 +390,26 @@ static int ask(struct rf_relay *relay)
 	relay->is_held = code <= 0;
 	if (code == 0) /* what is there would be told again and again */
 		relay->up.wait_ns = ASK_MS * MS;
+	return code == -EAGAIN ? 0 : code;
+}
+
+/* Whether what the outer one says first may pass. */
+static int ask_answer(struct rf_relay *relay)
+{
+	char first;
+	ssize_t n = recv(relay->outer.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+	int code;
+
+	if (n < 0 && errno == EAGAIN) {
+		relay->down.wants_read = true;
+		return 0;
+	}
+	if (n < 0)
+		return -errno;
+	code = n == 0 ? 1 : relay->options.may_answer(relay->options.data, relay->outer.fd);
+	relay->is_unheard = code <= 0;
+	if (code == 0)
+		relay->down.wait_ns = ASK_MS * MS;
 	return code;
 }
 
@@ -397,10 +420,27 @@ static int go_up(struct rf_relay *relay)
 	relay->up.wants_read = relay->up.wants_write = false;
 	relay->up.wait_ns = 0;
 	if (relay->is_held)
+		code = send_early(relay, relay->options.greeting);
+	if (relay->is_held && code > 0)
 		code = ask(relay);
 	if (code > 0)
-		code = send_early(relay);
+		code = send_early(relay, relay->early.len);
 	return code <= 0 ? code : go_on(relay, &relay->up, relay->inner.fd, relay->outer.fd);
+}
+
+static int go_down(struct rf_relay *relay)
+{
+	bool was_unheard = relay->is_unheard;
+	int code = 1;
+
+	relay->down.wants_read = relay->down.wants_write = false;
+	relay->down.wait_ns = 0;
+	if (relay->is_unheard)
+		code = ask_answer(relay);
+	if (code > 0)
+		code = go_on(relay, &relay->down, relay->outer.fd, relay->inner.fd);
+	/* What waited for an answer is asked about again. */
+	return code == 0 && was_unheard && !relay->is_unheard ? 1 : code;
 }
 
 static void want(struct side *side, const struct way *from, const struct way *to)
@@ -431,7 +471,7 @@ static void run(struct rf_relay *relay)
 		finish(relay, end_of(up));
 		return;
 	}
-	down = go_on(relay, &relay->down, relay->outer.fd, relay->inner.fd);
+	down = go_down(relay);
 	if (down < 0) {
 		finish(relay, end_of(down));
 		return;

@@ -42,9 +42,13 @@ struct rf_relay_options {
 	uint64_t idle_ms, total_ms;      /* 0: no limit */
 	/*
 	 * If given, nothing is taken from the inner one before this was asked, when something has come (which may be looked at, and is to be
-	 * left): 1: it passes from now on; 0: not yet; or a negative errno: the relay is cut.
+	 * left): 1: it passes from now on; 0: not yet; -EAGAIN: not before the outer one has answered; or another negative errno: the
+	 * relay is cut.
 	 */
 	int (*may_pass)(void *data, int inner);
+	size_t greeting; /* bytes of `early` that are sent before that is asked */
+	/* The same of the outer one, before the first that it says is passed on.  There is no -EAGAIN. */
+	int (*may_answer)(void *data, int outer);
 	rf_relay_fn *fn;
 	void *data;
 };

@@ -7,7 +7,6 @@
 
 #define RECORD_HEAD   5
 #define RECORD_MOST   16384 /* bytes of a plain record */
-#define HANDSHAKE     22
 #define CLIENT_HELLO  1
 #define HELLO_MOST    16384
 #define METHOD_MOST   24 /* letters, as start-line.c has it */
@@ -114,10 +113,12 @@ static bool take_hello(struct reader hello, struct rf_sniff *sniff)
 
 /*
  * Puts the ClientHello together from its records.  RF_SNIFF_TLS: it is all there, and `*ret_hello` of the copy.  How many octets it has is known from its
- * first four; a record that is empty, or of another kind in between, is nothing that a client sends.
+ * first four; a record that is empty, of another kind in between, or with more in it than the ClientHello, is nothing that a client sends.
  */
-static enum rf_sniff_kind gather(struct reader bytes, uint8_t *copy, struct reader *ret_hello)
+static enum rf_sniff_kind gather(struct reader bytes, uint8_t *copy, struct reader *ret_hello,
+				 size_t *ret_bytes)
 {
+	const uint8_t *begin = bytes.at;
 	size_t have = 0, need = 4;
 
 	while (have < need) {
@@ -125,7 +126,8 @@ static enum rf_sniff_kind gather(struct reader bytes, uint8_t *copy, struct read
 
 		if (!take(&bytes, 1, &kind) || !take(&bytes, 2, &version) || !take(&bytes, 2, &len))
 			return RF_SNIFF_MORE;
-		if (kind != HANDSHAKE || version >> 8 != 3 || len == 0 || len > RECORD_MOST)
+		if (kind != RF_SNIFF_HANDSHAKE || version >> 8 != 3 || len == 0 ||
+		    len > RECORD_MOST)
 			return RF_SNIFF_BAD;
 		part = left(&bytes) < len ? left(&bytes) : len;
 		if (part > 4 + HELLO_MOST - have)
@@ -139,8 +141,11 @@ static enum rf_sniff_kind gather(struct reader bytes, uint8_t *copy, struct read
 		}
 		if (left(&bytes) < len && have < need)
 			return RF_SNIFF_MORE;
+		if (have >= need && (have > need || part < len))
+			return RF_SNIFF_BAD;
 		bytes.at += left(&bytes) < len ? left(&bytes) : len;
 	}
+	*ret_bytes = (size_t)(bytes.at - begin);
 	*ret_hello = (struct reader){ copy + 4, copy + need };
 	return RF_SNIFF_TLS;
 }
@@ -155,7 +160,7 @@ static enum rf_sniff_kind look_for_tls(struct rf_span bytes, struct rf_sniff *sn
 	/* A text that begins with this octet is none; the version's first octet is 3 in all of TLS. */
 	if (bytes.len >= 2 && bytes.at[1] != 3)
 		return RF_SNIFF_OTHER;
-	kind = gather(all, copy, &hello);
+	kind = gather(all, copy, &hello, &sniff->bytes);
 	if (kind != RF_SNIFF_TLS)
 		return kind;
 	return take_hello(hello, sniff) ? RF_SNIFF_TLS : RF_SNIFF_BAD;
@@ -224,10 +229,11 @@ void rf_sniff_look(struct rf_span bytes, struct rf_sniff *ret_sniff)
 	*ret_sniff = (struct rf_sniff){ .kind = RF_SNIFF_MORE };
 	if (bytes.len == 0)
 		return;
-	if ((uint8_t)bytes.at[0] == HANDSHAKE)
+	if ((uint8_t)bytes.at[0] == RF_SNIFF_HANDSHAKE)
 		ret_sniff->kind = look_for_tls(bytes, ret_sniff);
 	else
 		ret_sniff->kind = look_for_http(bytes);
 	if (ret_sniff->kind == RF_SNIFF_MORE && bytes.len >= RF_SNIFF_MOST)
-		ret_sniff->kind = (uint8_t)bytes.at[0] == HANDSHAKE ? RF_SNIFF_BAD : RF_SNIFF_HTTP;
+		ret_sniff->kind =
+			(uint8_t)bytes.at[0] == RF_SNIFF_HANDSHAKE ? RF_SNIFF_BAD : RF_SNIFF_HTTP;
 }

@@ -2,7 +2,7 @@
  * What a connection's first bytes say it is: TLS, and for whom; HTTP; or something else.
  *
  * Pure.  The caller shows all bytes from the first one on, again with more of them as they come, and leaves them where they are: whoever gets
- * the connection reads them.  A ClientHello may be cut into records in any way; nothing behind it is looked at.
+ * the connection reads them.  A ClientHello may be cut into records in any way, and ends with one; nothing behind it is looked at.
  */
 #ifndef RF_GATEWAY_SNIFF_H
 #define RF_GATEWAY_SNIFF_H
@@ -12,6 +12,10 @@
 
 #define RF_SNIFF_MOST                                                                              \
 	(24 * 1024) /* bytes that are looked at: a ClientHello of 16 KiB in small records */
+
+/* Kinds of TLS records that a connection can begin with, on either side. */
+#define RF_SNIFF_ALERT     21
+#define RF_SNIFF_HANDSHAKE 22
 
 enum rf_sniff_kind {
 	RF_SNIFF_MORE,  /* what is there says nothing yet */
@@ -29,6 +33,7 @@ struct rf_sniff {
 	struct rf_host name; /* for whom; a name that is no host's is RF_SNIFF_BAD */
 	bool offers_h2;      /* among its application protocols */
 	bool has_ech;        /* an encrypted ClientHello, or what only looks like one */
+	size_t bytes;        /* of its records, which hold nothing else */
 };
 
 /* True if the first line names a version of HTTP, though it is no request: whoever sent it may read an answer in HTTP. */

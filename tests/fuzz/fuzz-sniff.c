@@ -39,7 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rf_sniff_look((struct rf_span){ all.at, len }, &part);
 		if (part.kind == RF_SNIFF_MORE)
 			continue;
-		require(part.kind == whole.kind && part.has_name == whole.has_name);
+		require(part.kind == whole.kind && part.has_name == whole.has_name &&
+			part.bytes == whole.bytes);
+		require(part.kind != RF_SNIFF_TLS || (part.bytes > 0 && part.bytes <= len));
 		if (part.kind == RF_SNIFF_TLS && part.has_name)
 			require(rf_host_is_same(&part.name, &whole.name));
 	}

@@ -258,3 +258,104 @@ def test_http_and_tls_need_no_more_than_the_host(gate, odd):  # noqa: F811
         tunnel.sendall(hello)
         assert not all_of(tunnel)
     assert got == [hello]
+
+
+# --- TLS that is none ---
+
+def hello_with(inside, name="api.example"):
+    """A ClientHello with an extension of one's own: bytes that a server which speaks no TLS may take for something."""
+    hello = client_hello(name)
+    body = bytearray(hello[5:])
+    at = 4 + 2 + 32
+    at += 1 + body[at]
+    at += 2 + int.from_bytes(body[at:at + 2], "big")
+    at += 1 + body[at]
+    extensions = bytes(body[at + 2:]) + b"\xff\x01" + len(inside).to_bytes(2, "big") + inside
+    whole = bytes(body[4:at]) + len(extensions).to_bytes(2, "big") + extensions
+    whole = b"\x01" + len(whole).to_bytes(3, "big") + whole
+    return b"\x16\x03\x01" + len(whole).to_bytes(2, "big") + whole
+
+
+@pytest.mark.parametrize("pause", [0, 0.3])
+def test_a_client_hello_opens_no_pipe_to_a_server_without_tls(gate, odd, pause):  # noqa: F811
+    heard = []
+
+    def serve(connection):
+        connection.settimeout(3)
+        with contextlib.suppress(OSError):
+            heard.append(connection.recv(65536))
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n" + SECRET)
+            heard.append(connection.recv(65536))
+
+    server = odd(serve)
+    gateway = gate(allow=["api.example:8080"], hosts=to(server))
+    hello = client_hello("api.example")
+    with tunnel_to(gateway, "api.example:8080") as tunnel, contextlib.suppress(OSError):
+        tunnel.sendall(hello)
+        time.sleep(pause)
+        tunnel.sendall(b"\r\n\r\n" + SECOND)
+        assert SECRET not in all_of(tunnel)
+    event = gateway.wait_for(lambda event: event["kind"] == "connect")
+    assert (event["verdict"], event["reason"]) == ("denied", "the server does not speak TLS")
+    time.sleep(0.1)
+    assert heard[0] == hello and heard[1:] in ([], [b""])
+
+
+def test_a_client_hello_brings_no_request_along(gate, odd):  # noqa: F811
+    heard = []
+    server = odd(lenient(heard))
+    gateway = gate(allow=["api.example:8080"], hosts=to(server))
+    hello = client_hello("api.example")
+    for bad in (hello_with(b"\r\n\r\n" + SECOND), hello[:3] + (len(hello) - 5 + len(SECOND)).to_bytes(2, "big") + hello[5:] + SECOND):
+        with tunnel_to(gateway, "api.example:8080") as tunnel, contextlib.suppress(OSError):
+            tunnel.sendall(bad)
+            assert not all_of(tunnel)
+        assert gateway.wait_for(lambda event: event["kind"] == "connect")["verdict"] == "denied"
+        gateway.events.clear()
+    assert not heard
+    gateway = gate(allow=["TCP api.example:8080"], hosts=to(server))
+    with tunnel_to(gateway, "api.example:8080") as tunnel:
+        tunnel.sendall(hello_with(b"\r\n\r\n" + SECOND))
+        assert SECRET in tunnel.recv(1000)  # a rule that says TCP lets anything pass
+
+
+@pytest.mark.parametrize("answer", [b"\x16\x03\x03\x00\x05hello", b"\x15\x03\x01\x00\x02\x02\x28"])
+@pytest.mark.parametrize("early", [False, True])
+def test_what_follows_a_client_hello_waits_for_the_answer_and_is_whole(gate, odd, answer, early):  # noqa: F811
+    heard = []
+
+    def serve(connection):
+        connection.settimeout(5)
+        heard.append(connection.recv(65536))
+        time.sleep(0.3)
+        connection.sendall(answer[:1])
+        time.sleep(0.1)
+        connection.sendall(answer[1:])
+        echo(connection)
+
+    server = odd(serve)
+    gateway = gate(allow=["api.example:8443"], hosts=to(server))
+    hello, rest = client_hello("api.example"), b"\x14\x03\x03\x00\x01\x01" + os.urandom(200000)
+    if early:
+        with socket.create_connection(("127.0.0.1", gateway.proxy)) as tunnel:
+            tunnel.settimeout(8)
+            tunnel.sendall(b"CONNECT api.example:8443 HTTP/1.1\r\nHost: api.example:8443\r\n\r\n" + hello + rest[:1000])
+            assert read_head(tunnel).endswith(b"\r\n\r\n")
+            check_rest(tunnel, heard, hello, rest, 1000, answer)
+    else:
+        with tunnel_to(gateway, "api.example:8443") as tunnel:
+            tunnel.sendall(hello + rest[:1000])
+            check_rest(tunnel, heard, hello, rest, 1000, answer)
+    event = gateway.wait_for(lambda event: event["kind"] == "connect")
+    assert (event["verdict"], event["up_bytes"]) == ("allowed", len(hello) + len(rest))
+
+
+def check_rest(tunnel, heard, hello, rest, sent, answer):
+    got = b""
+    while len(got) < len(answer) + sent:
+        got += tunnel.recv(65536)
+    assert heard == [hello] and got == answer + rest[:sent]
+    tunnel.sendall(rest[sent:])
+    while len(got) < len(answer) + len(rest):
+        got += tunnel.recv(65536)
+    assert got == answer + rest

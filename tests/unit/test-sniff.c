@@ -109,8 +109,28 @@ RF_TEST(a_clienthello_tells_its_name_however_it_is_cut)
 		struct rf_sniff sniff = look(records.data, records.len);
 
 		RF_CHECK(sniff.kind == RF_SNIFF_TLS && sniff.has_name && sniff.offers_h2 &&
-				 sniff.has_ech && strcmp(sniff.name.text, "api.example") == 0,
+				 sniff.has_ech && strcmp(sniff.name.text, "api.example") == 0 &&
+				 sniff.bytes == records.len,
 			 "records of %zu: %d %s", sizes[i], sniff.kind, sniff.name.text);
+	}
+}
+
+RF_TEST(a_clienthello_ends_with_its_record_and_what_follows_is_not_looked_at)
+{
+	struct hello hello, records;
+
+	make(&hello, "api.example", 11, 20);
+	cut(&hello, 100, &records);
+	put(&records, "\r\nGET / HTTP/1.1", 17);
+	RF_CHECK(look(records.data, records.len).kind == RF_SNIFF_TLS &&
+			 look(records.data, records.len).bytes == records.len - 17,
+		 "what follows");
+	put(&hello, "GET / HTTP/1.1\r\n", 16);
+	for (size_t size = 16384; size > 0; size = size > 10000 ? hello.len - 16 - 1 : 0) {
+		cut(&hello, size, &records);
+		RF_CHECK(look(records.data, records.len).kind == RF_SNIFF_BAD &&
+				 look(records.data, records.len - 10).kind == RF_SNIFF_BAD,
+			 "more in its last record than itself, records of %zu", size);
 	}
 }
 
