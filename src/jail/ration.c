@@ -1,7 +1,6 @@
 /* What a box may put on disks: see ration.h. */
 #include "jail/ration.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,6 +17,7 @@
 #include "base/kernel.h"
 #include "base/loop.h"
 #include "jail/mount.h"
+#include "jail/survey.h"
 #include "jail/uncounted.h"
 
 #define MS     1000000ull /* nanoseconds */
@@ -25,7 +25,7 @@
 #define OWN    8 /* inodes that are not the box's: tops, and what overlayfs makes in its workshop */
 #define FULL   4096 /* bytes that are left when nothing is */
 #define SEARCH 0711 /* the folder of folders: see pool.c of workspaces */
-#define DEPTH  256  /* folders beneath each other that are looked into */
+#define UNSURE 5    /* looks: folders are renamed, and files sent, by programs that hide nothing */
 #define SHARE  20   /* looking takes at most one part of so many of the launcher's time */
 #define EAGER  (10 * MS)
 /* The most that a box could do in a millisecond, on the fastest disks there are. */
@@ -206,46 +206,30 @@ int rf_ration_take(const struct rf_box *box, struct rf_err *err)
 
 /* ------------------------------------------------------------- looking */
 
-/* A walk through a layer on disk, which ends when it knows enough. */
-struct survey {
-	uint64_t bytes, inodes;
-	const uint64_t *limits;
-};
-
-static bool is_over(const struct survey *survey)
+/*
+ * What a layer on disk takes, and the limit that it is over, or RF_LIMIT_COUNT.  Nothing is in it that was not written, so as long as no more
+ * was written than the limit, nothing can be hidden; beyond that, files without a name are looked for, and what can't be looked at is too much.
+ */
+static enum rf_limit look_at_layer(const struct rf_box *box, struct rf_room *room, uint64_t written,
+				   struct rf_survey *survey)
 {
-	return survey->bytes > survey->limits[RF_LIMIT_DISK] ||
-	       survey->inodes > survey->limits[RF_LIMIT_INODES];
-}
+	const uint64_t *limits = box->plan->limits;
+	RF_AUTO_FD int up =
+		openat(room->top, "up", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	uint64_t unnamed = 0;
 
-/* What lies in `folder` (takes).  A file with several names counts once for each: no less than it is. */
-static void survey_folder(struct survey *survey, int folder,
-			  unsigned depth) // NOLINT(misc-no-recursion): bounded by DEPTH
-{
-	DIR *dir = folder < 0 ? NULL : fdopendir(folder);
-	const struct dirent *entry;
-
-	if (!dir) {
-		if (folder >= 0)
-			close(folder);
-		return;
-	}
-	while (!is_over(survey) && (entry = readdir(dir))) {
-		struct stat st;
-
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-		    fstatat(folder, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		survey->inodes++;
-		survey->bytes += (uint64_t)st.st_blocks * 512 /
-				 (S_ISDIR(st.st_mode) || st.st_nlink < 2 ? 1 : st.st_nlink);
-		if (S_ISDIR(st.st_mode) && depth < DEPTH)
-			survey_folder(survey,
-				      openat(folder, entry->d_name,
-					     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
-				      depth + 1);
-	}
-	closedir(dir);
+	rf_survey_take(up, limits[RF_LIMIT_DISK], limits[RF_LIMIT_INODES], survey);
+	if (written <= limits[RF_LIMIT_DISK] ||
+	    (!survey->is_torn && rf_survey_unnamed(box->pid, &unnamed)))
+		room->unsure = 0;
+	else if (++room->unsure >= UNSURE)
+		unnamed = written;
+	survey->bytes += unnamed;
+	room->bytes = survey->bytes;
+	room->inodes = survey->inodes;
+	if (survey->is_closed || survey->bytes > limits[RF_LIMIT_DISK])
+		return RF_LIMIT_DISK;
+	return survey->inodes > limits[RF_LIMIT_INODES] ? RF_LIMIT_INODES : RF_LIMIT_COUNT;
 }
 
 static uint64_t until(uint64_t limit, uint64_t used, uint64_t a_ms)
@@ -257,23 +241,18 @@ enum rf_limit rf_ration_look(const struct rf_box *box, uint64_t written, uint64_
 {
 	struct rf_room *room = rf_ration_room(box->plan);
 	const uint64_t *limits = box->plan->limits;
-	struct survey survey = { .limits = limits };
+	struct rf_survey survey = { 0 };
 	uint64_t began = rf_loop_now(), bytes_in, inodes_in, least;
+	enum rf_limit passed = RF_LIMIT_COUNT;
 
-	if (room && room->kind == RF_ROOM_DISK) {
-		survey_folder(
-			&survey,
-			openat(room->top, "up", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
-			0);
-		room->bytes = survey.bytes;
-		room->inodes = survey.inodes;
-	}
+	if (room && room->kind == RF_ROOM_DISK)
+		passed = look_at_layer(box, room, written, &survey);
+	if (passed != RF_LIMIT_COUNT)
+		return passed;
 	if (writes_to_host(box->plan) && written > survey.bytes)
 		survey.bytes = written;
 	if (survey.bytes > limits[RF_LIMIT_DISK])
 		return RF_LIMIT_DISK;
-	if (survey.inodes > limits[RF_LIMIT_INODES])
-		return RF_LIMIT_INODES;
 	bytes_in = until(limits[RF_LIMIT_DISK], survey.bytes, BYTES_A_MS);
 	inodes_in = room && room->kind == RF_ROOM_DISK
 			    ? until(limits[RF_LIMIT_INODES], survey.inodes, INODES_A_MS)

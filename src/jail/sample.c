@@ -451,6 +451,32 @@ void rf_sample_take(const struct rf_sample_look *look, struct rf_sample *ret_sam
 	free(walk);
 }
 
+size_t rf_sample_list(pid_t init, pid_t **ret_pids)
+{
+	struct rf_sample unused = { 0 };
+	struct walk *walk = malloc(sizeof(*walk));
+	size_t count;
+
+	*ret_pids = NULL;
+	if (!walk)
+		return 0;
+	walk->sample = &unused;
+	walk->pids[0] = init;
+	walk->count = 1;
+	for (walk->next = 0; walk->next < walk->count; walk->next++) {
+		RF_AUTO_FD int process = open_process(walk->pids[walk->next]);
+
+		if (process >= 0)
+			add_children(walk, process);
+	}
+	count = walk->count < MAX_PROCESSES ? walk->count : 0;
+	*ret_pids = count ? malloc(count * sizeof(pid_t)) : NULL;
+	if (*ret_pids)
+		memcpy(*ret_pids, walk->pids, count * sizeof(pid_t));
+	free(walk);
+	return *ret_pids ? count : 0;
+}
+
 uint64_t rf_sample_pause(uint64_t left_bytes, uint64_t age_ns, unsigned processors)
 {
 	uint64_t by_room = left_bytes / ((uint64_t)FASTEST * (processors ? processors : 1));

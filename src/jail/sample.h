@@ -75,6 +75,9 @@ struct rf_sample_look {
 
 void rf_sample_take(const struct rf_sample_look *look, struct rf_sample *ret_sample);
 
+/* The processes of a box, pid 1 first.  Gives `*ret_pids`, to be freed; returns how many, or 0 when memory is gone or they are too many. */
+size_t rf_sample_list(pid_t init, pid_t **ret_pids);
+
 #define RF_SAMPLE_EVERY  10000000ull  /* nanoseconds between two looks */
 #define RF_SAMPLE_SELDOM 100000000ull /* where nothing can happen sooner */
 

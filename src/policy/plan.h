@@ -76,6 +76,7 @@ struct rf_room {
 	int (*make_copy)(void *data, struct rf_err *err);
 	void *data;
 	uint64_t bytes, inodes; /* that the box has used there when it was last looked at */
+	unsigned unsure;        /* looks one after the other that could not see all of it */
 };
 
 /* Layers over a tree of the host: what the box changes goes into the topmost, and the tree stays as it is. */

@@ -38,6 +38,11 @@ LOOK = """
 find . -path ./deep -prune -o -type d -printf '%P d %m\\n' -o -printf '%P %y %m %s %n %l %T@\\n' | sort; cat one a/other a/b/third kept/in gone/again; ls -i one a/other a/b/third | \
 cut -d' ' -f1 | sort -u | wc -l; du -k holes | cut -f1; chmod 700 closed; chmod 600 closed/in/f; cat closed/in/f
 """
+FILL = """
+def fill(name, megabytes):
+    with open(name, "wb") as file:
+        for i in range(megabytes): file.write(bytes(1 << 20))
+"""
 BOTTOM = """
 python3 -c "
 import os
@@ -132,6 +137,57 @@ def test_a_larger_limit_is_looked_after_on_the_disk_and_ends_the_run(post, tree)
     assert (result["status"], result["limits_hit"]) == ("disk", ["inodes"])
 
 
+# What a walk did not see of a layer on disk: 400 MB, or 6,000 files, at a limit of 300 MB and 5,000.
+UNSEEN = {
+    "deep": "for i in range(400): os.mkdir('d'); os.chdir('d')\nfill('f', 400)",
+    "closed": "os.mkdir('closed'); fd = os.open('closed/f', 66); os.chmod('closed', 0)\npour(fd, 400)",
+    "closed-below": "os.makedirs('a/b/c'); fd = os.open('a/b/c/f', 66); os.chmod('a/b', 0); os.chmod('a', 0o400)\npour(fd, 400)",
+    "unlinked": "fd = os.open('f', 66); os.unlink('f')\npour(fd, 400)",
+    "tmpfile": "fd = os.open('.', os.O_TMPFILE | os.O_RDWR, 0o600)\npour(fd, 400)",
+    "tmpfiles": "fds = [os.open('.', os.O_TMPFILE | os.O_RDWR, 0o600) for i in range(40)]\nfor fd in fds: pour(fd, 10)",
+    "links": "os.makedirs('a/b'); fill('f', 1)\nfor i in range(200): os.link('f', f'a/b/{i}')\nos.chmod('a', 0)\n"
+             "fd = os.open('f', 1)\npour(fd, 400)",
+    "sent": "import socket\na, b = socket.socketpair()\nfor i in range(8):\n    fd = os.open('f', 66); os.unlink('f'); pour(fd, 50)\n"
+            "    socket.send_fds(a, [b'x'], [fd]); os.close(fd)",
+    "mapped": "import mmap\nkept = []\nfor i in range(8):\n    fd = os.open('f', 66); os.unlink('f'); pour(fd, 50)\n"
+              "    kept.append(mmap.mmap(fd, 4096, prot=mmap.PROT_READ)); os.close(fd)",
+    "undumpable": "import ctypes; ctypes.CDLL(None).prctl(4, 0)\nfd = os.open('f', 66); os.unlink('f')\npour(fd, 400)",
+    "closed-files": "os.makedirs('a/b'); dir = os.open('a/b', os.O_RDONLY); os.chmod('a', 0)\n"
+                    "for i in range(6000): os.close(os.open(f'f{i}', 66, dir_fd=dir))",
+    "deep-files": "for i in range(400): os.mkdir('d'); os.chdir('d')\nfor i in range(6000): os.close(os.open(f'f{i}', 66))",
+}
+
+
+@pytest.mark.parametrize("how", UNSEEN)
+def test_nothing_of_a_layer_on_disk_is_hidden_from_who_looks(post, tree, how):
+    pour = "def pour(fd, megabytes):\n    for i in range(megabytes): os.write(fd, bytes(1 << 20))\n"
+    script = f"import os, time\n{FILL}\n{pour}\n{UNSEEN[how]}\ntime.sleep(20)"
+    result = run_json(post, "run", "--json", "--workspace", tree, *DISK, "--memory", "256M", "--workdir", str(tree), "--",
+                      "/usr/bin/python3", "-c", script)
+    hit = "inodes" if how.endswith("files") and how != "tmpfiles" else "disk"
+    assert (result["status"], result["limits_hit"], grades(result)[0]) == ("disk", [hit], "sampled"), result
+
+
+HONEST = {
+    "again": "for i in range(5):\n    fd = os.open('f', 66 | os.O_TRUNC); pour(fd, 100); os.fsync(fd); os.close(fd)",
+    "deleted": "for i in range(5):\n    fd = os.open('f', 66); pour(fd, 100); os.fsync(fd); os.close(fd); os.unlink('f')",
+    "links": "fill('f', 100)\nfor i in range(50): os.link('f', f'l{i}')",
+    "closed": "os.makedirs('a/b'); fill('a/b/f', 100); os.chmod('a/b', 0); os.chmod('a', 0)",
+    "moved": "os.makedirs('a/b/c/d/e/f/g')\nfor i in range(3000):\n    os.rename('a/b/c', 'x'); os.rename('x', 'a/b/c')",
+    "library": "import mmap\nfd = os.open('/tmp/f', 66); os.ftruncate(fd, 4096); m = mmap.mmap(fd, 4096); os.unlink('/tmp/f'); os.close(fd)\n"
+               "for i in range(5):\n    fd = os.open('f', 66); pour(fd, 100); os.fsync(fd); os.close(fd); os.unlink('f')",
+}
+
+
+@pytest.mark.parametrize("how", HONEST)
+def test_what_is_within_the_limit_of_a_layer_on_disk_is_let_be(post, tree, how):
+    pour = "def pour(fd, megabytes):\n    for i in range(megabytes): os.write(fd, bytes(1 << 20))\n"
+    script = f"import os, time\n{FILL}\n{pour}\n{HONEST[how]}\ntime.sleep(0.3); print('well')"
+    result = run_json(post, "run", "--json", "--workspace", tree, *DISK, "--memory", "256M", "--workdir", str(tree), "--",
+                      "/usr/bin/python3", "-c", script)
+    assert (result["status"], result["stdout"]) == ("ok", "well\n"), result
+
+
 def test_a_large_limit_leaves_the_boxs_memory_alone(post, tree):
     result = in_tree(post, tree, "--disk", "1G", "--memory", "64M", script="head -c 150M /dev/zero > big; du -m big")
     assert result["status"] == "ok" and grades(result)[0] == "sampled", result
@@ -181,11 +237,6 @@ def test_space_that_is_claimed_and_not_written_is_not_given(post, tree, how):
 
 
 # What writes 300 MB, and can't be looked at, or is gone when somebody looks.
-FILL = """
-def fill(name, megabytes):
-    with open(name, "wb") as file:
-        for i in range(megabytes): file.write(bytes(1 << 20))
-"""
 HIDDEN = {
     "undumpable": "import ctypes; ctypes.CDLL(None).prctl(4, 0)\nfd = os.open('f', 66); os.unlink('f')\n"
                   "for i in range(300): os.write(fd, bytes(1 << 20))",
