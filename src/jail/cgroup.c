@@ -30,13 +30,15 @@
 #include "base/fd.h"
 #include "base/kernel.h"
 #include "jail/box.h"
+#include "jail/cgroup-limits.h"
 #include "jail/hands.h"
 #include "jail/parts.h"
 #include "jail/record.h"
 
 #define CGROUP_ROOT  "/sys/fs/cgroup"
 #define CGROUP2_TYPE 0x63677270
-#define CPU_PERIOD   100000u /* µs, the kernel's default */
+#define CPU_PERIOD   RF_CGROUP_PERIOD
+#define CPU_LEAST    1000u /* µs: the kernel takes no smaller quota */
 
 /* clang-format off */
 static const char *const controllers[RF_GROUP_COUNT] = {
@@ -50,7 +52,7 @@ static const char *const controllers[RF_GROUP_COUNT] = {
 
 void rf_cgroup_init(struct rf_cgroup *cgroup)
 {
-	*cgroup = (struct rf_cgroup){ .oom = -1 };
+	*cgroup = (struct rf_cgroup){ .oom = -1, .passed = RF_CGROUP_LIMITS_NONE };
 	for (int i = 0; i < RF_GROUP_COUNT; i++)
 		cgroup->dirs[i] = -1;
 }
@@ -81,42 +83,66 @@ static bool names(const char *list, size_t len, const char *word)
 }
 
 /*
- * The caller's own group in the hierarchy of `group`, as an absolute path.  /proc/self/cgroup has a
- * line a hierarchy: "4:memory:/path", and "0::/path" for version 2.
+ * The line of the hierarchy of `group`.  /proc/self/cgroup has one a hierarchy: "4:memory:/path", and
+ * "0::/path" for version 2.  Gives where its path begins and its list of controllers, or NULL.
  */
-static bool own_path(const char *text, enum rf_group group, char *path, size_t size)
+static const char *find_line(const char *text, enum rf_group group, const char **ret_list,
+			     size_t *ret_len)
 {
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		const char *end = line + strcspn(line, "\n"), *at;
 		const char *list = memchr(line, ':', (size_t)(end - line));
 		size_t len;
-		int n;
 
 		if (!list || !(at = memchr(list + 1, ':', (size_t)(end - list) - 1)))
-			return false;
+			return NULL;
 		list++;
 		len = (size_t)(at - list);
-		at++;
-		if (group == RF_GROUP_UNIFIED && len == 0) {
-			struct statfs fs;
-			bool is_pure = statfs(CGROUP_ROOT, &fs) == 0 && fs.f_type == CGROUP2_TYPE;
-
-			n = snprintf(path, size, CGROUP_ROOT "%s%.*s", is_pure ? "" : "/unified",
-				     (int)strcspn(at, "\n"), at);
-		} else if (group != RF_GROUP_UNIFIED && names(list, len, controllers[group])) {
-			n = snprintf(path, size, CGROUP_ROOT "/%.*s%.*s", (int)len, list,
-				     (int)strcspn(at, "\n"), at);
-		} else {
+		if (group == RF_GROUP_UNIFIED ? len > 0 : !names(list, len, controllers[group]))
 			continue;
-		}
-		/* A group outside of the caller's cgroup namespace reads /.. and can't be reached. */
-		if (n <= 0 || (size_t)n >= size || strstr(path, "/.."))
-			return false;
-		if (path[n - 1] == '/')
-			path[n - 1] = '\0';
-		return true;
+		*ret_list = list;
+		*ret_len = len;
+		return at + 1;
 	}
-	return false;
+	return NULL;
+}
+
+/* The caller's own group in the hierarchy of `group`, as an absolute path. */
+static bool own_path(const char *text, enum rf_group group, char *path, size_t size)
+{
+	const char *list, *at;
+	size_t len;
+	int n;
+
+	at = find_line(text, group, &list, &len);
+	if (!at)
+		return false;
+	if (group == RF_GROUP_UNIFIED) {
+		struct statfs fs;
+		bool is_pure = statfs(CGROUP_ROOT, &fs) == 0 && fs.f_type == CGROUP2_TYPE;
+
+		n = snprintf(path, size, CGROUP_ROOT "%s%.*s", is_pure ? "" : "/unified",
+			     (int)strcspn(at, "\n"), at);
+	} else {
+		n = snprintf(path, size, CGROUP_ROOT "/%.*s%.*s", (int)len, list,
+			     (int)strcspn(at, "\n"), at);
+	}
+	/* A group outside of the caller's cgroup namespace reads /.. and can't be reached. */
+	if (n <= 0 || (size_t)n >= size || strstr(path, "/.."))
+		return false;
+	if (path[n - 1] == '/')
+		path[n - 1] = '\0';
+	return true;
+}
+
+/* True if both texts name the same group in the hierarchy of `group`, or the first has none there. */
+static bool is_same_group(const char *theirs, const char *ours, enum rf_group group)
+{
+	const char *list, *a = find_line(theirs, group, &list, &(size_t){ 0 });
+	const char *b = find_line(ours, group, &list, &(size_t){ 0 });
+
+	return !a ||
+	       (b && strcspn(a, "\n") == strcspn(b, "\n") && strncmp(a, b, strcspn(a, "\n")) == 0);
 }
 
 /*
@@ -158,11 +184,13 @@ static bool can_hold_boxes(const char *path, bool takes_less)
 	return takes_less ? is_there[0] || is_there[1] || is_there[2] : is_there[0] && is_there[1];
 }
 
-/* Finds the nearest group at or above `path` whose children can have controllers. */
-static bool find_nearest(char *path, bool takes_less)
+/*
+ * Finds the nearest group at or above `path` whose children can have controllers, within the first `root` bytes.  A box
+ * there lies outside of the groups that were passed: `passed` becomes the least that they allow.
+ */
+static bool find_nearest(char *path, size_t root, bool takes_less, struct rf_cgroup_limits *passed)
 {
-	size_t root = strlen(CGROUP_ROOT);
-
+	*passed = RF_CGROUP_LIMITS_NONE;
 	while (strlen(path) >= root) {
 		char *slash;
 
@@ -171,6 +199,7 @@ static bool find_nearest(char *path, bool takes_less)
 		slash = strrchr(path, '/');
 		if (!slash || (size_t)(slash - path) < root)
 			return false;
+		rf_cgroup_limits_note(passed, path);
 		*slash = '\0';
 	}
 	return false;
@@ -191,20 +220,22 @@ static bool is_all_v1(const char *text)
  * One that limits memory and processes is better than a nearer one that can't.  A launcher that stays
  * asks again only when it has been somewhere else in between: that there is none is worth remembering.
  */
-static bool find_unified(const char *text, char *path, size_t size)
+static bool find_unified(const char *text, char *path, size_t size, struct rf_cgroup_limits *passed)
 {
 	static char without[256];
+	size_t root = strlen(CGROUP_ROOT);
 	char whole[256];
 
 	if (is_all_v1(text) || !own_path(text, RF_GROUP_UNIFIED, path, size) ||
 	    strcmp(path, without) == 0)
 		return false;
 	snprintf(whole, sizeof(whole), "%s", path);
-	if (find_nearest(path, false))
+	if (find_nearest(path, root, false, passed))
 		return true;
 	memcpy(path, whole, sizeof(whole));
-	if (find_nearest(path, true))
+	if (find_nearest(path, root, true, passed))
 		return true;
+	*passed = RF_CGROUP_LIMITS_NONE; /* the box stays where the caller is */
 	memcpy(without, whole, sizeof(without));
 	return false;
 }
@@ -257,19 +288,64 @@ static uint64_t pids_with_init(const struct rf_plan *plan)
 	return plan->limits[RF_LIMIT_PIDS] + 1;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The plan's limits, or those of the groups that were passed where they are lower. */
 static void limit_unified(struct rf_cgroup *cgroup, const struct rf_plan *plan)
 {
+	const struct rf_cgroup_limits *passed = &cgroup->passed;
 	int dir = cgroup->dirs[RF_GROUP_UNIFIED];
 	uint64_t cpu = plan->limits[RF_LIMIT_CPU];
 	char quota[48];
 
-	cgroup->has_memory = write_number(dir, "memory.max", plan->limits[RF_LIMIT_MEMORY]) &&
-			     write_if_there(dir, "memory.swap.max", 0); /* if swap is accounted */
+	cgroup->has_memory =
+		write_number(dir, "memory.max",
+			     least(plan->limits[RF_LIMIT_MEMORY], passed->memory_bytes)) &&
+		(passed->high_bytes == UINT64_MAX ||
+		 write_number(dir, "memory.high", passed->high_bytes)) &&
+		write_if_there(dir, "memory.swap.max", 0); /* if swap is accounted */
 	rf_fd_write_text(dir, "memory.oom.group", "1");
-	cgroup->has_pids = write_number(dir, "pids.max", pids_with_init(plan));
-	snprintf(quota, sizeof(quota), "%" PRIu64 " %u", cpu * CPU_PERIOD / 100, CPU_PERIOD);
-	cgroup->has_cpu = cpu == RF_LIMIT_NONE || rf_fd_write_text(dir, "cpu.max", quota) == 0;
+	cgroup->has_pids = write_number(dir, "pids.max", least(pids_with_init(plan), passed->pids));
+	cpu = least(cpu == RF_LIMIT_NONE ? UINT64_MAX : cpu * CPU_PERIOD / 100, passed->cpu_us);
+	snprintf(quota, sizeof(quota), "%" PRIu64 " %u", cpu < CPU_LEAST ? CPU_LEAST : cpu,
+		 CPU_PERIOD);
+	cgroup->has_cpu = cpu == UINT64_MAX || rf_fd_write_text(dir, "cpu.max", quota) == 0;
 	cgroup->has_cputime = true;
+}
+
+/* What a box is beyond that lies outside of a group of its caller's, and can't be held otherwise. */
+static int fail_outside(struct rf_box *box, const char *what, struct rf_err *err)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "%s of the caller's control group", what);
+	return rf_box_lacks(box, text,
+			    "start it from a group without that limit, or from one that may have "
+			    "child groups (delegate it)",
+			    err);
+}
+
+/* Each limit that was passed on the way is one of the box's now, or is missing. */
+static int check_passed(struct rf_box *box, struct rf_err *err)
+{
+	const struct rf_cgroup *cgroup = &box->cgroup;
+	const struct rf_cgroup_limits *passed = &cgroup->passed;
+
+	if (passed->is_unknown && fail_outside(box, "limits, which can't be read,", err) < 0)
+		return err->code;
+	if ((passed->memory_bytes != UINT64_MAX || passed->high_bytes != UINT64_MAX) &&
+	    !cgroup->has_memory && fail_outside(box, "the memory limit", err) < 0)
+		return err->code;
+	if (passed->pids != UINT64_MAX && !cgroup->has_pids &&
+	    fail_outside(box, "the limit of processes", err) < 0)
+		return err->code;
+	if (passed->cpu_us != UINT64_MAX && !cgroup->has_cpu &&
+	    fail_outside(box, "the processor share", err) < 0)
+		return err->code;
+	return 0;
 }
 
 static void limit_v1(struct rf_cgroup *cgroup, const struct rf_plan *plan)
@@ -343,6 +419,51 @@ void rf_cgroup_make(struct rf_box *box)
 	limit_v1(cgroup, box->plan);
 }
 
+/* The least that a group of somebody's and all above it allow. */
+static void note_way(const char *text, enum rf_group group, struct rf_cgroup_limits *limits)
+{
+	size_t root = strlen(CGROUP_ROOT);
+	char path[256], *slash;
+
+	limits->is_unknown |= !own_path(text, group, path, sizeof(path));
+	while (!limits->is_unknown && strlen(path) > root) {
+		if (group == RF_GROUP_UNIFIED)
+			rf_cgroup_limits_note(limits, path);
+		else
+			rf_cgroup_limits_note_v1(limits, group, path);
+		slash = strrchr(path, '/');
+		*slash = '\0';
+	}
+}
+
+/*
+ * A box for a caller in other groups than ours: in a hierarchy in which it could have no group beneath the caller's it would be in ours,
+ * beyond the limits that the caller has there.
+ */
+static int check_callers(struct rf_box *box, struct rf_err *err)
+{
+	static const enum rf_group limiting[] = { RF_GROUP_UNIFIED, RF_GROUP_MEMORY, RF_GROUP_PIDS,
+						  RF_GROUP_CPU };
+	char ours[sizeof(beneath)];
+
+	if (!box->group_of)
+		return 0;
+	if (rf_fd_read_text(AT_FDCWD, "/proc/self/cgroup", ours, sizeof(ours)) < 0)
+		ours[0] = '\0';
+	for (size_t i = 0; i < RF_LEN(limiting); i++) {
+		enum rf_group group = limiting[i];
+		struct rf_cgroup_limits limits = RF_CGROUP_LIMITS_NONE;
+
+		if (box->cgroup.paths[group][0] || is_same_group(beneath, ours, group) ||
+		    (group == RF_GROUP_UNIFIED && is_all_v1(beneath)))
+			continue;
+		note_way(beneath, group, &limits);
+		if (rf_cgroup_limits_are_set(&limits) && fail_outside(box, "limits", err) < 0)
+			return err->code;
+	}
+	return 0;
+}
+
 int rf_cgroup_raise(struct rf_box *box, struct rf_err *err)
 {
 	char path[256], whose[32] = "/proc/self/cgroup";
@@ -356,15 +477,16 @@ int rf_cgroup_raise(struct rf_box *box, struct rf_err *err)
 		return rf_fail(err, code, "look at the groups of who asks");
 	if (code < 0)
 		beneath[0] = '\0';
-	if (find_unified(beneath, path, sizeof(path)) &&
+	if (find_unified(beneath, path, sizeof(path), &box->cgroup.passed) &&
 	    make_group(box, RF_GROUP_UNIFIED, path) == 0) {
 		limit_unified(&box->cgroup, box->plan);
 		rf_hands_make_groups(box, false);
-		return 0;
+		return check_passed(box, err) < 0 ? err->code : check_callers(box, err);
 	}
+	box->cgroup.passed = RF_CGROUP_LIMITS_NONE; /* it stays where the caller is */
 	if (!rf_hands_make_groups(box, true))
 		rf_cgroup_make(box);
-	return 0;
+	return check_callers(box, err);
 }
 
 int rf_cgroup_enter(struct rf_box *box, struct rf_err *err)
@@ -581,6 +703,7 @@ static void explain_unified(const char *text, char *why, size_t size)
 
 void rf_cgroup_probe(struct rf_cgroup_report *ret_report)
 {
+	struct rf_cgroup_limits passed;
 	char text[4096], path[256];
 
 	*ret_report = (struct rf_cgroup_report){ 0 };
@@ -589,7 +712,7 @@ void rf_cgroup_probe(struct rf_cgroup_report *ret_report)
 			 "/proc/self/cgroup can't be read");
 		return;
 	}
-	if (find_unified(text, path, sizeof(path))) {
+	if (find_unified(text, path, sizeof(path), &passed)) {
 		char has[256] = "", file[300];
 
 		snprintf(file, sizeof(file), "%s/cgroup.subtree_control", path);

@@ -3,8 +3,9 @@
  *
  * Version 2 and version 1 are equals.  A box gets a group of its own beneath the caller's, so that
  * the caller's limits hold for it too; with version 2 beneath the nearest ancestor that may have
- * children with controllers (a delegated slice of an ordinary user among them).  Controllers that
- * can't be had leave their limits to others, and the grades say so.
+ * children with controllers (a delegated slice of an ordinary user among them).  The groups that it
+ * passes on the way do not hold it: the least of their limits becomes the box's own, or `missing` says so.
+ * Controllers that can't be had leave their limits to others, and the grades say so.
  */
 #ifndef RF_JAIL_CGROUP_H
 #define RF_JAIL_CGROUP_H
@@ -25,11 +26,22 @@ enum rf_group {
 	RF_GROUP_COUNT
 };
 
+/* The least that groups allow which do not hold the box; UINT64_MAX: no limit. */
+struct rf_cgroup_limits {
+	uint64_t memory_bytes, high_bytes, pids;
+	uint64_t cpu_us; /* of RF_CGROUP_PERIOD: see cgroup-limits.h */
+	bool is_unknown; /* one of them could not be looked at */
+};
+
+#define RF_CGROUP_LIMITS_NONE                                                                      \
+	((struct rf_cgroup_limits){ UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, false })
+
 struct rf_cgroup {
 	int dirs[RF_GROUP_COUNT];        /* the box's group, or -1 */
 	char paths[RF_GROUP_COUNT][256]; /* its absolute path, or "" */
 	int oom;                         /* see rf_cgroup_watch_oom(), or -1 */
 	bool has_memory, has_pids, has_cpu, has_cputime;
+	struct rf_cgroup_limits passed; /* of the caller's groups that the box does not lie in */
 };
 
 /* What the groups counted; a figure that no group has is UINT64_MAX. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "jail/cgroup-limits.h"
+
 _Static_assert(RF_BOX_MISSING_MAX <= RF_RESULT_MISSING && RF_BOX_WALLS_MAX <= RF_RESULT_WALLS,
 	       "a result has room for what a box tells");
 
@@ -47,11 +49,33 @@ static void tell_hidden(const struct rf_hidden_list *hidden, struct rf_result *r
 			target->source, target_count > 1 ? " (and other files like it)" : "");
 }
 
+/* Where the caller's own groups give less than the plan, and the box does not lie in them. */
+static void tell_groups(const struct rf_box *box, struct rf_result *result)
+{
+	const struct rf_cgroup_limits *passed = &box->cgroup.passed;
+	const uint64_t *limits = box->plan->limits;
+
+	if (passed->memory_bytes < limits[RF_LIMIT_MEMORY])
+		rf_result_warn(result,
+			       "limits.memory is %llu bytes here, as in the caller's control group",
+			       (unsigned long long)passed->memory_bytes);
+	if (passed->pids <= limits[RF_LIMIT_PIDS])
+		rf_result_warn(result, "limits.pids is %llu here, as in the caller's control group",
+			       (unsigned long long)(passed->pids ? passed->pids - 1 : 0));
+	if (passed->cpu_us != UINT64_MAX &&
+	    (limits[RF_LIMIT_CPU] == RF_LIMIT_NONE ||
+	     passed->cpu_us < limits[RF_LIMIT_CPU] * RF_CGROUP_PERIOD / 100))
+		rf_result_warn(result,
+			       "limits.cpu is %llu%% here, as in the caller's control group",
+			       (unsigned long long)(passed->cpu_us * 100 / RF_CGROUP_PERIOD));
+}
+
 void rf_tell_box(const struct rf_box *box, struct rf_result *result)
 {
 	memcpy(result->id, box->id, sizeof(result->id));
 	tell_walls(box, result);
 	tell_hidden(&box->hidden, result);
+	tell_groups(box, result);
 }
 
 void rf_tell_denials(const struct rf_denials *denials, struct rf_result *result)

@@ -1,7 +1,8 @@
 /*
  * /proc/self/cgroup as no kernel would write it: the first byte says which group is looked for and
  * what is mounted, the rest is the text.  Whatever it is, a path that is found lies beneath
- * /sys/fs/cgroup, is one line, and fits.
+ * /sys/fs/cgroup, is one line, and fits.  The same text as a limit of a group: what is read as one has a digit, or is
+ * "max" or negative, and so none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@ static int fake_statfs(const char *path, struct statfs *ret_fs);
 #define statfs(path, fs) fake_statfs(path, fs)
 #include "jail/cgroup.c"
 #undef statfs
+#include "jail/cgroup-limits.c"
 
 #include "replay.h"
 
@@ -50,6 +52,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bool is_named = names(text, strlen(text), controllers[i]);
 
 		require(!is_named || strstr(text, controllers[i]));
+	}
+	for (int i = 0; i < 2; i++) {
+		uint64_t value = 0;
+
+		if (i == 0 ? parse_amount(text, &value) : parse_share(text, &value))
+			require(text[0] >= '0' && text[0] <= '9'
+					? strpbrk(text, "0123456789") != NULL
+					: value == UINT64_MAX);
 	}
 	free(path);
 	free(text);

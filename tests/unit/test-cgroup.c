@@ -245,3 +245,214 @@ RF_TEST(a_box_without_groups_counts_nothing_and_ends_quietly)
 	rf_cgroup_done(&cgroup);
 	rf_cgroup_done(&cgroup);
 }
+
+/* ------------------------------------------------------------- groups that are passed */
+
+/* A file of a group that a test makes in a folder of its own. */
+static void put(const char *group, const char *file, const char *text)
+{
+	char path[512];
+	RF_AUTO_FD int fd = -1;
+
+	snprintf(path, sizeof(path), "%s/%s", group, file);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	RF_REQUIRE(fd >= 0 && rf_fd_write(fd, text, strlen(text)) == 0, "write %s", path);
+}
+
+/* A group of version 2 as the kernel shows it; `procs` are those that live in it. */
+static void make(const char *group, const char *procs)
+{
+	RF_REQUIRE(mkdir(group, 0700) == 0 || errno == EEXIST, "make %s", group);
+	put(group, "cgroup.procs", procs);
+	put(group, "cgroup.type", "domain\n");
+	put(group, "cgroup.controllers", "cpuset cpu io memory pids\n");
+	put(group, "cgroup.subtree_control", "");
+	put(group, "memory.max", "max\n");
+	put(group, "memory.high", "max\n");
+	put(group, "pids.max", "max\n");
+	put(group, "cpu.max", "max 100000\n");
+}
+
+static void remove_tree(const char *place)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", place);
+	RF_CHECK(system(command) == 0, "%s", command);
+}
+
+RF_TEST(a_box_that_lies_outside_of_a_group_has_the_least_that_the_group_allows)
+{
+	/* clang-format off */
+	static const struct {
+		const char *group, *file, *text;
+		struct rf_cgroup_limits want;
+	} cases[] = {
+		/* What is passed: the caller's own group, which has processes, and the one above it. */
+		{ "a/b", "memory.max",  "67108864\n",    { 67108864, UINT64_MAX, UINT64_MAX, UINT64_MAX, false } },
+		{ "a",   "memory.max",  "67108864\n",    { 67108864, UINT64_MAX, UINT64_MAX, UINT64_MAX, false } },
+		{ "a/b", "memory.high", "4096\n",        { UINT64_MAX, 4096, UINT64_MAX, UINT64_MAX, false } },
+		{ "a/b", "pids.max",    "7\n",           { UINT64_MAX, UINT64_MAX, 7, UINT64_MAX, false } },
+		{ "a/b", "pids.max",    "0\n",           { UINT64_MAX, UINT64_MAX, 0, UINT64_MAX, false } },
+		{ "a/b", "cpu.max",     "50000 100000\n", { UINT64_MAX, UINT64_MAX, UINT64_MAX, 50000, false } },
+		{ "a",   "cpu.max",     "20000 10000\n",  { UINT64_MAX, UINT64_MAX, UINT64_MAX, 200000, false } },
+		{ "a/b", "cpu.max",     "max 100000\n",   { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, false } },
+		/* What is not passed holds the box by itself. */
+		{ "",    "memory.max",  "4096\n",        { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, false } },
+		/* What can't be understood may be a limit. */
+		{ "a/b", "memory.max",  "",              { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, true } },
+		{ "a/b", "memory.max",  "much\n",        { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, true } },
+		{ "a/b", "pids.max",    "7 8\n",         { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, true } },
+		{ "a/b", "pids.max",    "99999999999999999999\n", { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, true } },
+		{ "a/b", "cpu.max",     "50000\n",       { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, true } },
+		{ "a/b", "cpu.max",     "50000 0\n",     { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, true } },
+		{ "a/b", "cpu.max",     "50000 max\n",   { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, true } },
+	};
+	/* clang-format on */
+	char place[] = "/tmp/rf-unit-cgroup-XXXXXX", group[300], path[256];
+
+	RF_REQUIRE(mkdtemp(place), "mkdtemp: %s", strerror(errno));
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_cgroup_limits passed;
+
+		make(place, "");
+		snprintf(group, sizeof(group), "%s/a", place);
+		make(group, "12\n");
+		snprintf(group, sizeof(group), "%s/a/b", place);
+		make(group, "34\n");
+		snprintf(group, sizeof(group), "%s/%s", place, cases[i].group);
+		put(group, cases[i].file, cases[i].text);
+		snprintf(path, sizeof(path), "%s/a/b", place);
+		RF_CHECK(find_nearest(path, strlen(place), false, &passed), "case %zu", i);
+		RF_CHECK(strcmp(path, place) == 0, "case %zu: %s", i, path);
+		RF_CHECK(passed.memory_bytes == cases[i].want.memory_bytes &&
+				 passed.high_bytes == cases[i].want.high_bytes &&
+				 passed.pids == cases[i].want.pids &&
+				 passed.cpu_us == cases[i].want.cpu_us &&
+				 passed.is_unknown == cases[i].want.is_unknown,
+			 "case %zu: %llu %llu %llu %llu %d", i,
+			 (unsigned long long)passed.memory_bytes,
+			 (unsigned long long)passed.high_bytes, (unsigned long long)passed.pids,
+			 (unsigned long long)passed.cpu_us, passed.is_unknown);
+		remove_tree(place);
+	}
+}
+
+RF_TEST(of_several_groups_that_are_passed_the_least_counts_and_absent_controllers_do_not)
+{
+	char place[] = "/tmp/rf-unit-cgroup-XXXXXX", group[300], path[256], gone[320];
+	struct rf_cgroup_limits passed;
+
+	RF_REQUIRE(mkdtemp(place), "mkdtemp: %s", strerror(errno));
+	make(place, "");
+	snprintf(group, sizeof(group), "%s/a", place);
+	make(group, "12\n");
+	put(group, "memory.max", "1000\n");
+	put(group, "pids.max", "5\n");
+	snprintf(group, sizeof(group), "%s/a/b", place);
+	make(group, "34\n");
+	put(group, "memory.max", "2000\n");
+	put(group, "pids.max", "3\n");
+	snprintf(gone, sizeof(gone), "%s/cpu.max", group);
+	RF_CHECK(unlink(gone) == 0, "unlink");
+	snprintf(path, sizeof(path), "%s/a/b", place);
+	RF_CHECK(find_nearest(path, strlen(place), false, &passed), "a group");
+	RF_CHECK(passed.memory_bytes == 1000 && passed.pids == 3 && passed.cpu_us == UINT64_MAX &&
+			 !passed.is_unknown,
+		 "the least");
+	/* A group that can't be looked at. */
+	snprintf(path, sizeof(path), "%s/a/nowhere", place);
+	RF_CHECK(find_nearest(path, strlen(place), false, &passed) && passed.is_unknown, "unknown");
+	/* One that may have children itself is not passed, and neither is what lies above it. */
+	put(group, "cgroup.procs", "");
+	snprintf(path, sizeof(path), "%s/a/b", place);
+	RF_CHECK(find_nearest(path, strlen(place), false, &passed) &&
+			 !rf_cgroup_limits_are_set(&passed) && strcmp(path, group) == 0,
+		 "%s", path);
+	remove_tree(place);
+}
+
+RF_TEST(a_boxs_own_group_gets_the_lower_of_both)
+{
+	char place[] = "/tmp/rf-unit-cgroup-XXXXXX", text[64];
+	struct rf_plan plan = { 0 };
+	struct rf_cgroup cgroup;
+
+	RF_REQUIRE(mkdtemp(place), "mkdtemp: %s", strerror(errno));
+	make(place, "");
+	rf_cgroup_init(&cgroup);
+	cgroup.dirs[RF_GROUP_UNIFIED] = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	plan.limits[RF_LIMIT_MEMORY] = 1 << 20;
+	plan.limits[RF_LIMIT_PIDS] = 10;
+	plan.limits[RF_LIMIT_CPU] = RF_LIMIT_NONE;
+	cgroup.passed = (struct rf_cgroup_limits){ 4096, 2048, 5, 50000, false };
+	limit_unified(&cgroup, &plan);
+	RF_CHECK(cgroup.has_memory && cgroup.has_pids && cgroup.has_cpu, "kept");
+	RF_CHECK(read_number(cgroup.dirs[0], "memory.max") == 4096, "memory.max");
+	RF_CHECK(read_number(cgroup.dirs[0], "memory.high") == 2048, "memory.high");
+	RF_CHECK(read_number(cgroup.dirs[0], "pids.max") == 5, "pids.max");
+	rf_fd_read_text(cgroup.dirs[0], "cpu.max", text, sizeof(text));
+	RF_CHECK(strncmp(text, "50000 100000", 12) == 0, "cpu.max: %s", text);
+	remove_tree(place);
+	make(place, "");
+	rf_fd_done(&cgroup.dirs[0]);
+	cgroup.dirs[RF_GROUP_UNIFIED] = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	plan.limits[RF_LIMIT_CPU] = 20;
+	cgroup.passed = (struct rf_cgroup_limits){ UINT64_MAX, UINT64_MAX, 100, 50000, false };
+	limit_unified(&cgroup, &plan);
+	RF_CHECK(read_number(cgroup.dirs[0], "memory.max") == 1 << 20, "the plan's");
+	RF_CHECK(read_number(cgroup.dirs[0], "pids.max") == 11, "the plan's, and pid 1");
+	rf_fd_read_text(cgroup.dirs[0], "cpu.max", text, sizeof(text));
+	RF_CHECK(strncmp(text, "20000 100000", 12) == 0, "cpu.max: %s", text);
+	rf_fd_done(&cgroup.dirs[0]);
+	remove_tree(place);
+}
+
+RF_TEST(limits_of_version_1_are_read_as_well)
+{
+	char place[] = "/tmp/rf-unit-cgroup-XXXXXX";
+	struct rf_cgroup_limits limits = RF_CGROUP_LIMITS_NONE;
+
+	RF_REQUIRE(mkdtemp(place), "mkdtemp: %s", strerror(errno));
+	put(place, "memory.limit_in_bytes", "9223372036854771712\n");
+	put(place, "pids.max", "max\n");
+	put(place, "cpu.cfs_quota_us", "-1\n");
+	put(place, "cpu.cfs_period_us", "100000\n");
+	for (int i = RF_GROUP_MEMORY; i <= RF_GROUP_CPU; i++)
+		rf_cgroup_limits_note_v1(&limits, (enum rf_group)i, place);
+	RF_CHECK(!rf_cgroup_limits_are_set(&limits), "none");
+	put(place, "memory.limit_in_bytes", "4096\n");
+	put(place, "pids.max", "3\n");
+	put(place, "cpu.cfs_quota_us", "5000\n");
+	put(place, "cpu.cfs_period_us", "10000\n");
+	for (int i = RF_GROUP_MEMORY; i <= RF_GROUP_CPU; i++)
+		rf_cgroup_limits_note_v1(&limits, (enum rf_group)i, place);
+	RF_CHECK(limits.memory_bytes == 4096 && limits.pids == 3 && limits.cpu_us == 50000 &&
+			 !limits.is_unknown,
+		 "all of them");
+	put(place, "cpu.cfs_period_us", "0\n");
+	rf_cgroup_limits_note_v1(&limits, RF_GROUP_CPU, place);
+	RF_CHECK(limits.is_unknown, "a period of nothing");
+	remove_tree(place);
+}
+
+RF_TEST(two_texts_say_whether_a_group_is_the_same)
+{
+	/* clang-format off */
+	static const struct { const char *theirs, *ours; enum rf_group group; bool is_same; } cases[] = {
+		{ "4:memory:/a\n",  "4:memory:/a\n",   RF_GROUP_MEMORY,  true },
+		{ "4:memory:/a\n",  "4:memory:/b\n",   RF_GROUP_MEMORY,  false },
+		{ "4:memory:/a\n",  "4:memory:/ab\n",  RF_GROUP_MEMORY,  false },
+		{ "4:memory:/..\n", "4:memory:/\n",    RF_GROUP_MEMORY,  false },
+		{ "4:memory:/a\n",  "",                RF_GROUP_MEMORY,  false },
+		{ "3:pids:/a\n",    "3:pids:/b\n",     RF_GROUP_MEMORY,  true }, /* there is none */
+		{ "0::/a\n",        "0::/a\n",         RF_GROUP_UNIFIED, true },
+		{ "0::/a\n",        "0::/b\n",         RF_GROUP_UNIFIED, false },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++)
+		RF_CHECK(is_same_group(cases[i].theirs, cases[i].ours, cases[i].group) ==
+				 cases[i].is_same,
+			 "case %zu", i);
+}

@@ -344,12 +344,48 @@ def _():
     expect(result["status"] == "ok" and grades(result)["memory"] == "hard", result)
 
 
-@case("a caller's own memory limit holds for its boxes", todo="the box's group lies beside the caller's")
+@case("a caller's own memory limit holds for its boxes")
 def _():
     make_group("system.slice/small.service")
     write(group("system.slice/small.service/memory.max"), 80 << 20)
     result = box("--memory", "256M", *python("bytearray(160 << 20)"), where="system.slice/small.service")
     expect(result["status"] == "memory", result)
+    expect(any("limits.memory is" in warning for warning in result["warnings"]), result)
+
+
+@case("the group of a box that lies beside the caller's has the lower of all limits on the way")
+def _():
+    make_group("system.slice/bound.service")
+    for name, text in (("memory.max", 80 << 20), ("memory.high", 72 << 20), ("pids.max", 20), ("cpu.max", "25000 50000")):
+        write(group(f"system.slice/bound.service/{name}"), text)
+    for words, wanted in ((("--memory", "256M", "--pids", "100"), (str(80 << 20), "20", "50000 100000")),
+                          (("--memory", "64M", "--pids", "9", "--cpu", "20%"), (str(64 << 20), "10", "20000 100000"))):
+        process, path = living_box(*words, where="system.slice/bound.service")
+        try:
+            seen = tuple(read(f"{path}/{name}") for name in ("memory.max", "pids.max", "cpu.max"))
+            high = read(f"{path}/memory.high")
+        finally:
+            process.terminate()
+            process.communicate()
+        assert seen == wanted and high == str(72 << 20), (seen, high)
+
+
+@case("a warden's box has the limits of its client's group, and not of the warden's")
+def _():
+    make_group("system.slice/bound.service")
+    write(group("system.slice/bound.service/pids.max"), 20)
+    warden = start("warden")
+    try:
+        assert eventually(lambda: call("warden", "--status")[0] == 0, 10)
+        process, path = living_box("--pids", "100", where="system.slice/bound.service")
+        try:
+            assert read(f"{path}/pids.max") == "20", path
+        finally:
+            process.terminate()
+            process.communicate()
+    finally:
+        warden.terminate()
+        warden.communicate()
 
 
 @case("a slice's memory limit holds for boxes in it")
