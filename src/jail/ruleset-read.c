@@ -268,6 +268,12 @@ static int read_cond(struct reader *r, value_t *object, struct rf_ruleset_cond *
 		fail_at(r, object, "\"valueTwo\" has a meaning for SCMP_CMP_MASKED_EQ only");
 		return rf_fail_hint(r->err, "leave it out, or write 0");
 	}
+	/* A mask that was forgotten would make a rule for some arguments one for all. */
+	if (ret_cond->op == RF_RULESET_MASKED_EQ && ret_cond->value == 0) {
+		fail_at(r, object, "always holds: the mask in \"value\" is 0");
+		return rf_fail_hint(r->err, "an argument fits if (argument & value) == valueTwo; a "
+					    "rule for every argument has no comparison");
+	}
 	if (ret_cond->op == RF_RULESET_MASKED_EQ && ret_cond->two & ~ret_cond->value) {
 		fail_at(r, object,
 			"never holds: \"valueTwo\" has bits that the mask in \"value\" "

@@ -72,6 +72,7 @@ def random_rules(rng):
             for index in rng.sample(range(6), rng.randint(1, 3) if count == 1 else 1):
                 op, value, two = rng.choice(list(OPS) if count == 1 else ["EQ"]), near(rng), 0
                 if op == "MASKED_EQ":
+                    value = value or 1  # a mask of 0 is refused: it would hold always
                     two = near(rng) & value
                 args.append((index, op, value, two))
             rules.append((name, action, args))

@@ -186,6 +186,8 @@ RF_TEST(what_is_wrong_is_refused_with_its_place_and_what_was_meant)
 		{ COND("\"index\": 0, \"value\": 1, \"op\": \"SCMP_CMP_QE\""), "not a comparison", "SCMP_CMP_" },
 		{ COND("\"index\": 0, \"value\": 1, \"valueTwo\": 2, \"op\": \"SCMP_CMP_EQ\""), "MASKED_EQ only", "leave it out" },
 		{ COND("\"index\": 0, \"value\": 1, \"valueTwo\": 3, \"op\": \"SCMP_CMP_MASKED_EQ\""), "never holds", "(argument & value)" },
+		{ COND("\"index\": 0, \"value\": 0, \"valueTwo\": 0, \"op\": \"SCMP_CMP_MASKED_EQ\""), "always holds", "(argument & value)" },
+		{ COND("\"index\": 0, \"value\": 0, \"valueTwo\": 1, \"op\": \"SCMP_CMP_MASKED_EQ\""), "always holds", "(argument & value)" },
 		{ RULES("{\"names\": [\"flock\"], \"action\": \"SCMP_ACT_TRAP\"}, {\"names\": [\"flock\"], \"action\": \"SCMP_ACT_LOG\"}"), "`flock` has two fates", "meant" },
 		{ RULES("{\"names\": [\"flock\"], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": 1}, {\"names\": [\"flock\"], \"action\": \"SCMP_ACT_ERRNO\", \"errnoRet\": 2}"), "two fates", "" },
 		{ RULES("{\"names\": [\"flock\"], \"action\": \"SCMP_ACT_TRAP\"}, {\"names\": [\"flock\"], \"action\": \"SCMP_ACT_ALLOW\", \"args\": [{\"index\": 0, \"value\": 1, \"op\": \"SCMP_CMP_EQ\"}]}"), "two fates where", "" },
@@ -399,8 +401,11 @@ static void random_model(uint64_t *state, struct model *model)
 			*cond = (struct model_cond){ (unsigned)(next_random(state) % 2) + 2 * k,
 						     (unsigned)(next_random(state) % 7),
 						     random_value(state), 0 };
-			if (cond->op == 6)
+			if (cond->op == 6) {
+				cond->value |=
+					1u << next_random(state) % 32; /* a mask of 0 is refused */
 				cond->two = random_value(state) & cond->value;
+			}
 		}
 	}
 }
