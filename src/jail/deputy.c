@@ -13,16 +13,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -135,19 +137,29 @@ static int read_call(const struct seccomp_notif *call, struct wish *wish)
 	return wish->path ? 0 : -EFAULT;
 }
 
+/*
+ * By /proc/PID/mem and not by process_vm_readv(), which asks for our real uid: that is never the
+ * box's (become_box()).
+ */
 ssize_t rf_deputy_peek(pid_t pid, uint64_t from, void *to, size_t size)
 {
 	size_t len = 0, page = 4096;
+	RF_AUTO_FD int memory = -1;
+	char name[32];
 
+	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
+	memory = open(name, O_RDONLY | O_CLOEXEC);
+	if (memory < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
 	while (len < size) {
 		size_t part = page - (from + len) % page;
-		struct iovec local = { (char *)to + len, part < size - len ? part : size - len };
-		struct iovec remote = { (void *)(uintptr_t)(from + len), local.iov_len };
-		ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+		char *at = (char *)to + len;
+		ssize_t n = pread(memory, at, part < size - len ? part : size - len,
+				  (off_t)(from + len));
 
-		if (n <= 0)
-			return len > 0 ? (ssize_t)len : n < 0 ? -errno : -EFAULT;
-		if (memchr(local.iov_base, '\0', (size_t)n) && size == PATH_MAX)
+		if (n <= 0) /* EIO, or EINVAL for what is no address at all */
+			return len > 0 ? (ssize_t)len : -EFAULT;
+		if (memchr(at, '\0', (size_t)n) && size == PATH_MAX)
 			return (ssize_t)(len + (size_t)n);
 		len += (size_t)n;
 	}
@@ -246,38 +258,57 @@ static int change(const struct wish *wish, int fd, const struct stat *st,
 /* Who we were before we were the box; `is_changed` if we are. */
 struct self {
 	bool is_changed;
-	uid_t uids[3];
-	gid_t gids[3];
+	uid_t uid; /* for files, as the next one */
+	gid_t gid;
+	struct __user_cap_data_struct caps[2];
 	int death_signal;
 };
 
+static bool set_caps(const struct __user_cap_data_struct caps[2])
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+
+	return syscall(SYS_capset, &header, caps) == 0;
+}
+
+/* These do not say whether they did it. */
+static bool set_file_ids(uid_t uid, gid_t gid)
+{
+	setfsgid(gid);
+	setfsuid(uid);
+	return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid;
+}
+
 /*
  * Root acts as the box's own user: its process can then be looked at without CAP_SYS_PTRACE, which
- * containers lack, and nothing is found that the box could not find.
+ * containers lack, and nothing is found that the box could not find.  For files alone: of a process
+ * that had its real uid the box could be a signal's sender or a tracer, and before Linux 6.12 Landlock
+ * does not keep signals inside.
  */
 static int become_box(const struct rf_box *box, struct self *self)
 {
-	*self = (struct self){ .is_changed = box->is_root && box->host_uid != 0 };
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2];
+
+	*self = (struct self){ .is_changed = box->is_root && box->host_uid != 0,
+			       .uid = (uid_t)setfsuid((uid_t)-1),
+			       .gid = (gid_t)setfsgid((gid_t)-1) };
 	if (!self->is_changed)
 		return 0;
-	if (getresuid(&self->uids[0], &self->uids[1], &self->uids[2]) < 0 ||
-	    getresgid(&self->gids[0], &self->gids[1], &self->gids[2]) < 0 ||
+	if (syscall(SYS_capget, &header, self->caps) < 0 ||
 	    prctl(PR_GET_PDEATHSIG, &self->death_signal, 0, 0, 0) < 0) {
 		self->is_changed = false;
 		return -errno;
 	}
-	/* The saved ones stay, for the way back. */
-	if (setresgid(box->host_gid, box->host_gid, self->gids[1]) == 0 &&
-	    setresuid(box->host_uid, box->host_uid, self->uids[1]) == 0)
-		return 0;
-	return -errno;
+	memcpy(none, self->caps, sizeof(none));
+	none[0].effective = none[1].effective = 0; /* the permitted ones stay, for the way back */
+	return set_file_ids(box->host_uid, box->host_gid) && set_caps(none) ? 0 : -EPERM;
 }
 
 /* (The kernel forgets the signal.) */
 static bool come_back(const struct self *self)
 {
-	return setresuid(self->uids[0], self->uids[1], self->uids[2]) == 0 &&
-	       setresgid(self->gids[0], self->gids[1], self->gids[2]) == 0 &&
+	return set_file_ids(self->uid, self->gid) && set_caps(self->caps) &&
 	       prctl(PR_SET_PDEATHSIG, self->death_signal, 0, 0, 0) == 0;
 }
 
