@@ -78,13 +78,18 @@ static const struct rf_call own_ids[] = {
 };
 
 static const struct rf_call messages[] = {
-	CALL(sendto), CALL(recvfrom), CALL(sendmsg), CALL(recvmsg), CALL(shutdown),
-	CALL(getsockname), CALL(getsockopt),
+	CALL(sendto), CALL(recvfrom), CALL(sendmsg), CALL(recvmsg),
+};
+static const struct rf_call many_messages[] = {
+	CALL(sendmmsg), CALL(recvmmsg),
+};
+static const struct rf_call socket_states[] = {
+	CALL(shutdown), CALL(getsockname), CALL(getsockopt),
 };
 
 static const struct rf_call conveniences[] = {
-	CALL(accept), CALL(sendmmsg), CALL(recvmmsg), CALL(setreuid), CALL(setregid),
-	CALL(setgroups), CALL(capset), CALL(readahead), CALL(sync_file_range), CALL(ioprio_get),
+	CALL(accept), CALL(setreuid), CALL(setregid), CALL(setgroups), CALL(capset),
+	CALL(readahead), CALL(sync_file_range), CALL(ioprio_get),
 	CALL_AT(landlock_create_ruleset, 444), CALL_AT(landlock_add_rule, 445), CALL(seccomp),
 };
 
@@ -302,7 +307,9 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("signals, clocks, waiting",                 YES, YES, YES, YES, RF_CHECK_NONE, signals_and_time),
 	ROW("ask who and where one is",                 YES, YES, YES, YES, RF_CHECK_NONE, identity),
 	ROW("identities, of which a box has one",       YES, YES, YES, YES, RF_CHECK_NONE, own_ids),
-	ROW("use sockets that could be made",           YES, YES, YES, YES, RF_CHECK_NONE, messages),
+	ROW("use sockets that could be made",           YES, YES, YES, YES, RF_CHECK_NONE, socket_states),
+	ROW("messages without an urgent byte",          YES, YES, YES, YES, RF_CHECK_MESSAGE, messages),
+	ROW("messages without an urgent byte",          YES, OLD, YES, YES, RF_CHECK_MESSAGE, many_messages),
 	ROW("harmless without capabilities",            YES, OLD, YES, YES, RF_CHECK_NONE, conveniences),
 	ROW("now and then, and not in a short list",    YES, OLD, YES, YES, RF_CHECK_NONE, now_and_then),
 	LESS("times of files",                          YES, YES, YES, YES, ASK, RF_CHECK_NONE, RF_CHECK_NONE, times),
@@ -319,7 +326,7 @@ const struct rf_call_group rf_call_groups[] = {
 	LESS("names of sockets, which are the host's",  YES, OLD, YES, YES, YES, RF_CHECK_NONE, RF_CHECK_NAME, names),
 	LESS("programs do without it, so far",          OLD, OLD, OLD, YES, YES, RF_CHECK_SPARES_INIT, RF_CHECK_OWN_PID,
 	     unasked_schedulers),
-	{ "restrict oneself further",                   YES, OLD, YES, YES, RF_CHECK_NONE, rulesets, RF_LEN(rulesets), YES,
+	{ "restrict oneself further, and hide nothing", YES, OLD, YES, YES, RF_CHECK_LANDLOCK, rulesets, RF_LEN(rulesets), YES,
 	  RF_CHECK_NONE, true, RF_EFFECT_NONE },
 	ROW("memory without a name, which only a cgroup sees", YES, YES, OLD, YES, RF_CHECK_HUGE, memfds),
 	LESS("System V memory, which only a cgroup sees", YES, NO, NO, YES, NO, RF_CHECK_HUGE, RF_CHECK_NONE, segments),
@@ -332,7 +339,7 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("no new namespace",                         YES, YES, YES, YES, RF_CHECK_CLONE, clones),
 	ROW("only the plan's families and protocols",   YES, YES, YES, YES, RF_CHECK_SOCKET, sockets),
 	ROW("unix pairs only",                          YES, YES, YES, YES, RF_CHECK_SOCKETPAIR, socketpairs),
-	ROW("nothing that types into a terminal",       YES, YES, YES, YES, RF_CHECK_IOCTL, ioctls),
+	ROW("ioctls of terminals and sockets, and few others", YES, YES, YES, YES, RF_CHECK_IOCTL, ioctls),
 	ROW("ordinary Linux personalities",             YES, NO,  YES, YES, RF_CHECK_PERSONALITY, personalities),
 	ROW("no waiters of others moved away",          YES, YES, YES, YES, RF_CHECK_FUTEX, futexes),
 	ROW("no table of futexes of any size",          YES, YES, YES, YES, RF_CHECK_PRCTL, prctls),

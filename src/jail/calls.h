@@ -24,7 +24,7 @@ enum rf_call_check {
 	RF_CHECK_CLONE,      /* no new namespace */
 	RF_CHECK_SOCKET,     /* families and protocols of the plan */
 	RF_CHECK_SOCKETPAIR, /* unix only, and not for datagrams where unix sockets are off */
-	RF_CHECK_IOCTL,      /* nothing that types into a terminal */
+	RF_CHECK_IOCTL,      /* terminals, sockets, and few others: none that types or snapshots */
 	RF_CHECK_PERSONALITY,
 	RF_CHECK_RENAME,    /* leaves no whiteout, which is a device node */
 	RF_CHECK_SETRLIMIT, /* core limits are left alone: see rlimit.c */
@@ -34,6 +34,8 @@ enum rf_call_check {
 	RF_CHECK_FUTEX,         /* those that others wait at stay there */
 	RF_CHECK_PRCTL,         /* no table of futexes of any size */
 	RF_CHECK_SOCKET_OPTION, /* no flow labels, of which a machine has few */
+	RF_CHECK_MESSAGE,       /* no urgent byte, which unix sockets keep in a queue of its own */
+	RF_CHECK_LANDLOCK,      /* no flag that keeps refusals out of the kernel's log */
 	/* What pid 1, which has the box's uid, needs to end the box in time: */
 	RF_CHECK_SPARES_INIT, /* argument 0 is not 1 */
 	RF_CHECK_SPARES_INITS, /* setpriority, ioprio_set: nor a group or a user that it belongs to */

@@ -57,7 +57,6 @@
 	(FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG |              \
 	 FS_MAKE_SOCK | FS_MAKE_FIFO | FS_MAKE_SYM | FS_REFER | FS_TRUNCATE)
 
-#define LOG_NEW_EXEC_ON   2u
 #define VERSION_FLAG      1u
 #define RULE_PATH_BENEATH 1
 
@@ -258,7 +257,7 @@ int rf_landlock_raise(struct rf_box *box, struct rf_err *err)
 	if (!sentinel_opens(RF_SENTINEL))
 		return rf_fail(err, -errno, "open the sentinel");
 	/* Where nobody listens, what happens after exec is not logged: a program could fill the log. */
-	flags = box->is_heard && abi >= RF_LANDLOCK_ABI_LOG ? LOG_NEW_EXEC_ON : 0;
+	flags = box->is_heard && abi >= RF_LANDLOCK_ABI_LOG ? RF_LANDLOCK_LOG_NEW_EXEC_ON : 0;
 	if (syscall(RF_NR_LANDLOCK_SELF, ruleset, flags) < 0)
 		return rf_fail(err, -errno, "enforce the ruleset");
 	return 0;

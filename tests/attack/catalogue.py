@@ -292,6 +292,15 @@ for call, what, expect in (
         ("int80", "enter the kernel as a 32-bit program", "killed SIGSYS"),
         ("x32", "enter the kernel as an x32 program", "killed SIGSYS")):
     add(call, what, "seccomp", expect, without("seccomp"))
+for call in ("sendto", "sendmsg", "sendmmsg"):
+    add(f"urgent-{call}", f"send an urgent byte on a pair of sockets by {call} (CVE-2025-38236)", "seccomp",
+        "refused EOPNOTSUPP", without("seccomp"), "send-urgent", lambda s, call=call: [call])
+for name, what in (("mark-by-ioctl", "change a file's flags by an ioctl, in a writable directory"),
+                   ("ask-by-ioctl", "ask a file system by an ioctl that no list names")):
+    add(name, what, "seccomp", "refused ENOTTY", without("seccomp"), None, lambda s: ["planted-by-ioctl"])
+for name, flags in (("landlock-quiet", "1"), ("landlock-quiet-below", "4")):
+    add(name, "have a domain of Landlock whose refusals are not logged" + (", nor those within it" if flags == "4" else ""),
+        "seccomp", "refused EINVAL|refused ENOSYS", without("seccomp"), "refuse-in-silence", lambda s, flags=flags: [flags])
 for call, what in (("bpf", "make a BPF map"), ("swapon", "swap to a file (that is not there)"),
                    ("acct", "switch process accounting on (to no file)"),
                    ("init-module", "load a module (without one)"),

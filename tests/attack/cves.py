@@ -50,6 +50,7 @@ CVES = [
      "mount-cgroup mount-cgroup-v1 cgroup-files"),
     ("CVE-2023-0386 (kernel)", "an overlay copied a setuid file up", "mount-overlay run-setuid setuid-chmod unshare-user"),
     ("CVE-2024-1086 (kernel)", "nf_tables in a nested user namespace", "socket-netlink-netfilter sweep-sockets unshare-user"),
+    ("CVE-2025-38236 (kernel)", "freed memory by the urgent byte of a unix socket", "urgent-sendto urgent-sendmsg urgent-sendmmsg"),
     ("the io_uring family (kernel)", "a ring does what the filter would refuse", "io-uring io-uring-enter io-uring-register"),
     ("CVE-2015-2925 (kernel)", "going up from a directory that was moved out of its mount", "read-moved"),
     ("Shocker", "files opened by handle", "read-by-handle ask-handle"),

@@ -1,11 +1,14 @@
 /* More of the kernel's surface: what acts on the whole machine, and other ways into the kernel. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/keyctl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/quota.h>
@@ -173,7 +176,60 @@ static int take_flow_label(char **args)
 	return attack_reached(setsockopt(fd, IPPROTO_IPV6, 32 /* IPV6_FLOWLABEL_MGR */, &fd, 1));
 }
 
+/* An urgent byte on a pair of one's own, by each of the calls that have flags */
+static int send_urgent(char **args)
+{
+	char byte = 'x';
+	struct iovec data = { &byte, 1 };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &data, .msg_iovlen = 1 } };
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	if (strcmp(args[0], "sendmsg") == 0)
+		return attack_result(sendmsg(pair[0], &message.msg_hdr, MSG_OOB));
+	if (strcmp(args[0], "sendmmsg") == 0)
+		return attack_result(sendmmsg(pair[0], &message, 1, MSG_OOB));
+	/* With bits above those that the kernel looks at */
+	return attack_result(
+		syscall(SYS_sendto, pair[0], &byte, 1, 0xdead00000000ul | MSG_OOB, NULL, 0));
+}
+
+/* What a file system does beyond its calls; this one changes nothing but a mark for backups */
+static int mark_by_ioctl(char **args)
+{
+	int fd = open(args[0], O_RDWR | O_CREAT | O_CLOEXEC, 0600), flags = FS_NODUMP_FL;
+
+	return fd < 0 ? -errno : attack_result(ioctl(fd, FS_IOC_SETFLAGS, &flags));
+}
+
+/* And this one only asks, and is answered by the kernel for every file */
+static int ask_by_ioctl(char **args)
+{
+	int fd = open(args[0], O_RDWR | O_CREAT | O_CLOEXEC, 0600), size;
+
+	return fd < 0 ? -errno : attack_result(ioctl(fd, FIGETBSZ, &size));
+}
+
+/* A domain of one's own, of whose refusals the kernel's log has nothing (Linux 6.15) */
+static int refuse_in_silence(char **args)
+{
+	uint64_t handled[3] = { 1 << 2 /* to read files */ };
+	long ruleset;
+
+	if (syscall(444 /* landlock_create_ruleset */, NULL, 0, 1) < 7)
+		return -ENOSYS;
+	ruleset = syscall(444, handled, sizeof(handled), 0);
+	if (ruleset < 0)
+		return -errno;
+	return attack_result(syscall(446 /* landlock_restrict_self */, ruleset, atoi(args[0])));
+}
+
 const struct attack attack_surface[] = {
+	{ "send-urgent", send_urgent },
+	{ "mark-by-ioctl", mark_by_ioctl },
+	{ "ask-by-ioctl", ask_by_ioctl },
+	{ "refuse-in-silence", refuse_in_silence },
 	{ "finit-module", load_module_file },
 	{ "delete-module", unload_module },
 	{ "kexec-file", load_kernel_file },

@@ -55,23 +55,44 @@ static uint32_t opinion_on_socket(const struct rf_call_options *options, uint32_
 
 static uint32_t opinion_on_ioctl(const struct rf_call_options *options, uint32_t request)
 {
+	/* TCGETS2, TCSETS2, TCSETSW2, TCSETSF2, FICLONE, FICLONERANGE, FS_IOC_GETFLAGS */
+	static const uint32_t known[] = { 0x802c542a, 0x402c542b, 0x402c542c, 0x402c542d,
+					  0x40049409, 0x4020940d, 0x80086601 };
+
 	/* TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS */
 	if (request == 0x5412 || request == 0x541c || request == 0x5423 || request == 0x541d)
 		return REFUSE;
-	/* FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE */
-	if (!options->is_lesser && options->lacks_allocation &&
-	    (request == 0x40305828 || request == 0x4030582a || request == 0x40305839))
-		return LACKING;
-	if (!options->is_lesser || request >> 8 == 0x54 || request >> 8 == 0x89)
+	if (request >> 8 == 0x54 || request >> 8 == 0x89)
 		return ALLOW;
-	/* FICLONE, FICLONERANGE, FS_IOC_GETFLAGS */
-	return request == 0x40049409 || request == 0x4020940d || request == 0x80086601 ? ALLOW
+	if (request >> 8 == 0xb7) /* what namespaces there are above */
+		return REFUSE;
+	for (size_t i = 0; i < RF_LEN(known); i++)
+		if (request == known[i])
+			return ALLOW;
+	/* TIOCGPTN, TIOCSPTLCK */
+	return !options->is_lesser && (request == 0x80045430 || request == 0x40045431) ? ALLOW
 										       : NO_IOCTL;
 }
 
-/* What a lesser box is not given, whatever else is asked for: by name, not by the table's groups. */
-static bool opinion_on_lesser(int nr, bool has_deputy, uint32_t *ret_fate)
+/* Flags are the third argument of a call with a header, and the fourth of the others. */
+static uint32_t opinion_on_message(const struct seccomp_data *data)
 {
+	unsigned at = data->nr == __NR_sendmsg || data->nr == __NR_recvmsg ? 2 : 3;
+
+	return data->args[at] & 1 ? SECCOMP_RET_ERRNO | EOPNOTSUPP : ALLOW; /* MSG_OOB */
+}
+
+/* Of the flags only the one that logs what programs do that are started. */
+static uint32_t opinion_on_landlock(uint32_t flags)
+{
+	return flags == 0 || flags == 2 ? ALLOW : SECCOMP_RET_ERRNO | EINVAL;
+}
+
+/* What a lesser box is not given, whatever else is asked for: by name, not by the table's groups. */
+static bool opinion_on_lesser(const struct seccomp_data *data, bool has_deputy, uint32_t *ret_fate)
+{
+	int nr = data->nr;
+
 	/* clang-format off */
 	static const int asked[] = {
 		__NR_fchmod, __NR_fchmodat, 452 /* fchmodat2 */, __NR_utimensat,
@@ -114,7 +135,7 @@ static bool opinion_on_lesser(int nr, bool has_deputy, uint32_t *ret_fate)
 	for (size_t i = 0; i < RF_LEN(absent); i++)
 		if (nr == absent[i])
 			return *ret_fate = ABSENT, true;
-	*ret_fate = ALLOW;
+	*ret_fate = opinion_on_landlock((uint32_t)data->args[1]);
 	return nr == 446; /* landlock_restrict_self, with which pid 1 walls the program in */
 }
 
@@ -208,6 +229,10 @@ static uint32_t opinion_on_arguments(const struct seccomp_data *data, enum rf_ca
 		return (uint32_t)args[0] == 78 ? REFUSE : ALLOW;
 	case RF_CHECK_SOCKET_OPTION: /* IPPROTO_IPV6, IPV6_FLOWLABEL_MGR */
 		return (uint32_t)args[1] == 41 && (uint32_t)args[2] == 32 ? REFUSE : ALLOW;
+	case RF_CHECK_MESSAGE:
+		return opinion_on_message(data);
+	case RF_CHECK_LANDLOCK:
+		return opinion_on_landlock((uint32_t)args[1]);
 	case RF_CHECK_SETRLIMIT:
 		return opinion_on_limit((uint32_t)args[0], true);
 	case RF_CHECK_SPARES_INIT:
@@ -273,7 +298,7 @@ uint32_t rf_opinion(const struct rf_call_options *options, const struct seccomp_
 #endif
 	if (data->nr == RF_FILTER_PROOF_NR)
 		return PROOF;
-	if (options->is_lesser && opinion_on_lesser(data->nr, options->has_deputy, &fate))
+	if (options->is_lesser && opinion_on_lesser(data, options->has_deputy, &fate))
 		return fate;
 	if (group)
 		verdict = options->syscalls == RF_SYSCALLS_STRICT  ? group->in_strict

@@ -313,6 +313,10 @@ RF_TEST(exactly_the_calls_whose_arguments_matter_are_looked_at)
 		{ "setpriority", RF_CHECK_SPARES_INITS }, { "ioprio_set", RF_CHECK_SPARES_INITS },
 		{ "futex",     RF_CHECK_FUTEX },      { "prctl",       RF_CHECK_PRCTL },
 		{ "setsockopt", RF_CHECK_SOCKET_OPTION },
+		{ "sendto",    RF_CHECK_MESSAGE },    { "recvfrom",    RF_CHECK_MESSAGE },
+		{ "sendmsg",   RF_CHECK_MESSAGE },    { "recvmsg",     RF_CHECK_MESSAGE },
+		{ "sendmmsg",  RF_CHECK_MESSAGE },    { "recvmmsg",    RF_CHECK_MESSAGE },
+		{ "landlock_restrict_self", RF_CHECK_LANDLOCK },
 		{ "setrlimit", RF_CHECK_SETRLIMIT },  { "prlimit64",   RF_CHECK_PRLIMIT },
 	};
 	/* clang-format on */

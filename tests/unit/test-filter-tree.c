@@ -41,7 +41,7 @@ RF_TEST(trees_of_all_sizes_lead_each_number_to_its_leaf)
 			if (!build_tree(count, checks[c], &filter))
 				break;
 			for (size_t nr = 0; nr < (count + 1) * STEP; nr++) {
-				struct seccomp_data data = { .nr = (int)nr, .args = { AF_UNIX } };
+				struct seccomp_data data = { .nr = (int)nr, .args = { AF_UNIX, TIOCGWINSZ } };
 				size_t leaf = nr / STEP < count ? nr / STEP : count - 1;
 				bool is_checked = leaf % 2 && checks[c] != RF_CHECK_NONE;
 				uint32_t got = rf_opinion_run(&filter, &data);

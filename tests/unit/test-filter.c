@@ -450,10 +450,25 @@ RF_TEST(terminals_can_be_used_but_not_typed_into_or_given_a_line_discipline)
 		{ "TIOCGWINSZ", 0x5413, ALLOW },  { "TIOCGPGRP",  0x540f, ALLOW },
 		{ "FIONREAD",   0x541b, ALLOW },  { "FIONBIO",    0x5421, ALLOW },
 		{ "TIOCGETD",   0x5424, ALLOW },  { "FICLONE", 0x40049409, ALLOW },
+		{ "FIOCLEX",    0x5451, ALLOW },  { "SIOCGIFCONF", 0x8912, ALLOW },
+		{ "TCGETS2", 0x802c542a, ALLOW }, { "TCSETSF2", 0x402c542d, ALLOW },
+		{ "FICLONERANGE", 0x4020940d, ALLOW }, { "FS_IOC_GETFLAGS", 0x80086601, ALLOW },
+		/* What a file system does beyond its calls. */
+		{ "BTRFS_IOC_SNAP_CREATE",    0x50009401, NO_IOCTL },
+		{ "BTRFS_IOC_SNAP_CREATE_V2", 0x50009417, NO_IOCTL },
+		{ "BTRFS_IOC_SUBVOL_CREATE",  0x5000940e, NO_IOCTL },
+		{ "FS_IOC_SETFLAGS",          0x40086602, NO_IOCTL },
+		{ "FS_IOC_FSSETXATTR",        0x401c5820, NO_IOCTL },
+		{ "FS_IOC_ENABLE_VERITY",     0x40806685, NO_IOCTL },
+		{ "FIDEDUPERANGE",            0xc0189436, NO_IOCTL },
+		{ "FITRIM",                   0xc0185879, NO_IOCTL },
+		{ "TIOCGPTN's neighbour",     0x80045432, NO_IOCTL },
+		{ "none",                     0,          NO_IOCTL },
+		{ "NS_GET_USERNS",            0xb701,     REFUSE },
 	};
 	/* clang-format on */
 
-	for (unsigned c = 0; c < COMBINATION; c++) {
+	for (unsigned c = 0; c < ALL; c++) {
 		struct rf_filter filter;
 
 		build(c, &filter);
@@ -498,9 +513,66 @@ RF_TEST(where_a_tree_of_the_host_is_writable_it_gets_no_attributes_and_no_unwrit
 	}
 	RF_CHECK(fate(&with, __NR_getxattr, 3, 0, 0, 0) == ALLOW, "to read them is no harm");
 	/* fallocate by its older names. */
-	RF_CHECK(fate(&with, __NR_ioctl, 3, 0x40305828, 0, 0) == lacking, "FS_IOC_RESVSP");
-	RF_CHECK(fate(&with, __NR_ioctl, 3, HIGH | 0x4030582a, 0, 0) == lacking, "RESVSP64");
-	RF_CHECK(fate(&with, __NR_ioctl, 3, 0x40305839, 0, 0) == lacking, "FS_IOC_ZERO_RANGE");
+	RF_CHECK(fate(&with, __NR_ioctl, 3, 0x40305828, 0, 0) == NO_IOCTL, "FS_IOC_RESVSP");
+	RF_CHECK(fate(&with, __NR_ioctl, 3, HIGH | 0x4030582a, 0, 0) == NO_IOCTL, "RESVSP64");
+	RF_CHECK(fate(&with, __NR_ioctl, 3, 0x40305839, 0, 0) == NO_IOCTL, "FS_IOC_ZERO_RANGE");
+}
+
+RF_TEST(a_full_box_has_terminals_of_its_own)
+{
+	for (unsigned c = 0; c < ALL; c++) {
+		uint32_t want = options_of(c).is_lesser ? NO_IOCTL : ALLOW;
+		struct rf_filter filter;
+
+		build(c, &filter);
+		RF_CHECK(fate(&filter, __NR_ioctl, 0, 0x80045430, 0, 0) == want, "TIOCGPTN");
+		RF_CHECK(fate(&filter, __NR_ioctl, 0, 0x40045431, 0, 0) == want, "TIOCSPTLCK");
+	}
+}
+
+RF_TEST(no_message_has_an_urgent_byte)
+{
+	static const int calls[] = { __NR_sendto,  __NR_recvfrom, __NR_sendmsg,
+				     __NR_recvmsg, __NR_sendmmsg, __NR_recvmmsg };
+
+	for (unsigned c = 0; c < ALL; c++) {
+		struct rf_filter filter;
+
+		build(c, &filter);
+		for (size_t i = 0; i < RF_LEN(calls); i++)
+			for (unsigned bit = 0; bit < 64; bit++) {
+				bool is_third =
+					calls[i] == __NR_sendmsg || calls[i] == __NR_recvmsg;
+				uint64_t flags = 1ull << bit;
+				uint32_t got =
+					fate(&filter, calls[i], 3, 4096, is_third ? flags : 4096,
+					     is_third ? 4097 : flags);
+
+				/* Those of many at once are not in a short list. */
+				RF_CHECK(got == (bit ? ALLOW : SECCOMP_RET_ERRNO | EOPNOTSUPP) ||
+						 (i > 3 && got == ABSENT &&
+						  options_of(c).syscalls == RF_SYSCALLS_STRICT),
+					 "%s, bit %u: %#x", rf_call_name(calls[i]), bit, got);
+			}
+	}
+}
+
+RF_TEST(a_domain_of_its_own_hides_nothing_that_a_box_is_refused)
+{
+	for (unsigned c = 0; c < ALL; c++) {
+		struct rf_filter filter;
+
+		build(c, &filter);
+		if (fate(&filter, 446, 3, 0, 0, 0) == ABSENT)
+			continue;
+		for (unsigned flags = 0; flags < 32; flags++)
+			for (int above = 0; above < 2; above++)
+				RF_CHECK(fate(&filter, 446, 3, (above ? HIGH : 0) | flags, 0, 0) ==
+						 (flags == 0 || flags == 2
+							  ? ALLOW
+							  : SECCOMP_RET_ERRNO | EINVAL),
+					 "flags %#x", flags);
+	}
 }
 
 RF_TEST(personalities_are_the_ordinary_ones)
