@@ -14,17 +14,17 @@
 static bool build_tree(size_t count, enum rf_call_check check, struct rf_filter *ret_filter)
 {
 	const struct rf_call_options options = { .has_unix = true, .has_inet = true };
-	struct writer w = { .filter = ret_filter, .options = &options };
-	struct leaf leaves[CALLS];
+	struct rf_filter_writer w = { .filter = ret_filter, .options = &options };
+	struct rf_filter_leaf leaves[CALLS];
 
 	for (size_t i = 0; i < count; i++)
-		leaves[i] = (struct leaf){
+		leaves[i] = (struct rf_filter_leaf){
 			.nr = (int)i * STEP,
 			.action = SECCOMP_RET_ERRNO | (uint32_t)i,
 			.check = i % 2 ? check : RF_CHECK_NONE,
 		};
 	ret_filter->len = 0;
-	put(&w, BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(nr));
+	rf_filter_put(&w, BPF_LD | BPF_W | BPF_ABS, 0, 0, AT(nr));
 	put_tree(&w, leaves, count);
 	return !w.is_full;
 }
@@ -41,7 +41,8 @@ RF_TEST(trees_of_all_sizes_lead_each_number_to_its_leaf)
 			if (!build_tree(count, checks[c], &filter))
 				break;
 			for (size_t nr = 0; nr < (count + 1) * STEP; nr++) {
-				struct seccomp_data data = { .nr = (int)nr, .args = { AF_UNIX, TIOCGWINSZ } };
+				struct seccomp_data data = { .nr = (int)nr,
+							     .args = { AF_UNIX, TIOCGWINSZ } };
 				size_t leaf = nr / STEP < count ? nr / STEP : count - 1;
 				bool is_checked = leaf % 2 && checks[c] != RF_CHECK_NONE;
 				uint32_t got = rf_opinion_run(&filter, &data);
