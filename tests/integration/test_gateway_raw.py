@@ -350,12 +350,17 @@ def test_what_follows_a_client_hello_waits_for_the_answer_and_is_whole(gate, odd
     assert (event["verdict"], event["up_bytes"]) == ("allowed", len(hello) + len(rest))
 
 
-def check_rest(tunnel, heard, hello, rest, sent, answer):
+def receive(tunnel, size):
     got = b""
-    while len(got) < len(answer) + sent:
-        got += tunnel.recv(65536)
+    while len(got) < size:
+        piece = tunnel.recv(65536)
+        assert piece, f"it ended after {len(got)} of {size} bytes"
+        got += piece
+    return got
+
+
+def check_rest(tunnel, heard, hello, rest, sent, answer):
+    got = receive(tunnel, len(answer) + sent)
     assert heard == [hello] and got == answer + rest[:sent]
     tunnel.sendall(rest[sent:])
-    while len(got) < len(answer) + len(rest):
-        got += tunnel.recv(65536)
-    assert got == answer + rest
+    assert receive(tunnel, len(rest) - sent) == rest[sent:]
