@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "replay.h"
+#include "server/mcp-arguments.h"
 #include "server/mcp-message.h"
 #include "server/mcp-tool.h"
 
@@ -21,6 +22,23 @@ static void check_request(const struct rf_mcp_request *request)
 	require(!request->query.len || !strpbrk(request->query.data, "#+ \r\n"));
 }
 
+/* Nothing reaches the API that the tool's schema does not name. */
+static void check_names(const struct rf_mcp_tool *tool, const struct rf_jsonread_value *arguments)
+{
+	const struct rf_mcp_argument *schema = rf_mcp_schemas;
+
+	while (strcmp(schema->name, tool->name) != 0)
+		schema++;
+	for (const struct rf_jsonread_value *at = arguments ? arguments->first : NULL; at;
+	     at = at->next) {
+		size_t i = 0;
+
+		while (i < schema->count && strcmp(schema->members[i].name, at->name) != 0)
+			i++;
+		require(i < schema->count);
+	}
+}
+
 static void call_all(const struct rf_jsonread_value *arguments)
 {
 	for (size_t i = 0; i < rf_mcp_tool_count; i++) {
@@ -32,6 +50,7 @@ static void call_all(const struct rf_jsonread_value *arguments)
 			continue;
 		}
 		check_request(&request);
+		check_names(&rf_mcp_tools[i], arguments);
 		rf_mcp_request_done(&request);
 	}
 }

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "policy/beyond-ceiling.h"
 #include "policy/chain.h"
 #include "policy/diff.h"
 #include "policy/explain.h"
@@ -125,6 +126,27 @@ static void check_meet(const struct rf_policy *policy)
 	rf_policy_free(met);
 }
 
+/* A policy is never beyond itself; and what is left of it under a ceiling is not beyond that. */
+static void check_beyond(const struct rf_policy *policy)
+{
+	struct rf_err err = RF_ERR_INIT;
+	struct rf_policy *empty = rf_policy_new_empty(), *left = rf_policy_new_empty();
+	struct rf_beyond_ceiling *beyond = NULL;
+
+	demand(rf_beyond_ceiling_new(policy, policy, &beyond, &err) == 0 &&
+	       !rf_beyond_ceiling_item(beyond, 0));
+	rf_beyond_ceiling_free(beyond);
+	demand(rf_policy_merge(left, policy, &err) == 0 &&
+	       rf_beyond_ceiling_new(empty, left, &beyond, &err) == 0 &&
+	       rf_beyond_ceiling_narrow(beyond, left, &err) == 0);
+	rf_beyond_ceiling_free(beyond);
+	demand(rf_beyond_ceiling_new(empty, left, &beyond, &err) == 0 &&
+	       !rf_beyond_ceiling_item(beyond, 0));
+	rf_beyond_ceiling_free(beyond);
+	rf_policy_free(left);
+	rf_policy_free(empty);
+}
+
 /* What a stranger's text comes to with the built-in profiles that it extends, or NULL. */
 static struct rf_policy *resolve(const uint8_t *data, size_t size)
 {
@@ -165,6 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (policy) {
 		check_diff(policy);
 		check_meet(policy);
+		check_beyond(policy);
 		check_plan(policy);
 	}
 	rf_policy_free(policy);
