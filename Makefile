@@ -13,7 +13,7 @@ LIBRARY := $(if $(filter musl-gcc,$(CC_OF_BUILD)),build-lib)
 FUZZ_SECONDS ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-check deps-vm build run check attack promises check-vm bombs calls bench faults reliability fuzz lint format docs install clean
+.PHONY: help deps deps-check deps-vm build run check check-all attack promises check-vm bombs calls bench faults reliability fuzz lint format docs install clean
 
 # Each target's text stands beside it, after two number signs.
 help:
@@ -53,6 +53,9 @@ run: deps ## install, build, and show what a box holds back
 
 check: deps-check ## run every test; the last line counts them
 	@$(PYTHON) tests/check.py
+
+check-all: check ## the same, and what is too long for every change: a million pairs of policies (many minutes)
+	@RF_PAIRS=1000000 build/tests/unit/test-meet-property
 
 attack: build ## try every attack in every mode, and print the escape score (minutes)
 	@$(PYTHON) -B tests/attack/score.py
