@@ -90,7 +90,8 @@ def test_a_run_does_not_reach_the_host_by_naming_it(site, name):
 
 
 def test_a_ceiling_that_names_the_host_lets_a_run_reach_it(site):
-    for name, network in (("named", {"allow": ["127.0.0.1:*"]}), ("named beside all", {"mode": "open", "allow": ["127.0.0.0/8:*"]})):
+    for name, network in (("named", {"allow": ["127.0.0.1:*"]}), ("named beside all", {"mode": "open", "allow": ["127.0.0.0/8:*"]}),
+                          ("host", {"link": "host"})):
         assert site.run(site.key(name, network), {"allow": [f"127.0.0.1:{site.port}"]}) == "the host\n", name
 
 
@@ -148,3 +149,29 @@ def test_a_wardens_ceiling_leads_to_the_host_only_where_it_names_it(post, port, 
     finally:
         warden.terminate()
         warden.wait(timeout=20)
+
+
+# In a network of its own, whose loopback has a public address: what a machine on the Internet has.
+ON_A_PUBLIC_MACHINE = f"""
+    ip link set lo up && ip address add {PUBLIC.split(":", maxsplit=1)[0]}/32 dev lo || exit 3
+    python3 -m http.server --bind {PUBLIC.split(":", maxsplit=1)[0]} --directory "$0" 8080 >/dev/null 2>&1 & server=$!
+    for i in 1 2 3 4 5 6 7 8 9 10; do curl -sf -o /dev/null http://{PUBLIC.split(":", maxsplit=1)[0]}:8080/ && break; sleep 0.3; done
+    "$@"; code=$?
+    kill $server; exit $code
+"""
+
+
+def test_a_public_address_of_this_machine_is_reached_by_network_hosts_alone(ringfort, as_who, tmp_path):
+    if as_who != "root" or not IS_ROOT:
+        pytest.skip("needs root, to make a network")
+    (tmp_path / "page").write_text("the host\n")
+    address = PUBLIC.split(":", maxsplit=1)[0]
+
+    def run(url, *options):
+        return subprocess.run(["unshare", "--net", "sh", "-c", ON_A_PUBLIC_MACHINE, str(tmp_path), ringfort, "run", "--no-warden", *options,
+                               "--", "curl", "-sS", "-m", "20", "-x", PROXY, url], capture_output=True, text=True, timeout=60, check=False)
+
+    done = run(f"http://{address}:8080/page", "--net", f"{address}:*")
+    assert "an address of this machine" in done.stdout and "network.hosts" in done.stdout, done
+    done = run("http://own.test:8080/page", "--net", "own.test:*", "--host", f"own.test={address}")
+    assert done.stdout == "the host\n", done
