@@ -46,7 +46,7 @@ class TlsSite:
         context.load_cert_chain(self.root, key)
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=[0.02], daemon=True).start()
 
     def network(self, **more):
         return {"hosts": {name: f"127.0.0.1:{self.port}" for name in self.names}, "roots": [str(self.root)], **more}
