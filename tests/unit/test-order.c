@@ -53,6 +53,35 @@ RF_TEST(a_policy_is_put_together_from_what_was_said)
 	}
 }
 
+RF_TEST(what_is_named_is_told_from_what_is_filled_in)
+{
+	/* clang-format off */
+	static const struct { enum rf_order_kind kind; const char *text, *named; bool names_policy, drops; } cases[] = {
+		{ RF_ORDER_RUN, "{\"argv\":[\"a\"]}", "{\"limits\": {}}", false, false },
+		{ RF_ORDER_RUN, "{\"argv\":[\"a\"],\"profile\":\"python\",\"beyond\":\"drop\"}", "{\"limits\": {}}", false, true },
+		{ RF_ORDER_RUN, "{\"argv\":[\"a\"],\"outputs\":[\"b\"],\"timeout\":5,\"beyond\":\"refuse\"}", "{\"limits\": {\"time\": \"5s\"}}", true, false },
+		{ RF_ORDER_RUN, "{\"argv\":[\"a\"],\"policy\":{\"limits\":{\"pids\":7,\"memory\":\"1G\"}},\"limits\":{\"memory\":\"2G\"}}",
+		  "{\"limits\": {\"pids\": 7, \"memory\": \"2G\"}}", true, false },
+		{ RF_ORDER_SANDBOX, "{}", "{\"limits\": {}}", false, false },
+		{ RF_ORDER_SANDBOX, "{\"agent\":\"bot\",\"timeout\":9}", "{\"limits\": {\"time\": \"9s\"}}", true, false },
+		{ RF_ORDER_AGENT, "{\"name\":\"bot\",\"policy\":{\"weaker\":\"allow\"}}", "{\"weaker\": \"allow\", \"limits\": {}}", true, false },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_api_error error;
+		struct rf_order order;
+
+		RF_REQUIRE(read_one(cases[i].kind, cases[i].text, &order, &error) == 0,
+			   "case %zu: %s", i, error.message);
+		RF_CHECK(strcmp(order.named, cases[i].named) == 0 &&
+				 order.names_policy == cases[i].names_policy &&
+				 order.drops_beyond == cases[i].drops,
+			 "case %zu: %s", i, order.named);
+		rf_order_done(&order);
+	}
+}
+
 RF_TEST(code_becomes_a_file_and_words)
 {
 	struct rf_api_error error;
