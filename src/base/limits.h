@@ -14,6 +14,7 @@
 #define RF_MAX_CHAIN_DEPTH  8                  /* a profile that extends one that extends one ... */
 #define RF_MAX_HIDDEN       4096               /* files that one box is kept from seeing */
 #define RF_MAX_WALK         1000000            /* entries of a tree looked at for files to hide */
+#define RF_MAX_BASE_SCAN    20000              /* entries of a workspace's directory */
 #define RF_MAX_WALK_BYTES   (64 * 1024 * 1024) /* of folders that a walk has yet to look into */
 #define RF_MAX_CONFIG_BYTES (256 * 1024)       /* the configuration */
 #define RF_MAX_CONFIG_LIST  64                 /* elements in one list of it */

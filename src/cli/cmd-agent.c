@@ -206,6 +206,7 @@ static int make_agent(const struct rf_request *request, const char *id, struct r
 			rf_workspace_close(&workspace);
 		return err->code;
 	}
+	rf_worksite_tell_scan(&workspace.scan, request->visit->base);
 	rf_workspace_close(&workspace);
 	return 0;
 }

@@ -108,6 +108,14 @@ static int tidy(const struct shadow *s, struct rf_err *err)
 	return rf_shadow_check(s->request.visit->base, err);
 }
 
+/* A file of the directory that boxes can't see makes every verification worthless. */
+static int look_through(const struct shadow *s, struct rf_base_scan *ret_scan, struct rf_err *err)
+{
+	if (rf_base_scan_run(s->request.visit->tree, ret_scan, err) < 0)
+		return rf_fail_in(err, "%s", s->request.visit->base);
+	return 0;
+}
+
 /* ------------------------------------------------------------- runs */
 
 /* What the box was told of its requests must be so. */
@@ -408,14 +416,23 @@ static int carry_out(struct shadow *s, struct rf_err *err)
 {
 	RF_AUTO_FD int terminal = -1;
 	RF_AUTO_FD int nothing = rf_fd_open("/dev/null", O_RDONLY);
+	struct rf_base_scan scan;
 
-	if (check_writes(s, err) < 0 || tidy(s, err) < 0 || run_program(s, err) < 0)
+	if (check_writes(s, err) < 0 || tidy(s, err) < 0 || look_through(s, &scan, err) < 0)
+		return err->code;
+	rf_worksite_tell_scan(&scan, s->request.visit->base);
+	if (run_program(s, err) < 0)
 		return err->code;
 	terminal = rf_fd_copy(STDIN_FILENO, 3);
 	if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
 		return rf_fail(err, -errno, "take the input away");
 	if (verify_all(s, err) < 0)
 		return err->code;
+	/* Once more: others may write to the directory meanwhile. */
+	if (look_through(s, &scan, err) < 0) {
+		s->exit_code = EXIT_VERIFY;
+		return rf_fail_in(err, "not verified");
+	}
 	s->exit_code = RF_EXIT_FAILED;
 	show_changes(s);
 	if (settle(s, terminal, err) < 0)

@@ -28,6 +28,7 @@ static int create(const struct rf_worksite *site, struct rf_err *err)
 	if (rf_worksite_directory(site->workspace, path, err) < 0 ||
 	    rf_workspace_make(site->name, path, false, &workspace, err) < 0)
 		return err->code;
+	rf_worksite_tell_scan(&workspace.scan, path);
 	rf_workspace_close(&workspace);
 	rf_cmd_remark("workspace %s lies over %s; `ringfort exec %s -- PROGRAM` runs in it",
 		      site->name, path, site->name);

@@ -111,6 +111,14 @@ int rf_worksite_directory(const char *directory, char *path, struct rf_err *err)
 	return code;
 }
 
+void rf_worksite_tell_scan(const struct rf_base_scan *scan, const char *path)
+{
+	if (scan->is_partial)
+		rf_cmd_remark("of %s the first %zu files and folders were looked at for attributes "
+			      "that hide files from workspaces, and the rest was not",
+			      path, scan->seen);
+}
+
 void rf_worksite_tell(const struct rf_move *moves, size_t count)
 {
 	struct rf_err err = RF_ERR_INIT;

@@ -64,6 +64,9 @@ void rf_worksite_tell(const struct rf_move *moves, size_t count);
 void rf_worksite_tell_apply(const struct rf_workspace *workspace, const struct rf_apply *apply,
 			    enum rf_audit_kind kind, bool was_broken, const struct rf_err *why);
 
+/* Says that not all of the directory `path` was looked at, where that is so. */
+void rf_worksite_tell_scan(const struct rf_base_scan *scan, const char *path);
+
 /* Where `directory` is, absolute and normal; `path` has room for RF_FILES_PATH bytes. */
 int rf_worksite_directory(const char *directory, char *path, struct rf_err *err);
 

@@ -23,9 +23,9 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/tree-walk.h"
 #include "jail/box.h"
 #include "jail/source.h"
-#include "jail/walk.h"
 #include "policy/credential.h"
 #include "policy/current.h"
 
@@ -301,7 +301,7 @@ static int hide(struct rf_box *box, size_t index, int dir, const char *name, con
 
 /* ------------------------------------------------------------- patterns */
 
-static int on_entry(void *data, const struct rf_walk_entry *entry, void *ret_tag)
+static int on_entry(void *data, const struct rf_tree_walk_entry *entry, void *ret_tag)
 {
 	struct finder *f = data;
 	const uint64_t *states = entry->tag;
@@ -406,7 +406,7 @@ static int tell(const struct finder *f, int code, size_t max)
 
 static int find_denied(struct finder *f, const uint64_t *states)
 {
-	struct rf_walk walk = {
+	struct rf_tree_walk walk = {
 		/* Each entry is held against each pattern: many of them make it slow. */
 		.max = RF_MAX_WALK / (1 + f->count / 64),
 		.tag_size = f->count * sizeof(uint64_t),
@@ -416,7 +416,7 @@ static int find_denied(struct finder *f, const uint64_t *states)
 		.only = only,
 		.on_closed = on_closed,
 	};
-	int code = rf_walk_tree(&walk, f->top);
+	int code = rf_tree_walk_run(&walk, f->top);
 
 	return code < 0 ? tell(f, code, walk.max) : 0;
 }
@@ -495,7 +495,7 @@ static int hide_closed(struct finder *f, const char *path)
 
 		snprintf(folder, sizeof(folder), "%.*s", (int)end, path);
 		dir = rf_path_open_beneath(f->top, folder, O_PATH | O_DIRECTORY);
-		if (dir == -EACCES || (dir >= 0 && !rf_walk_can_search(dir)))
+		if (dir == -EACCES || (dir >= 0 && !rf_tree_walk_can_search(dir)))
 			break;
 		if (dir < 0 && !is_nothing(dir))
 			return dir;
@@ -561,7 +561,7 @@ static int find_credentials(struct finder *f)
 			opened = rf_path_open_beneath(f->top, row->folder, O_PATH | O_DIRECTORY);
 			dir = opened;
 		}
-		if (dir == -EACCES || (dir >= 0 && !rf_walk_can_search(dir)))
+		if (dir == -EACCES || (dir >= 0 && !rf_tree_walk_can_search(dir)))
 			code = hide_closed(f, row->folder);
 		if (dir < 0 && !is_nothing(dir))
 			code = dir;

@@ -19,9 +19,9 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "base/tree-walk.h"
 #include "jail/pointed.h"
 #include "jail/source.h"
-#include "jail/walk.h"
 #include "policy/protected.h"
 
 #define NARROW 10000 /* entries of one folder's protected names */
@@ -95,7 +95,8 @@ static const char *what_in_git(const char *inside)
 }
 
 /* Notes the entry if it acts, or can be executed. */
-static int note(struct tree *tree, const struct rf_walk_entry *entry, bool has_begun, size_t git)
+static int note(struct tree *tree, const struct rf_tree_walk_entry *entry, bool has_begun,
+		size_t git)
 {
 	const char *what = NULL;
 	struct stat st;
@@ -124,7 +125,7 @@ static int note(struct tree *tree, const struct rf_walk_entry *entry, bool has_b
  * True for the folder where git keeps its objects, which are many and never run.  In .git/modules it may
  * be a submodule of that name: then it has a HEAD.
  */
-static bool is_store(const struct rf_walk_entry *entry)
+static bool is_store(const struct rf_tree_walk_entry *entry)
 {
 	static const char store[] = ".git/objects";
 	size_t len = strlen(entry->path), at = sizeof(store) - 1;
@@ -142,7 +143,7 @@ static bool is_store(const struct rf_walk_entry *entry)
  * True for a folder that is a repository by its content.  One of refs or logs has a HEAD, too, and beside it a branch may
  * well be called `config`.
  */
-static bool is_repository(const struct rf_walk_entry *entry)
+static bool is_repository(const struct rf_tree_walk_entry *entry)
 {
 	static const char *const has[] = { "HEAD", "config", "objects" };
 	char name[NAME_MAX + 16];
@@ -159,7 +160,7 @@ static bool is_repository(const struct rf_walk_entry *entry)
 	return count > 1 && strcmp(entry->name, ".git") != 0;
 }
 
-static int on_wide(void *data, const struct rf_walk_entry *entry, void *ret_tag)
+static int on_wide(void *data, const struct rf_tree_walk_entry *entry, void *ret_tag)
 {
 	const struct tag *above = entry->tag;
 	struct tag tag = { .has_begun = above->has_begun || rf_protected_begins(entry->name),
@@ -173,7 +174,7 @@ static int on_wide(void *data, const struct rf_walk_entry *entry, void *ret_tag)
 	return note(data, entry, tag.has_begun, tag.git);
 }
 
-static int on_narrow(void *data, const struct rf_walk_entry *entry, void *ret_tag)
+static int on_narrow(void *data, const struct rf_tree_walk_entry *entry, void *ret_tag)
 {
 	struct tag tag = { .has_begun = true };
 
@@ -219,17 +220,17 @@ static int by_path_and_walk(const void *a, const void *b)
 static void look(struct tree *tree, size_t *left)
 {
 	const struct tag top = { .has_begun = false };
-	struct rf_walk narrow = { .max = NARROW,
-				  .tag_size = sizeof(top),
-				  .tag = &top,
-				  .data = tree,
-				  .on_entry = on_narrow,
-				  .only = only_protected };
-	struct rf_walk wide = { .max = *left,
-				.tag_size = sizeof(top),
-				.tag = &top,
-				.data = tree,
-				.on_entry = on_wide };
+	struct rf_tree_walk narrow = { .max = NARROW,
+				       .tag_size = sizeof(top),
+				       .tag = &top,
+				       .data = tree,
+				       .on_entry = on_narrow,
+				       .only = only_protected };
+	struct rf_tree_walk wide = { .max = *left,
+				     .tag_size = sizeof(top),
+				     .tag = &top,
+				     .data = tree,
+				     .on_entry = on_wide };
 	struct stat st;
 
 	if (fstat(tree->top, &st) < 0)
@@ -237,9 +238,9 @@ static void look(struct tree *tree, size_t *left)
 	if (S_ISDIR(st.st_mode)) {
 		rf_pointed_find(tree->top, tree->place->source, &tree->pointed);
 		tree->is_near = true;
-		tree->is_near_partial = rf_walk_tree(&narrow, tree->top) < 0;
+		tree->is_near_partial = rf_tree_walk_run(&narrow, tree->top) < 0;
 		tree->is_near = false;
-		tree->is_partial = rf_walk_tree(&wide, tree->top) < 0 || tree->is_near_partial;
+		tree->is_partial = rf_tree_walk_run(&wide, tree->top) < 0 || tree->is_near_partial;
 		*left -= wide.seen < *left ? wide.seen : *left;
 		rf_pointed_done(&tree->pointed);
 	} else {

@@ -21,6 +21,7 @@
 #include "workspace/attributes.h"
 #include "workspace/closed.h"
 #include "workspace/content.h"
+#include "workspace/overlay-xattrs.h"
 
 #define OPAQUE      "user.overlay.opaque"
 #define CHANGES_MAX ((size_t)4 << 20)
@@ -435,6 +436,20 @@ static bool same_attributes(int one, int two, const char *name)
 	return a < 0 || b < 0 || rf_attributes_match(a, b);
 }
 
+/*
+ * A file of the directory that overlayfs hides from boxes: what they did, and what was verified, was done without it.  In layers
+ * such attributes are overlayfs's own.
+ */
+static int refuse_hidden(struct walk *w, const struct folder *in, const struct entry *entry,
+			 int side, const char *path, const char *name)
+{
+	const struct view *view = &in->views[side];
+
+	if (!entry->is_there || w->stacks[side]->ids[view->which[entry->at]] != RF_STACK_BASE)
+		return 0;
+	return rf_overlay_xattrs_refuse(view->dirs[entry->at], name, path, w->err);
+}
+
 /* As one side shows it. */
 static int find(const struct view *view, const char *name, struct entry *ret_entry)
 {
@@ -494,6 +509,9 @@ static int look_at_path(struct walk *w, const struct folder *in, const char *pat
 		code = find(&in->views[side], name, &entries[side]);
 	if (code < 0)
 		return fail_at(w, code, path);
+	for (int side = BEFORE; side <= AFTER; side++)
+		if (refuse_hidden(w, in, &entries[side], side, path, name) < 0)
+			return w->err->code;
 	if (!entries[BEFORE].is_there && !entries[AFTER].is_there)
 		return 0;
 	if (!entries[BEFORE].is_there)

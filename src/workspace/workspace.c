@@ -284,7 +284,8 @@ static int fail_applying(const struct rf_ledger *ledger, struct rf_err *err)
 			    ledger->name, ledger->name);
 }
 
-static int note_base(struct rf_ledger *ledger, const char *base, struct rf_err *err)
+static int note_base(struct rf_ledger *ledger, const char *base, struct rf_base_scan *ret_scan,
+		     struct rf_err *err)
 {
 	RF_AUTO_FD int dir = rf_fd_open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	struct stat st;
@@ -293,7 +294,8 @@ static int note_base(struct rf_ledger *ledger, const char *base, struct rf_err *
 		rf_fail(err, -errno, "open %s", base);
 		return rf_fail_hint(err, "a workspace lies over a directory that is there");
 	}
-	if (rf_submount_refuse(dir, base, err) < 0)
+	if (rf_submount_refuse(dir, base, err) < 0 ||
+	    (!ledger->is_shadow && rf_base_scan_run(dir, ret_scan, err) < 0))
 		return rf_fail_in(err, "%s can't be a workspace", base);
 	if (!rf_json_is_utf8(base, strlen(base)))
 		return rf_fail_say(err, -EINVAL, "the path of the directory is not UTF-8");
@@ -358,7 +360,8 @@ int rf_workspace_make(const char *name, const char *base, bool is_shadow,
 	ledger->next = 1;
 	ledger->is_shadow = is_shadow;
 	all = open_all(true, err);
-	if (all >= 0 && note_base(ledger, base, err) == 0 && found(all, ledger, NULL, err) == 0)
+	if (all >= 0 && note_base(ledger, base, &ret_workspace->scan, err) == 0 &&
+	    found(all, ledger, NULL, err) == 0)
 		ret_workspace->folder = open_locked(all, name, WAIT_MS, err);
 	if (ret_workspace->folder >= 0)
 		return 0; /* err says why not, otherwise */

@@ -9,15 +9,20 @@
 #define RF_WORKSPACE_WORKSPACE_H
 
 #include "base/err.h"
+#include "workspace/base-scan.h"
 #include "workspace/ledger.h"
 #include "workspace/stack.h"
 
 struct rf_workspace {
 	struct rf_ledger ledger;
-	int folder; /* locked */
+	int folder;               /* locked */
+	struct rf_base_scan scan; /* of one that was just made, and is no shadow's */
 };
 
-/* Makes a workspace over the directory `base` (absolute), `is_shadow`: of a shadow run.  It is open afterwards. */
+/*
+ * Makes a workspace over the directory `base` (absolute), `is_shadow`: of a shadow run.  It is open afterwards.  The directory is
+ * looked through first (base-scan.h); that of a shadow was before its program ran.
+ */
 int rf_workspace_make(const char *name, const char *base, bool is_shadow,
 		      struct rf_workspace *ret_workspace, struct rf_err *err);
 

@@ -1,5 +1,5 @@
-/* A walk through a tree: src/jail/walk.c. */
-#include "jail/walk.h"
+/* A walk through a tree: src/base/tree-walk.c. */
+#include "base/tree-walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ struct seen {
 	const char *const *only;
 };
 
-static int note(void *data, const struct rf_walk_entry *entry, void *ret_tag)
+static int note(void *data, const struct rf_tree_walk_entry *entry, void *ret_tag)
 {
 	struct seen *seen = data;
 	int depth;
@@ -96,13 +96,13 @@ RF_TEST(every_entry_is_seen_once_and_no_link_is_followed)
 					    "2 a/file", "3 a/b/c", "2 d/up link" };
 	struct seen seen = { 0 };
 	int dir = make_tree(), depth = 0;
-	struct rf_walk walk = { .max = 100,
-				.tag_size = sizeof(depth),
-				.tag = &depth,
-				.data = &seen,
-				.on_entry = note };
+	struct rf_tree_walk walk = { .max = 100,
+				     .tag_size = sizeof(depth),
+				     .tag = &depth,
+				     .data = &seen,
+				     .on_entry = note };
 
-	RF_CHECK(rf_walk_tree(&walk, dir) == 0, "walk");
+	RF_CHECK(rf_tree_walk_run(&walk, dir) == 0, "walk");
 	RF_CHECK(seen.count == RF_LEN(want) && walk.seen == RF_LEN(want), "%zu", seen.count);
 	for (size_t i = 0; i < RF_LEN(want); i++)
 		RF_CHECK(has(&seen, want[i]), "%s", want[i]);
@@ -113,11 +113,11 @@ RF_TEST(a_walk_ends_at_its_limit_with_the_top_seen_first)
 {
 	struct seen seen = { 0 };
 	int dir = make_tree(), depth = 0;
-	struct rf_walk walk = {
+	struct rf_tree_walk walk = {
 		.max = 3, .tag_size = sizeof(depth), .tag = &depth, .data = &seen, .on_entry = note
 	};
 
-	RF_CHECK(rf_walk_tree(&walk, dir) == -E2BIG, "not refused");
+	RF_CHECK(rf_tree_walk_run(&walk, dir) == -E2BIG, "not refused");
 	RF_CHECK(seen.count == 3 && has(&seen, "1 a") && has(&seen, "1 d"), "%zu", seen.count);
 	drop_tree(dir);
 }
@@ -127,14 +127,14 @@ RF_TEST(where_only_a_few_names_matter_nothing_else_is_looked_at)
 	static const char *const names[] = { "a", "file", "nowhere", NULL };
 	struct seen seen = { .only = names };
 	int dir = make_tree(), depth = 0;
-	struct rf_walk walk = { .max = 100,
-				.tag_size = sizeof(depth),
-				.tag = &depth,
-				.data = &seen,
-				.on_entry = note,
-				.only = only };
+	struct rf_tree_walk walk = { .max = 100,
+				     .tag_size = sizeof(depth),
+				     .tag = &depth,
+				     .data = &seen,
+				     .on_entry = note,
+				     .only = only };
 
-	RF_CHECK(rf_walk_tree(&walk, dir) == 0, "walk");
+	RF_CHECK(rf_tree_walk_run(&walk, dir) == 0, "walk");
 	RF_CHECK(seen.count == 2 && has(&seen, "1 a") && has(&seen, "2 a/file"), "%zu", seen.count);
 	drop_tree(dir);
 }

@@ -6,15 +6,15 @@
  * a stranger's work: the walk holds one folder open at a time, and its memory is that of the folders
  * yet to come, up to a limit.
  */
-#ifndef RF_JAIL_WALK_H
-#define RF_JAIL_WALK_H
+#ifndef RF_BASE_TREE_WALK_H
+#define RF_BASE_TREE_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct rf_walk_entry {
+struct rf_tree_walk_entry {
 	int dir;          /* the folder that it lies in */
 	const char *name; /* there */
 	const char *path; /* from the tree's top, without a slash in front */
@@ -22,7 +22,7 @@ struct rf_walk_entry {
 	const void *tag;  /* what was noted for the folder */
 };
 
-struct rf_walk {
+struct rf_tree_walk {
 	size_t max;      /* entries to look at */
 	size_t tag_size; /* bytes noted for each folder */
 	const void *tag; /* those of the top */
@@ -32,7 +32,7 @@ struct rf_walk {
 	 * Called for each entry.  Returns 1 to go into a folder, with its tag written, 0 to go on, or
 	 * a negative errno to end the walk with it.
 	 */
-	int (*on_entry)(void *data, const struct rf_walk_entry *entry, void *ret_tag);
+	int (*on_entry)(void *data, const struct rf_tree_walk_entry *entry, void *ret_tag);
 
 	/*
 	 * May be NULL.  The i-th of the only names that matter in a folder: 1 and the name (of
@@ -47,9 +47,9 @@ struct rf_walk {
 };
 
 /* Returns 0, -E2BIG behind `max` entries or RF_MAX_WALK_BYTES, or another negative errno. */
-int rf_walk_tree(struct rf_walk *walk, int top);
+int rf_tree_walk_run(struct rf_tree_walk *walk, int top);
 
 /* False if names in the open folder can't be looked up (EACCES). */
-bool rf_walk_can_search(int dir);
+bool rf_tree_walk_can_search(int dir);
 
 #endif

@@ -1,10 +1,10 @@
-/* A walk through a tree of the host: see walk.h. */
-#include "jail/walk.h"
+/* A walk through a tree of the host: see tree-walk.h. */
+#include "base/tree-walk.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <linux/limits.h> /* base/limits.h would be found as <limits.h> here */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ struct folder {
 };
 
 struct walker {
-	struct rf_walk *walk;
+	struct rf_tree_walk *walk;
 	int top;
 	struct folder *first, **last;
 	size_t bytes; /* of those folders */
@@ -83,8 +83,8 @@ static bool is_gone(int code)
 
 static int visit(struct walker *w, const char *name, mode_t type, void *tag)
 {
-	struct rf_walk *walk = w->walk;
-	struct rf_walk_entry entry = {
+	struct rf_tree_walk *walk = w->walk;
+	struct rf_tree_walk_entry entry = {
 		.dir = w->dir, .name = name, .path = w->path, .type = type, .tag = w->at->bytes
 	};
 	int len = snprintf(w->path, sizeof(w->path), "%s%s%s", path_of(w, w->at),
@@ -143,7 +143,7 @@ static int list(struct walker *w, void *tag)
 	return n < 0 && !is_gone(-errno) ? -errno : 0;
 }
 
-bool rf_walk_can_search(int dir)
+bool rf_tree_walk_can_search(int dir)
 {
 	struct stat st;
 
@@ -152,14 +152,14 @@ bool rf_walk_can_search(int dir)
 
 static int look_into(struct walker *w, void *tag)
 {
-	struct rf_walk *walk = w->walk;
+	struct rf_tree_walk *walk = w->walk;
 	const char *path = path_of(w, w->at);
 	char name[NAME_MAX + 1];
 	bool is_listed = !walk->only || walk->only(walk->data, path, w->at->bytes, 0, name) < 0;
 	RF_AUTO_FD int dir = rf_path_open_beneath(w->top, *path ? path : ".",
 						  (is_listed ? O_RDONLY : O_PATH) | O_DIRECTORY);
 
-	if (walk->on_closed && (dir == -EACCES || (dir >= 0 && !rf_walk_can_search(dir))))
+	if (walk->on_closed && (dir == -EACCES || (dir >= 0 && !rf_tree_walk_can_search(dir))))
 		return walk->on_closed(walk->data, path);
 	if (dir < 0)
 		return is_gone(dir) || dir == -EACCES ? 0 : dir;
@@ -167,7 +167,7 @@ static int look_into(struct walker *w, void *tag)
 	return (is_listed ? list : look_up)(w, tag);
 }
 
-int rf_walk_tree(struct rf_walk *walk, int top)
+int rf_tree_walk_run(struct rf_tree_walk *walk, int top)
 {
 	struct walker *w = calloc(1, sizeof(*w));
 	void *tag = malloc(walk->tag_size + 1);
