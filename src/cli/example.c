@@ -225,6 +225,7 @@ const struct rf_cmd_example rf_example_why[] = {
 	{ "ringfort policy why exec git",            NULL },
 	{ "ringfort policy why connect example.com:443", NULL },
 	{ "ringfort policy why --net api.github.com net POST https://api.github.com/x", NULL },
+	{ "ringfort policy why --net db.example:5433 net TCP db.example:5433", "what is neither HTTP nor TLS" },
 	{ "ringfort policy why --profile strict syscall bpf", NULL },
 	{ NULL, NULL },
 };

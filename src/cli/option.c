@@ -113,7 +113,7 @@ const struct rf_option rf_option_table[] = {
 	KEY("require",    0,   "any|hard",   "limits.require",    "hard: refuse where a limit can't be kept exactly"),
 
 	GROUP("what it may reach"),
-	NET("net",        0,   "HOST[,HOST]|none|host", "network.allow", "hosts, as api.github.com or *.pkgs.example:443; none (the default); host: all of this machine's network; may be repeated"),
+	NET("net",        0,   "HOST[,HOST]|none|host", "network.allow", "hosts, as api.github.com, *.pkgs.example:443 or 'TCP db.example:5433'; none (the default); host: all of this machine's network; may be repeated"),
 	NET("net-deny",   0,   "HOST[,HOST]", "network.deny",     "what of these it may not"),
 	NET("net-mode",   0,   "enforce|report|open", "network.mode", "report: let all pass, and tell what would have been refused"),
 	NET("host",       0,   "NAME=ADDRESS", "network.hosts",   "where a name leads, instead of what DNS says"),

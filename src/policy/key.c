@@ -139,7 +139,7 @@ const struct rf_key_info rf_key_table[RF_KEY_COUNT] = {
 	[RF_KEY_NET_MODE] = CHOICE("network.mode", modes, LESS, NULL,
 		"what becomes of what no rule allows: refused; passed and reported; passed"),
 	[RF_KEY_NET_ALLOW] = LISTS("network.allow", RULES,
-		"hosts that can be reached, with methods, ports and paths; nothing else can"),
+		"hosts that can be reached, with methods or TCP, ports and paths; nothing else can"),
 	[RF_KEY_NET_DENY] = LISTS("network.deny", RULES,
 		"what of these can't, whatever else allows it"),
 	[RF_KEY_NET_HOSTS] = LISTS("network.hosts", HOSTS,
