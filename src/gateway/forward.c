@@ -425,6 +425,15 @@ static void open_tunnel(struct rf_forward *f, const struct rf_http1_head *head)
 	rf_tunnel_begin(tunnel);
 }
 
+/* A request for a WebSocket needs no rule that says TCP, so that nothing else may come of it. */
+static bool is_asked_for(const struct rf_forward *f, const struct rf_http1_head *head)
+{
+	const struct rf_field *upgrade = rf_field_find(head->fields, RF_SPAN("upgrade"));
+
+	return !rf_frames_is_websocket(f->upgrade) ||
+	       (upgrade && rf_frames_is_websocket(upgrade->value));
+}
+
 static void on_answer(void *own, struct rf_call *call, const struct rf_http1_head *head)
 {
 	struct rf_forward *f = own;
@@ -445,6 +454,13 @@ static void on_answer(void *own, struct rf_call *call, const struct rf_http1_hea
 		return;
 	f->status = status;
 	if (head->framing.body == RF_BODY_TUNNEL) {
+		if (!is_asked_for(f, head)) {
+			rf_call_abort(call);
+			rf_forward_refuse_with(f, 502, "answer_malformed",
+					       "The server switches to another protocol than was "
+					       "asked for.");
+			return;
+		}
 		if (f->has_frames && !open_frames(f))
 			return;
 		open_tunnel(f, head);

@@ -231,6 +231,14 @@ def test_a_switch_to_another_protocol_needs_the_same_rule(gate, odd, protocol, m
     assert event["remedy"] == 'network.allow: ["TCP api.example:8080"]'
 
 
+def test_a_server_switches_to_nothing_that_was_not_asked_for(gate, odd):  # noqa: F811
+    server = odd(switching([]))  # to "tcp", whatever it is asked for
+    gateway = gate(allow=["api.example:8080"], hosts=to(server))
+    with tunnel_to(gateway, "api.example:8080") as tunnel:
+        tunnel.sendall(b"GET /x HTTP/1.1\r\nHost: api.example:8080\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        assert read_head(tunnel).startswith(b"HTTP/1.1 502")
+
+
 def test_a_switch_passes_where_tcp_is_allowed(gate, odd):  # noqa: F811
     heard = []
     server = odd(switching(heard))
