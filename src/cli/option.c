@@ -193,6 +193,7 @@ const struct rf_option rf_option_table[] = {
 	OWN("keep-sandboxes", 0, NULL,       RF_OPTION_SERVICE, ONLY(SERVE), "let sandboxes live on when it ends, for the next server, as long as --grace says"),
 	OWN("memory-reserve", 0, "16M",      RF_OPTION_SERVICE, ONLY(SERVE), "memory that each box counts for at least, before another is begun (default: 16M)"),
 	OWN("memory-margin", 0, "128M",      RF_OPTION_SERVICE, ONLY(SERVE), "memory that is left to this machine (default: 128M)"),
+	OWN("disk-margin", 0,  "64M",        RF_OPTION_SERVICE, ONLY(SERVE), "space that boxes leave of the disk of workspaces (default: 64M)"),
 	OWN("grace",      0,   "SECONDS",    RF_OPTION_SERVICE, ONLY(SERVE), "how long sandboxes outlive a server that was killed (default: 30)"),
 	OWN("config",     0,   "FILE",       RF_OPTION_SERVICE, ONLY(SERVE), "a file that says all of this and more: ringfort.yaml (docs/server.md)"),
 	OWN("check",      0,   NULL,         RF_OPTION_SERVICE, ONLY(SERVE), "look whether it could be served like this, and nothing else"),

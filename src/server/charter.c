@@ -137,6 +137,15 @@ static int set_margin(struct rf_charter *charter, const char *value, struct rf_e
 	return read_memory(value, &charter->margin_bytes, err);
 }
 
+static int set_disk(struct rf_charter *charter, const char *value, struct rf_err *err)
+{
+	if (rf_limit_parse(RF_LIMIT_DISK, value, &charter->disk_bytes, err) < 0)
+		return err->code;
+	return charter->disk_bytes == RF_LIMIT_NONE
+		       ? rf_fail_say(err, -EINVAL, "`none` is no space")
+		       : 0;
+}
+
 static int set_keeps(struct rf_charter *charter, const char *value, struct rf_err *err)
 {
 	charter->keeps_sandboxes = strcmp(value, "true") == 0;
@@ -276,6 +285,7 @@ static const struct row {
 	{ "grace",             TEXT, set_grace },
 	{ "memory.reserve",    TEXT, set_reserve },
 	{ "memory.margin",     TEXT, set_margin },
+	{ "disk.margin",       TEXT, set_disk },
 	{ "keep_sandboxes",    TEXT, set_keeps },
 	{ "audit.anchors",     LIST, set_anchor },
 	{ "audit.keep",        TEXT, set_keep },
@@ -484,7 +494,8 @@ void rf_charter_init(struct rf_charter *charter)
 	*charter = (struct rf_charter){ .grace_s = RF_CHARTER_GRACE_S,
 					.every_s = 15,
 					.reserve_bytes = 16u << 20,
-					.margin_bytes = 128u << 20 };
+					.margin_bytes = 128u << 20,
+					.disk_bytes = 64u << 20 };
 }
 
 static void free_all(char **list)

@@ -43,6 +43,7 @@ struct rf_charter {
 	char *hosts[RF_CHARTER_NAMES + 1], *origins[RF_CHARTER_NAMES + 1];
 	char *certificate, *key, *clients;    /* of TLS; or NULL */
 	uint64_t reserve_bytes, margin_bytes; /* of memory: see struct rf_wire_own */
+	uint64_t disk_bytes;                  /* that are left of the disk of workspaces */
 	uint32_t grace_s;                     /* that sandboxes outlive a server that was killed */
 	bool keeps_sandboxes;                 /* or one that ends */
 	/* Of a watcher that it starts: as `ringfort watch` takes them, or NULL. */

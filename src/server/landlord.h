@@ -34,6 +34,7 @@ struct rf_landlord_options {
 	uint32_t grace_s;       /* that they outlive a server that was killed */
 	uint64_t reserve_bytes; /* of memory, that each box counts for at least */
 	uint64_t margin_bytes;  /* that is left to the machine */
+	uint64_t disk_bytes;    /* that are left of the disk of workspaces */
 	const char
 		*ceiling; /* of clients that need no key (borrows); NULL: as for the user's own */
 	/*

@@ -10,6 +10,7 @@
  *   --keep-sandboxes        they outlive it for the grace, however it ends
  *   --memory-reserve 16M    memory that each box counts for at least, before another is begun
  *   --memory-margin 128M    memory that is left to this machine
+ *   --disk-margin 64M       space that is left of the disk of workspaces
  *   --grace SECONDS         that they outlive a server that was killed (default 30)
  *   --config FILE           all of that, and more, from a file (charter.h)
  *   --check                 look whether it could be served like this
@@ -61,6 +62,7 @@ static const struct {
 	{ "--grace", "grace", false },
 	{ "--memory-reserve", "memory.reserve", false },
 	{ "--memory-margin", "memory.margin", false },
+	{ "--disk-margin", "disk.margin", false },
 };
 
 static int read_option(struct rf_charter *charter, const char *option, const char *value,
@@ -141,6 +143,7 @@ static void fill(const struct rf_charter *charter, struct rf_landlord_options *o
 	options->grace_s = charter->grace_s;
 	options->reserve_bytes = charter->reserve_bytes;
 	options->margin_bytes = charter->margin_bytes;
+	options->disk_bytes = charter->disk_bytes;
 	options->keeps_sandboxes = charter->keeps_sandboxes;
 }
 

@@ -26,6 +26,7 @@ static struct rf_wire_own rules_of(const struct landlord *l)
 		.grace_ms = l->options->grace_s * 1000,
 		.reserve_bytes = l->options->reserve_bytes,
 		.margin_bytes = l->options->margin_bytes,
+		.disk_mib = (uint32_t)((l->options->disk_bytes + (1u << 20) - 1) >> 20),
 	};
 }
 

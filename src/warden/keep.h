@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "warden/bound.h"
+#include "warden/free-space.h"
 #include "warden/gossip.h"
 #include "warden/notice.h"
 #include "warden/owner.h"
@@ -37,7 +38,8 @@ struct warden {
 	struct rf_door door;      /* and who came through it */
 	struct rf_owner owner;
 	struct rf_event *tend_timer;
-	struct rf_buf in, out; /* of one message at a time */
+	struct rf_free_space space; /* of the disk of workspaces */
+	struct rf_buf in, out;      /* of one message at a time */
 	bool is_begun;
 	bool is_lesser; /* this machine gives no full boxes */
 };

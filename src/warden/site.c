@@ -12,9 +12,7 @@
 #include "base/fd.h"
 #include "wire/tenancy.h"
 
-/* What boxes with workspaces leave of a disk. */
-#define LEFT_BYTES (64ull << 20)
-#define LEFT_FILES 4096u
+#define LEFT_FILES 4096u /* that boxes with workspaces leave of a disk */
 
 /* Where it is, by the folder that was opened: no link is on that way. */
 static int find_path(struct rf_site *site, bool is_whole, struct rf_err *err)
@@ -37,11 +35,11 @@ static int find_path(struct rf_site *site, bool is_whole, struct rf_err *err)
 }
 
 /* The log, the keys and the register lie on the same disk: without room for them nothing could be recorded, and so nothing begun. */
-static bool is_nearly_full(int folder)
+static bool is_nearly_full(int folder, uint64_t margin)
 {
 	struct statvfs fs;
 
-	return fstatvfs(folder, &fs) == 0 && ((uint64_t)fs.f_bavail * fs.f_frsize < LEFT_BYTES ||
+	return fstatvfs(folder, &fs) == 0 && ((uint64_t)fs.f_bavail * fs.f_frsize < margin ||
 					      (fs.f_files > 0 && fs.f_favail < LEFT_FILES));
 }
 
@@ -89,7 +87,7 @@ static int mark_used(const struct rf_bound *bound)
 	return fd;
 }
 
-int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand,
+int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand, uint64_t margin,
 		 struct rf_site *ret_site, struct rf_err *err)
 {
 	struct rf_site *site = ret_site;
@@ -106,7 +104,7 @@ int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand,
 		site->held = -1;
 		return err->code;
 	}
-	if (is_nearly_full(site->held))
+	if (is_nearly_full(site->held, margin))
 		rf_fail_say(err, -EDQUOT, "the disk that workspaces lie on is nearly full");
 	else if (!errand->is_whole && check_usage(bound, err) < 0)
 		rf_fail_in(err, "workspace `%.63s`", errand->workspace);

@@ -18,8 +18,8 @@ struct rf_site {
 	struct rf_place place; /* for the plan */
 };
 
-/* Finds what the errand names, if it names one. */
-int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand,
+/* Finds what the errand names, if it names one.  Of its disk `margin` bytes are left. */
+int rf_site_open(const struct rf_bound *bound, const struct rf_errand *errand, uint64_t margin,
 		 struct rf_site *ret_site, struct rf_err *err);
 void rf_site_done(struct rf_site *site);
 

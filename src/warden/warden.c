@@ -432,7 +432,7 @@ static int run(struct client *client, struct rf_wire_message *message,
 
 	if (rf_lore_find_within(warden->lore, client->bound, errand, &order.policy, err) < 0 ||
 	    rf_bound_check(client->bound, order.policy, message->fd_count > streams, err) < 0 ||
-	    rf_site_open(client->bound, errand, &site, err) < 0)
+	    rf_site_open(client->bound, errand, rf_free_space_margin(warden), &site, err) < 0)
 		return err->code;
 	if ((client->bound && rf_headroom_check(warden, err) < 0) ||
 	    rf_bound_enter(client->bound, order.policy, &client->share, err) < 0) {
@@ -453,6 +453,8 @@ static int run(struct client *client, struct rf_wire_message *message,
 		return err->code;
 	}
 	client->work->id = message->id;
+	if (client->work->site.held >= 0)
+		rf_free_space_begin(warden);
 	client->work->is_bounded = order.is_bounded || rf_net_change_is_final(order.policy);
 	client->work->life.on_settled = on_settled;
 	client->work->life.on_ended = is_kept ? NULL : on_ended;

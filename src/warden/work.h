@@ -38,8 +38,9 @@ struct rf_work {
 	cpu_set_t cpus;
 	char *caller_path;
 	struct rf_site site; /* the workspace that its box has: `held` is -1 where it has none */
-	struct rf_outward outward; /* its box's way out: `fd` is -1 where it has none */
-	bool is_bounded;           /* its network is never to be more than it began with */
+	uint64_t written_bytes, recent_bytes; /* to disks, and of late: see free-space.h */
+	struct rf_outward outward;            /* its box's way out: `fd` is -1 where it has none */
+	bool is_bounded; /* its network is never to be more than it began with */
 	bool is_heard;
 	bool is_ready_made; /* its box came from the yard */
 	uint64_t shown_to;  /* the watcher that was shown it: see rf_scribe_era(); 0: none */

@@ -451,7 +451,7 @@ int rf_wire_own(const struct rf_wire_message *message, struct rf_wire_own *ret_o
 	if (message->len != sizeof(own))
 		return rf_fail_say(err, -EBADMSG, "a malformed %s", rf_wire_name(message->type));
 	memcpy(&own, message->body, sizeof(own));
-	if (own.rest || own.grace_ms > RF_WIRE_GRACE_MS)
+	if (own.grace_ms > RF_WIRE_GRACE_MS)
 		return rf_fail_say(err, -EBADMSG, "a malformed %s", rf_wire_name(message->type));
 	*ret_own = own;
 	return 0;

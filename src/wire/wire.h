@@ -185,7 +185,7 @@ struct rf_wire_started {
 struct rf_wire_own {
 	uint32_t
 		grace_ms; /* that they outlive it, so that another one can find them; 0: they end with it */
-	uint32_t rest;          /* zero */
+	uint32_t disk_mib; /* mebibytes that are left of the disk of workspaces; 0: as by default */
 	uint64_t reserve_bytes; /* of memory, that a box counts for at least; 0: none is counted */
 	uint64_t margin_bytes;  /* that is left to the machine */
 };

@@ -11,7 +11,7 @@ RF_TEST(what_a_file_says_is_taken)
 {
 	static const char text[] =
 		"listen: [127.0.0.1:7070]\nhosts: Boxes.Example\norigins: ['https://ui.example']\n"
-		"tls: {cert: /c, key: /k}\ngrace: 2m\naudit: {anchors: [syslog], keep: 10G}\n"
+		"tls: {cert: /c, key: /k}\ngrace: 2m\naudit: {anchors: [syslog], keep: 10G}\ndisk: {margin: 1G}\n"
 		"webhooks:\n  - {url: 'http://a.example/x', secret: 'env:HOOK', events: alarms}\n"
 		"  - {url: 'https://b.example', secret: 'file:/secret'}\notlp: {endpoint: "
 		"'http://127.0.0.1:4318', every: 5s}\n";
@@ -23,6 +23,7 @@ RF_TEST(what_a_file_says_is_taken)
 		   err.column, err.msg);
 	RF_CHECK(strcmp(charter.hosts[0], "boxes.example") == 0, "%s", charter.hosts[0]);
 	RF_CHECK(charter.grace_s == 120 && charter.every_s == 5, "times");
+	RF_CHECK(charter.disk_bytes == 1u << 30, "space");
 	RF_CHECK(charter.webhook_count == 2 && charter.webhooks[0].topics == RF_CHARTER_ALARMS &&
 			 charter.webhooks[1].topics == 7,
 		 "webhooks");
@@ -40,6 +41,8 @@ RF_TEST(what_is_wrong_is_told_with_its_place_and_what_may_be_meant)
 		{ "tls:\n  crt: /x",                  2, 3,  "no key `tls.crt`",    "`cert`" },
 		{ "grace: 1s\ngrace: 2s",             2, 1,  "twice",               "" },
 		{ "grace: soon",                      1, 8,  "grace",               "" },
+		{ "disk: {margin: none}",             1, 16, "disk.margin",         "" },
+		{ "disk: {margin: lots}",             1, 16, "disk.margin",         "" },
 		{ "grace: 0s",                        1, 8,  "out of range",        "" },
 		{ "origins: [ui.example]",            1, 11, "no origin",           "https://" },
 		{ "tls: {cert: cert.pem}",            1, 13, "no whole path",       "/" },
