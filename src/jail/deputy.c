@@ -195,6 +195,7 @@ static int open_meant(const struct wish *wish)
 
 	if (!wish->path)
 		return open_link(wish->pid, wish->dir);
+	path[0] = '\0';
 	len = rf_deputy_peek(wish->pid, wish->path, path, sizeof(path));
 	if (len < 0)
 		return (int)len;
