@@ -14,7 +14,7 @@
 unsigned rf_generator_pick(struct rf_generator *g, unsigned below)
 {
 	g->state = g->state * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (unsigned)(g->state >> 33) % below;
+	return below ? (unsigned)(g->state >> 33) % below : 0;
 }
 
 #define PICK(g, list) ((list)[rf_generator_pick(g, RF_LEN(list))])
@@ -263,7 +263,7 @@ struct rf_policy *rf_generator_policy(struct rf_generator *g)
 void rf_generator_ask(struct rf_generator *g, struct rf_generator_question *q)
 {
 	const char *address = PICK(g, addresses);
-	char bracketed[RF_ADDRESS_TEXT + 2];
+	char text[RF_ADDRESS_TEXT], bare[RF_ADDRESS_TEXT + 2];
 
 	bool is_name = rf_generator_pick(g, 2);
 
@@ -272,17 +272,10 @@ void rf_generator_ask(struct rf_generator *g, struct rf_generator_question *q)
 	if (rf_generator_pick(g, 4) == 0) /* a neighbour: one bit is another */
 		q->resolved.octets[15 - rf_generator_pick(g, 4)] ^=
 			(uint8_t)(1 << rf_generator_pick(g, 8));
-	rf_address_format(&q->resolved, bracketed + 1);
-	if (is_name) {
-		RF_REQUIRE(!rf_host_parse(rf_span_of(PICK(g, hosts)), &q->host), "a host");
-	} else if (rf_address_is_v4(&q->resolved)) {
-		RF_REQUIRE(!rf_host_parse(rf_span_of(bracketed + 1), &q->host), "%s",
-			   bracketed + 1);
-	} else {
-		bracketed[0] = '[';
-		strcat(bracketed, "]");
-		RF_REQUIRE(!rf_host_parse(rf_span_of(bracketed), &q->host), "%s", bracketed);
-	}
+	rf_address_format(&q->resolved, text);
+	snprintf(bare, sizeof(bare), rf_address_is_v4(&q->resolved) ? "%s" : "[%s]", text);
+	RF_REQUIRE(!rf_host_parse(rf_span_of(is_name ? PICK(g, hosts) : bare), &q->host), "%s",
+		   bare);
 	q->port = PICK(g, asked_ports);
 	q->method = PICK(g, asked_methods);
 	q->path = PICK(g, asked_paths);
