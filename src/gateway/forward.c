@@ -788,6 +788,8 @@ void rf_forward_review(struct rf_outlet *outlet)
 			continue;
 		rf_judge_request(outlet, &f->place.host, f->place.port, f->request.method, &path,
 				 &f->judge);
+		if (f->judge.is_allowed && !rf_frames_is_websocket(f->upgrade))
+			rf_judge_raw(outlet, &f->place.host, f->place.port, &f->judge);
 		if (f->judge.is_allowed)
 			continue;
 		counts = rf_tunnel_cut(f->tunnel);

@@ -248,6 +248,9 @@ def test_a_switch_passes_where_tcp_is_allowed(gate, odd):  # noqa: F811
         assert read_head(tunnel).startswith(b"HTTP/1.1 101")
         tunnel.sendall(b"\x00raw")
         assert tunnel.recv(100) == b"\x00raw"
+        gateway.change({"version": 1, "network": {"allow": ["api.example:8080"], "hosts": to(server)}})
+        with contextlib.suppress(ConnectionResetError):  # the rule is gone, and so is what it allowed
+            assert tunnel.recv(100) == b""
 
 
 def test_http_and_tls_need_no_more_than_the_host(gate, odd):  # noqa: F811
