@@ -168,6 +168,8 @@ add("files", "files in one folder", "inodes 500", INODES, 500, NOSPC, **LIMITLES
 add("deep-folders", "folders within folders", "inodes 500", INODES, 500, NOSPC, cap=2500, **LIMITLESS)
 add("hard-links", "names of one file", "inodes 500", INODES, 500, NOSPC, **LIMITLESS)
 add("space-shown", "space of a tree that it may write", "disk 8M", DISK, 8 * MIB, SHOWN)
+add("space-claimed", "space of a tree that it may write, claimed and never written", "disk 8M", DISK, 8 * MIB,
+    refused("EOPNOTSUPP"))
 add("files-shown", "files in a tree that it may write", "inodes 500", INODES, 500, SHOWN)
 
 # --- tasks ---

@@ -51,6 +51,22 @@ static int space_shown(void)
 	return write_many(bomb_shown, MIB);
 }
 
+/* The same, claimed and never written. */
+static int space_claimed(void)
+{
+	char path[4200];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/bomb-%d", bomb_shown, getpid());
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	for (uint64_t done = 0; fd >= 0; done += MIB) {
+		if (fallocate(fd, 0, (off_t)done, (off_t)MIB) < 0)
+			break;
+		bomb_take(MIB);
+	}
+	return bomb_refused();
+}
+
 /* One file that grows. */
 static int one_file(void)
 {
@@ -225,6 +241,7 @@ static int missing_names(void)
 const struct bomb bomb_files[] = {
 	{ "space",           space,         1 },
 	{ "space-shown",     space_shown,   1 },
+	{ "space-claimed",   space_claimed, 1 },
 	{ "one-file",        one_file,      1 },
 	{ "sparse-file",     sparse,        1 },
 	{ "scattered-bytes", scattered,     1 },

@@ -11,7 +11,8 @@ RF_TEST(what_a_file_says_is_taken)
 {
 	static const char text[] =
 		"listen: [127.0.0.1:7070]\nhosts: Boxes.Example\norigins: ['https://ui.example']\n"
-		"tls: {cert: /c, key: /k}\ngrace: 2m\naudit: {anchors: [syslog], keep: 10G}\ndisk: {margin: 1G}\n"
+		"tls: {cert: /c, key: /k}\ngrace: 2m\naudit: {anchors: [syslog], keep: 10G}\ndisk: "
+		"{margin: 1G}\n"
 		"webhooks:\n  - {url: 'http://a.example/x', secret: 'env:HOOK', events: alarms}\n"
 		"  - {url: 'https://b.example', secret: 'file:/secret'}\notlp: {endpoint: "
 		"'http://127.0.0.1:4318', every: 5s}\n";
