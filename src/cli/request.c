@@ -387,8 +387,6 @@ static int read_line(enum rf_cmd_id id, int argc, char **argv, struct rf_request
 		if (take_option(option, value, sources, request, err) < 0)
 			return err->hint[0] ? err->code : rf_option_hint(option, err);
 	request->argv = argv + at;
-	if (got == 0 && allow_credentials(sources, request, err) < 0)
-		return err->code;
 	if (id == RF_CMD_AGENT_CREATE && !request->workspace)
 		request->workspace = ".";
 	if (got < 0 || request->wants_help || (id != RF_CMD_EXEC && id != RF_CMD_AGENT_RUN))
@@ -620,7 +618,7 @@ static int fill_purse(enum rf_cmd_id id, bool needs_program, struct rf_request *
 static int settle(enum rf_cmd_id id, struct rf_request_sources *sources, bool needs_program,
 		  struct rf_request *request, struct rf_err *err)
 {
-	if (read_config(sources, request, err) < 0)
+	if (allow_credentials(sources, request, err) < 0 || read_config(sources, request, err) < 0)
 		return err->code;
 	if (request->wants_langs)
 		return 0;
