@@ -37,8 +37,9 @@ class Place(Site):
         self.stranger = self.server.make_key("--tenant", "two", "--scope", "admin")
         self.bound = self.make_key("one", ["api.test:*", "plain.test:*"], writes="hold")
 
-    def begin(self, key=None, **network):
-        made = self.server.post(BOXES, {"policy": self.policy(*ALLOW, **network), "credentials": ["github"]}, key=key or self.key)
+    def begin(self, key=None, beyond="refuse", **network):
+        body = {"policy": self.policy(*ALLOW, **network), "credentials": ["github"], "beyond": beyond}
+        made = self.server.post(BOXES, body, key=key or self.key)
         assert made.status == 201, made.body
         return made.json["id"]
 
@@ -269,8 +270,10 @@ def test_what_is_approved_is_judged_by_the_rules_that_hold_then(place, box):
 
 def test_a_ceiling_demands_it_of_every_box_whatever_is_asked_for(place):
     path = f"/body?bound={time.monotonic_ns()}"
+    refused = place.server.post(BOXES, {"policy": place.policy(*ALLOW, writes="pass")}, key=place.bound)
+    assert (refused.status, refused.json["error"]["where"]) == (403, "policy.network.writes"), refused.body
     for network in ({}, {"writes": "pass"}):
-        box = place.begin(key=place.bound, **network)  # pylint: disable=redefined-outer-name
+        box = place.begin(key=place.bound, beyond="drop", **network)  # pylint: disable=redefined-outer-name
         assert place.curl(box, "-d", "x", path=path, key=place.bound)[0] == 202
         done = place.server.put(f"{BOXES}/{box}/network", {"network": {"allow": ALLOW, "writes": "pass"}}, key=place.bound)
         assert done.status == 422, done.body

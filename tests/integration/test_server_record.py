@@ -151,8 +151,11 @@ def test_a_program_in_a_sandbox_begins_when_it_is_written_and_not_before(own):
 
 
 def test_a_policy_can_not_switch_it_off(server):
-    done = server.post(RUN, {"argv": ["true"], "policy": {"version": 1, "audit": "off"}})
-    assert done.status == 200, done.body
+    body = {"argv": ["true"], "policy": {"version": 1, "audit": "off"}}
+    refused = server.post(RUN, body)
+    assert (refused.status, refused.json["error"]["where"]) == (403, "policy.audit"), refused.body
+    done = server.post(RUN, {**body, "beyond": "drop"})
+    assert done.status == 200 and done.json["beyond_ceiling"] == ["audit: off"], done.body
     assert log(server, "--box", done.json["id"])
 
 
