@@ -1,4 +1,4 @@
-/* A ceiling on its way to a program that ringfort becomes: see ceiling.h. */
+/* A ceiling for a program that ringfort becomes: see ceiling.h. */
 #include "cli/ceiling.h"
 
 #include <errno.h>

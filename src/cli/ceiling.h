@@ -1,5 +1,5 @@
 /*
- * A ceiling on its way to a program that ringfort becomes: the policy's text in a file without a name.
+ * A ceiling for a program that ringfort becomes: the policy's text in a file without a name.
  */
 #ifndef RF_CLI_CEILING_H
 #define RF_CLI_CEILING_H

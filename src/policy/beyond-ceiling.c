@@ -263,7 +263,7 @@ static int compare_text(const struct comparison *c, enum rf_key key)
 
 /* ------------------------------------------------------------- lists */
 
-/* The ceiling's pattern that hides a path, or NULL.  One that the request has, too, is the request's own doing. */
+/* The ceiling's pattern that hides a path, or NULL.  One that the request has is its own doing. */
 static const char *hidden_by(const struct comparison *c, const char *path)
 {
 	const struct rf_list *deny = list_of(c->ceiling, RF_KEY_DENY);
@@ -366,8 +366,8 @@ static int compare_key(const struct comparison *c, enum rf_key key)
 /* ------------------------------------------------------------- the whole */
 
 /*
- * The rules that are left where the request's are the only way: where both sides let everything pass, their lists say
- * nothing, and a rule would seem lost that is not.
+ * The rules that are left where the request's are the only way: where both sides let everything
+ * pass, their lists say nothing, and a rule would seem lost that is not.
  */
 static int meet_rules(const struct rf_policy *ceiling, const struct rf_policy *named,
 		      struct rf_policy **ret_met, struct rf_err *err)

@@ -1,10 +1,10 @@
 /*
  * What a request names beyond a ceiling, key by key and element by element of lists.
  *
- * A meet (policy.h) narrows without a word.  Here its result is compared with what the request named,
- * so that a grant that would vanish can be refused, or listed.  Only what the request itself names
- * counts: defaults, and what a profile brings along, were not asked for by anyone.  One table decides
- * for every key.  Pure.
+ * A meet (policy.h) narrows without a word.  Here its result is compared with what the request
+ * named, so that a grant that would vanish can be refused, or listed.  Only what the request itself
+ * names counts: defaults, and what a profile brings along, were not asked for by anyone.  One table
+ * decides for every key.  Pure.
  */
 #ifndef RF_POLICY_BEYOND_CEILING_H
 #define RF_POLICY_BEYOND_CEILING_H
@@ -24,8 +24,8 @@ struct rf_beyond_ceiling_item {
 
 /*
  * Compares the keys that `named` sets (borrows) with what `ceiling` (borrows) leaves of them.  What
- * `named` extends is not looked at.  Gives `*ret_beyond`, to be freed with rf_beyond_ceiling_free();
- * it has no item where nothing is beyond.
+ * `named` extends is not looked at.  Gives `*ret_beyond`, to be freed with
+ * rf_beyond_ceiling_free(); it has no item where nothing is beyond.
  */
 int rf_beyond_ceiling_new(const struct rf_policy *ceiling, const struct rf_policy *named,
 			  struct rf_beyond_ceiling **ret_beyond, struct rf_err *err);
@@ -40,8 +40,8 @@ int rf_beyond_ceiling_narrow(const struct rf_beyond_ceiling *beyond, struct rf_p
 			     struct rf_err *err);
 
 /*
- * Fails with -EPERM for the first item, or returns 0 where there is none.  `whose` is the ceiling in
- * words: "the ceiling of key 1f2e".
+ * Fails with -EPERM for the first item, or returns 0 where there is none.  `whose` is the ceiling
+ * in words: "the ceiling of key 1f2e".
  */
 int rf_beyond_ceiling_fail(const struct rf_beyond_ceiling *beyond, const char *whose,
 			   struct rf_err *err);

@@ -55,9 +55,9 @@ static void on_told(void *data, struct rf_wire_message *answer, const struct rf_
 		call->go(call);
 }
 
-/* ------------------------------------------------------------- an agent that nobody asked for by name */
+/* ------------------------------------------------------------- an agent that is implied */
 
-/* The agent whose policy bounds the box without being asked for by `agent`: the policy's, or the key's own. */
+/* The agent whose policy bounds the box, without `agent`: the policy's, or the key's own. */
 static const char *implied_agent(const struct rf_api_call *call)
 {
 	const char *own = call->holder->ceiling->values[RF_KEY_AGENT].text;
@@ -106,7 +106,7 @@ static void on_shown(void *data, struct rf_wire_message *answer, const struct rf
 		call->go(call);
 }
 
-/* The warden bounds the box by that agent's policy, as if `agent` had named it: so what is beyond is told as well. */
+/* The warden bounds the box by that agent's policy, too: so what is beyond it is told. */
 static void look_at_agent(struct rf_api_call *call, void (*go)(struct rf_api_call *call))
 {
 	RF_AUTO_BUF struct rf_buf body;

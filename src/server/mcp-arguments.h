@@ -40,8 +40,9 @@ extern const struct rf_mcp_argument rf_mcp_schemas[];
 extern const size_t rf_mcp_schema_count;
 
 /*
- * Checks the `arguments` of a call (an object, or NULL) of a tool.  A missing `subject` is not looked for: who makes
- * the path says more about it.  0, or -1 and the error, which names the argument's path and what there is instead.
+ * Checks the `arguments` of a call (an object, or NULL) of a tool.  A missing `subject` is not
+ * looked for: who makes the path says more about it.  0, or -1 and the error, which names the
+ * argument's path and what there is instead.
  */
 int rf_mcp_arguments_check(const char *tool, const struct rf_jsonread_value *arguments,
 			   const char *subject, struct rf_api_error *error);

@@ -28,7 +28,7 @@ static void find_folder(char *path, size_t size)
 		*slash = '\0';
 }
 
-/* Reads the ceiling and closes its descriptor.  Gives `*ret_text`, of which it is known that it is a policy. */
+/* Reads the ceiling and closes its descriptor.  Gives `*ret_text`, which is a policy. */
 static int read_ceiling(const char *number, char **ret_text, struct rf_err *err)
 {
 	char *end = NULL, *text;

@@ -1,5 +1,5 @@
 /*
- * A request against a ceiling: what it names beyond is refused, field by field, or narrowed and listed.
+ * A request against a ceiling: what it names beyond is refused by its field, or narrowed and listed.
  *
  * The warden, the clerk and the gateway bound what is given, whatever is said here; this is so that
  * nothing that was asked for vanishes without a word.
@@ -22,7 +22,7 @@ int rf_request_ceiling_check(struct rf_api_call *call, struct rf_api_error *erro
 int rf_request_ceiling_check_agent(struct rf_api_call *call, const char *name, const char *policy,
 				   struct rf_api_error *error);
 
-/* Where the request said `beyond: drop`: adds `beyond_ceiling` to `object`, the text of a JSON object. */
+/* Of a request with `beyond: drop`: adds `beyond_ceiling` to `object`, the text of a JSON object. */
 void rf_request_ceiling_tell(const struct rf_order *order, struct rf_buf *object);
 
 #endif
