@@ -115,8 +115,8 @@ def test_a_sandboxs_rules_are_not_changed_to_lead_to_the_host(site, name):
 
 def test_an_agents_policy_that_means_the_internet_does_not_lead_to_the_host(site):
     """The ceiling names it; the agent's policy does not, whatever the request says."""
-    key, name = site.key("named", {"allow": ["127.0.0.1:*"]}), f"wide-{site.who}"
-    made = site.server.post("/v1/agents", {"name": name, "timeout": 120, "policy": {"network": {"mode": "open"}}}, key=key)
+    key, name = site.key("named beside all", {"mode": "open", "allow": ["127.0.0.0/8:*"]}), f"wide-{site.who}"
+    made = site.server.post("/v1/agents", {"name": name, "timeout": 120, "policy": {"network": {"allow": ["0.0.0.0/0:*"]}}}, key=key)
     assert made.status == 201, made.body
     got = site.run(key, {"allow": [f"127.0.0.1:{site.port}"]}, agent=name)
     assert got is None or "the host" not in got, got
