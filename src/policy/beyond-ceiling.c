@@ -304,20 +304,29 @@ static bool covers(const struct rf_list *rules, const struct rf_list_item *rule)
 	return rules->count > 0 && rf_net_rules_cover(rules, &alone);
 }
 
+/* True if a rule of `network.deny` leaves nothing of one of `network.allow`: without ports it denies all of them. */
+static bool denies_all(const char *deny, const char *allow)
+{
+	struct rf_net_rule_room rooms[2];
+	struct rf_net_rule outer, inner;
+	struct rf_err err;
+
+	return rf_net_rule_parse(deny, true, &rooms[0], &outer, &err) == 0 &&
+	       rf_net_rule_parse(allow, false, &rooms[1], &inner, &err) == 0 &&
+	       rf_net_rule_covers(&outer, &inner);
+}
+
 static int compare_rule(const struct comparison *c, enum rf_key key,
 			const struct rf_list_item *rule)
 {
 	const struct rf_list *deny = list_of(c->ceiling, RF_KEY_NET_DENY);
 
-	for (size_t i = 0; i < deny->count; i++) {
-		const struct rf_list alone = { .items = &deny->items[i], .count = 1 };
-
+	for (size_t i = 0; i < deny->count; i++)
 		if (!rf_list_find(list_of(c->named, RF_KEY_NET_DENY), deny->items[i].name) &&
-		    covers(&alone, rule))
+		    denies_all(deny->items[i].name, rule->name))
 			return add_element(c, key, rule,
 					   rf_arena_printf(c->out->arena, "network.deny: %s",
 							   deny->items[i].name));
-	}
 	return covers(list_of(c->ruled, key), rule) ? 0 : add_element(c, key, rule, NULL);
 }
 

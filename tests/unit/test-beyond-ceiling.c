@@ -219,6 +219,11 @@ RF_TEST(the_rule_says_what_bounds_it)
 		{ NET, "network: { allow: [\"a.example:443\"] }", "network.allow", "a.example:443", "network.allow: *.test:443" },
 		{ "network: { allow: [\"*.test\"], deny: [\"a.test\"] }", "network: { allow: [\"a.test:443\"] }", "network.allow", "a.test:443",
 		  "network.deny: a.test" },
+		/* A denial without ports is one of all ports, and one of addresses whatever their kind. */
+		{ "network: { allow: [\"*.test:*\"], deny: [\"a.test\"] }", "network: { allow: [\"a.test:8080\"] }", "network.allow", "a.test:8080",
+		  "network.deny: a.test" },
+		{ "network: { allow: [\"10.0.0.0/8:*\"], deny: [\"10.0.0.0/7\"] }", "network: { allow: [\"10.1.2.3:22\"] }", "network.allow", "10.1.2.3:22",
+		  "network.deny: 10.0.0.0/7" },
 		{ "files: { read: [/a], deny: [/a/secret] }", "files: { read: [/a/secret/key] }", "files.read", "/a/secret/key",
 		  "files.deny: /a/secret" },
 		{ "version: 1", "files: { read: [/etc] }", "files.read", "/etc", "files.write: nothing; files.read: nothing" },
