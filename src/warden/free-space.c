@@ -80,11 +80,17 @@ static uint64_t written_by(struct rf_life *life)
 	return sample.written_bytes + (sample.is_init_closed ? life->reaped_bytes : 0);
 }
 
-/* Notes what each box has written since the last look; what was before that counts half.  Gives who wrote most, or NULL. */
-static struct client *find_writer(const struct warden *warden)
+/*
+ * Notes what each box has written since the last look.  What was before that fades within a second: one that fills the disk is made to
+ * wait by the kernel now and then.  Gives who wrote most, or NULL.
+ */
+static struct client *find_writer(struct warden *warden)
 {
+	struct rf_free_space *space = &warden->space;
+	uint64_t now = rf_loop_now(), past_ms = (now - space->noted_ns) / MS;
 	struct client *writer = NULL;
 
+	space->noted_ns = now;
 	for (struct rf_door_visitor *at = warden->door.visitors; at; at = at->next) {
 		struct client *client = (struct client *)at;
 		struct rf_work *work = client->work;
@@ -93,9 +99,9 @@ static struct client *find_writer(const struct warden *warden)
 		if (!writes(client) || work->life.ending.killed_for != RF_LIMIT_COUNT)
 			continue;
 		written = written_by(&work->life);
-		work->recent_bytes =
-			work->recent_bytes / 2 +
-			(written > work->written_bytes ? written - work->written_bytes : 0);
+		work->recent_bytes -= work->recent_bytes / 1000 * (past_ms < 1000 ? past_ms : 1000);
+		if (written > work->written_bytes)
+			work->recent_bytes += written - work->written_bytes;
 		work->written_bytes = written;
 		if (work->recent_bytes &&
 		    (!writer || work->recent_bytes > writer->work->recent_bytes))
@@ -104,22 +110,40 @@ static struct client *find_writer(const struct warden *warden)
 	return writer;
 }
 
+/* True while one that was ended is not gone yet: what it still writes is nobody else's. */
+static bool is_one_ending(const struct warden *warden)
+{
+	for (const struct rf_door_visitor *at = warden->door.visitors; at; at = at->next) {
+		const struct client *client = (const struct client *)at;
+
+		if (writes(client) && client->work->life.ending.killed_for != RF_LIMIT_COUNT)
+			return true;
+	}
+	return false;
+}
+
 static void on_look(void *data, int what)
 {
 	struct warden *warden = data;
 	struct rf_free_space *space = &warden->space;
 	uint64_t margin = rf_free_space_margin(warden), left = look_at_disk(warden);
 	struct client *writer;
+	bool was_ending;
 
 	(void)what;
 	if (left == UINT64_MAX) {
 		rf_free_space_end(warden);
 		return;
 	}
-	if (left >= margin)
+	if (left >= margin + margin / STEPS) /* what hovers about the margin has not come back */
 		space->stopped_at = 0;
 	writer = left < margin + NEAR ? find_writer(warden) : NULL;
-	if (writer && rf_free_space_is_due(left, margin, space->stopped_at)) {
+	/* And once more when it is gone, for what it wrote last. */
+	was_ending = space->is_ending;
+	space->is_ending = is_one_ending(warden);
+	if (left < margin && (space->is_ending || was_ending))
+		space->stopped_at = left ? left : 1;
+	else if (writer && rf_free_space_is_due(left, margin, space->stopped_at)) {
 		space->stopped_at = left ? left : 1;
 		rf_result_warn(
 			&writer->work->result,

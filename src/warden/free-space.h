@@ -20,8 +20,9 @@ struct warden;
 /* Zeros at first. */
 struct rf_free_space {
 	struct rf_event *timer; /* or NULL: no box has a workspace */
-	uint64_t
-		stopped_at; /* what was left when a box was ended last; 0: none was, since there was enough */
+	uint64_t noted_ns;      /* when it was last noted who writes */
+	uint64_t stopped_at;    /* what was left when a box was ended; 0: none was, of late */
+	bool is_ending;         /* one that was ended was not gone at the last look */
 };
 
 /* What is to be left of the disk, by the owner's word (struct rf_wire_own). */
