@@ -75,6 +75,22 @@ def test_a_tenant_claims_no_space_without_writing_it(server):
     assert left(server) > 200
 
 
+def test_the_limit_of_one_box_holds_in_its_workspace(server):
+    before = left(server)
+    result = run(server, "head -c 150M /dev/zero > /work/big; sleep 30", limits={"disk": "8M"})
+    assert result["status"] == "disk" and result["limits_hit"] == ["disk"], result
+    # Sampled: what is written between two looks is more than the limit, and far less than was tried.
+    assert before - left(server) < 100, left(server)
+    box = server.post(BOXES, {"workspace": {}, "limits": {"disk": "8M"}}).json["id"]
+    between = left(server)
+    server.post(f"{BOXES}/{box}/exec", {"command": "head -c 150M /dev/zero > /work/big; sleep 30", "timeout": 20}, timeout=60)
+    deadline = time.monotonic() + 10
+    while server.get(f"{BOXES}/{box}").status != 404 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert server.get(f"{BOXES}/{box}").status == 404
+    assert between - left(server) < 100, left(server)
+
+
 def test_a_box_that_fills_the_disk_is_stopped_before_it_is_full(server):
     quiet = server.post(BOXES, {"workspace": {}}).json["id"]
     assert server.post(f"{BOXES}/{quiet}/exec", {"command": "head -c 2M /dev/zero > /work/mine"}).json["exit_code"] == 0

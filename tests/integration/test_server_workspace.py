@@ -235,14 +235,6 @@ def test_read_keys_look_and_change_nothing(server, space):
         assert server.ask(method, path, body, key=key).status == 403
 
 
-def test_its_limit_on_disks_holds(server):
-    box = make(server, limits={"disk": "8M"})["id"]
-    server.post(f"{BOXES}/{box}/exec", {"command": "head -c 200000000 /dev/zero >/work/big", "timeout": 60})
-    assert eventually(lambda: server.get(f"{BOXES}/{box}").status == 404 or
-                      server.post(f"{BOXES}/{box}/exec", {"command": "stat -c %s /work/big"}).json["stdout"] < "9", 30)
-    server.delete(f"{BOXES}/{box}")
-
-
 # --- how much there may be ---
 
 def quota_key(server, name, *options):
