@@ -25,6 +25,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -138,9 +139,18 @@ static int read_call(const struct seccomp_notif *call, struct wish *wish)
 }
 
 /*
- * By /proc/PID/mem and not by process_vm_readv(), which asks for our real uid: that is never the
- * box's (become_box()).
+ * Reads a caller's memory.  Root's deputy can do so by /proc/PID/mem alone (`memory`), which asks for
+ * the ids that it has for files: its real uid is never the box's (become_box()), and that is what
+ * process_vm_readv() asks for.  A user's launcher has that uid, and can't always open the file.
  */
+static ssize_t read_memory(pid_t pid, int memory, uint64_t from, void *to, size_t size)
+{
+	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)from, size };
+
+	return memory >= 0 ? pread(memory, to, size, (off_t)from)
+			   : process_vm_readv(pid, &local, 1, &remote, 1, 0);
+}
+
 ssize_t rf_deputy_peek(pid_t pid, uint64_t from, void *to, size_t size)
 {
 	size_t len = 0, page = 4096;
@@ -149,16 +159,16 @@ ssize_t rf_deputy_peek(pid_t pid, uint64_t from, void *to, size_t size)
 
 	snprintf(name, sizeof(name), "/proc/%d/mem", pid);
 	memory = open(name, O_RDONLY | O_CLOEXEC);
-	if (memory < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
 	while (len < size) {
 		size_t part = page - (from + len) % page;
 		char *at = (char *)to + len;
-		ssize_t n = pread(memory, at, part < size - len ? part : size - len,
-				  (off_t)(from + len));
+		ssize_t n = read_memory(pid, memory, from + len, at,
+					part < size - len ? part : size - len);
 
-		if (n <= 0) /* EIO, or EINVAL for what is no address at all */
-			return len > 0 ? (ssize_t)len : -EFAULT;
+		if (n <= 0 && len > 0)
+			return (ssize_t)len;
+		if (n <= 0) /* of the file: EIO, or EINVAL for what is no address at all */
+			return memory < 0 && n < 0 ? -errno : -EFAULT;
 		if (memchr(at, '\0', (size_t)n) && size == PATH_MAX)
 			return (ssize_t)(len + (size_t)n);
 		len += (size_t)n;
