@@ -37,6 +37,7 @@ KEYS = {
     "files.write": (["/opt/w"], ["/opt/a"], "/opt/a"),
     "files.current": ("none", "read", "read"),
     "files.credentials": ("hide", "show", "show"),
+    "files.attributes": ("refuse", "keep", "keep"),
     "env.pass": (["RF_A"], ["RF_A", "RF_B"], "RF_B"),
     "env.set": ({"RF_C": "d"}, {"RF_C": "e"}, "RF_C"),
     "network.link": ("gateway", "host", "host"),

@@ -186,9 +186,13 @@ def check_live(stage, _, lines):
     watch, ps, freeze, kill = lines
     with Shell(stage) as shell:
         shell.background(watch, WATCH)
-        shell.paste("ringfort run -- sleep 50 >out/run 2>&1 &")
+        shell.paste("ringfort run -- sh -c 'echo up; exec sleep 50' >out/run 2>&1 &")
         end = time.monotonic() + 20
-        while not (found := re.search(r"^([0-9a-f]{4,16})\s.*sleep", shell.paste(ps)[0], re.M)):
+        out = stage.project / "out/run"
+        while not out.exists() or "up" not in out.read_text():  # it is listed before it begins
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        while not (found := re.search(r"^([0-9a-f]{4,16})\s.*\bsh\b", shell.paste(ps)[0], re.M)):
             assert time.monotonic() < end
             time.sleep(0.1)
         assert shell.paste(freeze.replace("ID", found[1]))[1] == 0
