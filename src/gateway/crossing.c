@@ -728,10 +728,14 @@ void rf_crossing_review(struct rf_outlet *outlet)
 		next = c->next;
 		if (c->state < LOOKING)
 			continue;
-		if (c->is_raw)
+		/* TLS that nobody looked at further, because anything could pass, needs the rule for that. */
+		if (c->is_raw || (c->state >= LEAVING && c->hello == 0))
 			rf_judge_raw(outlet, &c->place.host, c->place.port, &c->judge);
 		else
 			rf_judge_host(outlet, &c->place.host, c->place.port, &c->judge);
+		if (c->judge.is_allowed)
+			rf_judge_standing(outlet, &c->place.host, c->place.port, c->address,
+					  &c->judge);
 		/* What is on its way was looked at by the rules before these. */
 		if (c->judge.is_allowed &&
 		    !(c->state >= LEAVING &&

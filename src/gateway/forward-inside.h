@@ -31,6 +31,7 @@ struct rf_forward {
 	struct rf_forward_place place;
 	struct rf_judge judge;
 	struct rf_forward_message request, answer;
+	struct rf_url_path path; /* as the policy judges it */
 	struct rf_span upgrade;
 	struct rf_fields up_trailer, down_trailer; /* what follows the bodies; in the arena */
 	enum rf_forward_wish up_wish[RF_FORWARD_FILTERS], down_wish[RF_FORWARD_FILTERS];
@@ -72,6 +73,9 @@ void rf_forward_refuse_with(struct rf_forward *f, unsigned status, const char *c
 
 /* The same for what one of ours denies: its words go into the event. */
 void rf_forward_deny(struct rf_forward *f, const struct rf_refusal *refusal);
+
+/* Ends what is under way and was judged anew: with a refusal where nothing was answered yet, else with a cut. */
+void rf_forward_cut(struct rf_forward *f, const char *reason);
 
 /*
  * Leads a piece of a body through the filters that wish for it, in their order or against it (forward-filter.c).  What comes out lies in one of two

@@ -85,7 +85,7 @@ static int take_request(struct rf_forward *f, const struct rf_http1_head *head)
 }
 
 /* A request that says that it is another (pretend.h) must be allowed as both.  Where rules look at requests, none may have another path. */
-static bool may_pretend(struct rf_forward *f, const struct rf_url_path *path)
+static bool may_pretend(struct rf_forward *f)
 {
 	bool looks_inside = rf_net_looks_inside(f->outlet->net, &f->place.host, f->place.port);
 
@@ -94,7 +94,7 @@ static bool may_pretend(struct rf_forward *f, const struct rf_url_path *path)
 
 		if (f->judge.is_allowed && rf_pretend_is_method(field->name))
 			rf_judge_request(f->outlet, &f->place.host, f->place.port, field->value,
-					 path, &f->judge);
+					 &f->path, &f->judge);
 		if (rf_pretend_is_path(field->name)) {
 			f->judge.is_allowed = false;
 			snprintf(f->judge.reason, sizeof(f->judge.reason),
@@ -123,15 +123,21 @@ static bool may_switch(struct rf_forward *f)
 	return f->judge.is_allowed;
 }
 
+static bool may_be_sent(struct rf_forward *f)
+{
+	rf_judge_request(f->outlet, &f->place.host, f->place.port, f->request.method, &f->path,
+			 &f->judge);
+	return f->judge.is_allowed && may_pretend(f) && may_switch(f);
+}
+
 /* The policy, and what the box may do at a time.  False: it was refused. */
-static bool pass_policy(struct rf_forward *f, const struct rf_url_path *path)
+static bool pass_policy(struct rf_forward *f)
 {
 	struct rf_outlet *outlet = f->outlet;
 	struct rf_refusal refusal;
 	uint64_t wait;
 
-	rf_judge_request(outlet, &f->place.host, f->place.port, f->request.method, path, &f->judge);
-	if (!f->judge.is_allowed || !may_pretend(f, path) || !may_switch(f)) {
+	if (!may_be_sent(f)) {
 		rf_judge_refuse(&f->judge, &f->place.host, f->place.port, &refusal);
 		rf_forward_refuse(f, &refusal);
 		return false;
@@ -254,8 +260,9 @@ static void on_request(void *data, struct rf_exchange *exchange, const struct rf
 				       "The path can be read in more than one way.");
 		return;
 	}
+	f->path = path;
 	f->request.path = path.text;
-	if (!rf_forward_show(f) || !pass_policy(f, &path))
+	if (!rf_forward_show(f) || !pass_policy(f))
 		return;
 	f->gather_most = f->is_held ? RF_GATE_HELD_BODY : gathers(f);
 	/* What was approved is taken in as a whole, so that who brings it need not wait for the server. */
@@ -354,4 +361,29 @@ int rf_forward_serve_approved(struct rf_outlet *outlet, struct rf_transport tran
 			      const struct rf_forward_place *place, struct rf_err *err)
 {
 	return serve(outlet, transport, place, true, err);
+}
+
+/* ------------------------------------------------------------- a policy that changes */
+
+/* Whether something of it still goes to a server, or comes from there.  What is held goes nowhere before it is judged again. */
+static bool is_under_way(const struct rf_forward *f)
+{
+	return f->tunnel || (f->exchange && !f->is_refused && !f->is_held &&
+			     (f->call || f->way || f->is_gathering));
+}
+
+void rf_forward_review(struct rf_outlet *outlet)
+{
+	struct rf_forward *next;
+
+	for (struct rf_forward *f = outlet->forwards; f; f = next) {
+		next = f->next;
+		if (!is_under_way(f))
+			continue;
+		if (may_be_sent(f))
+			rf_judge_standing(outlet, &f->place.host, f->place.port, f->address,
+					  &f->judge);
+		if (!f->judge.is_allowed)
+			rf_forward_cut(f, "the policy has changed");
+	}
 }

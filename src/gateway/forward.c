@@ -775,25 +775,23 @@ void rf_forward_close(struct rf_outlet *outlet)
 	}
 }
 
-void rf_forward_review(struct rf_outlet *outlet)
+void rf_forward_cut(struct rf_forward *f, const char *reason)
 {
-	struct rf_forward *next;
+	struct rf_relay_counts counts;
+	struct rf_refusal refusal;
 
-	for (struct rf_forward *f = outlet->forwards; f; f = next) {
-		struct rf_url_path path = { .text = f->request.path };
-		struct rf_relay_counts counts;
-
-		next = f->next;
-		if (!f->tunnel)
-			continue;
-		rf_judge_request(outlet, &f->place.host, f->place.port, f->request.method, &path,
-				 &f->judge);
-		if (f->judge.is_allowed && !rf_frames_is_websocket(f->upgrade))
-			rf_judge_raw(outlet, &f->place.host, f->place.port, &f->judge);
-		if (f->judge.is_allowed)
-			continue;
+	f->judge.is_allowed = false;
+	if (f->tunnel) {
 		counts = rf_tunnel_cut(f->tunnel);
-		f->reason = "the policy has changed";
+		f->reason = reason;
 		on_tunnel_end(f, RF_RELAY_RESET, &counts);
+		return;
 	}
+	rf_way_close(f->way);
+	f->way = NULL;
+	if (f->call)
+		rf_call_abort(f->call);
+	rf_judge_refuse(&f->judge, &f->place.host, f->place.port, &refusal);
+	rf_forward_refuse(f, &refusal);
+	f->reason = reason;
 }

@@ -123,7 +123,7 @@ void rf_forward_close(struct rf_outlet *outlet);
 /* Nothing is under way any more in the whole process: frees memory that was kept for the next request. */
 void rf_forward_free_spares(struct rf_gateway *gateway);
 
-/* The policy has changed: cuts tunnels that it does not allow.  Requests are judged one by one. */
+/* The policy has changed: cuts requests and tunnels that are under way and that it does not allow. */
 void rf_forward_review(struct rf_outlet *outlet);
 
 #endif

@@ -123,6 +123,26 @@ void rf_judge_address(const struct rf_outlet *outlet, const struct rf_host *host
 			 text);
 }
 
+void rf_judge_standing(const struct rf_outlet *outlet, const struct rf_host *host, uint16_t port,
+		       const char *address, struct rf_judge *judge)
+{
+	const struct rf_net_alias *alias = rf_net_alias_of(outlet->net, host);
+	struct rf_judge now;
+	struct rf_address addr;
+
+	if (!address[0] || !rf_address_parse(address, &addr))
+		return;
+	if (alias && memcmp(alias->address, addr.octets, sizeof(addr.octets)) != 0) {
+		judge->is_allowed = false;
+		snprintf(judge->reason, sizeof(judge->reason), "network.hosts leads elsewhere");
+		return;
+	}
+	rf_judge_address(outlet, host, &addr, alias && alias->port ? alias->port : port, alias,
+			 &now);
+	if (!now.is_allowed)
+		*judge = now;
+}
+
 void rf_judge_refuse(const struct rf_judge *judge, const struct rf_host *host, uint16_t port,
 		     struct rf_refusal *ret_refusal)
 {

@@ -32,6 +32,13 @@ void rf_judge_address(const struct rf_outlet *outlet, const struct rf_host *host
 		      const struct rf_address *addr, uint16_t port, bool is_named,
 		      struct rf_judge *ret_judge);
 
+/*
+ * The address, as text, that `host` led to when the connection was made; or "": there is none yet.  Takes the judgement back
+ * where the policy would not let it be dialled any more.
+ */
+void rf_judge_standing(const struct rf_outlet *outlet, const struct rf_host *host, uint16_t port,
+		       const char *address, struct rf_judge *judge);
+
 /* What is answered to who is refused: 403 and the judgement. */
 void rf_judge_refuse(const struct rf_judge *judge, const struct rf_host *host, uint16_t port,
 		     struct rf_refusal *ret_refusal);

@@ -162,6 +162,7 @@ static void refuse(struct rf_way *way, const struct rf_judge *judge)
 static void on_dialled(void *data, int fd, const struct rf_address *addr)
 {
 	struct rf_way *way = data;
+	struct rf_judge judge = { .is_allowed = true };
 
 	way->dial = NULL;
 	rf_address_format(addr, way->address);
@@ -173,7 +174,12 @@ static void on_dialled(void *data, int fd, const struct rf_address *addr)
 		return;
 	}
 	way->fd = fd;
-	settle(way, OPEN);
+	/* The policy may have changed since it was dialled. */
+	rf_judge_standing(way->outlet, &way->place.host, way->place.port, way->address, &judge);
+	if (judge.is_allowed)
+		settle(way, OPEN);
+	else
+		refuse(way, &judge);
 }
 
 /* Those of the addresses that may be dialled; if there is none, why the first may not. */
