@@ -238,6 +238,19 @@ static bool begins_like(struct rf_span text, struct rf_span word)
 	return text.len >= word.len && rf_span_is_like(rf_span_part(text, 0, word.len), word);
 }
 
+/*
+ * What a cookie may say of itself besides its value.  Anything else is left out, because clients trim more than spaces: to some
+ * of them a no-break space and `Path` is a path, and the first path counts.
+ */
+static bool is_cookie_word(struct rf_span part)
+{
+	static const char *const words[] = { "expires",  "max-age",     "secure",  "httponly",
+					     "samesite", "partitioned", "priority" };
+
+	return is_among(rf_span_trim(rf_span_part(part, 0, rf_span_find(part, '='))), words,
+			RF_LEN(words));
+}
+
 /* A cookie holds for the port's path, on the host that it came from, and nowhere else. */
 static struct rf_span bind_cookie(struct rf_transit *t, struct rf_span cookie)
 {
@@ -254,8 +267,7 @@ static struct rf_span bind_cookie(struct rf_transit *t, struct rf_span cookie)
 		struct rf_span part = rf_span_trim(rf_span_part(cookie, 0, end));
 
 		cookie = rf_span_part(cookie, end + 1, cookie.len);
-		if (len > 0 && (begins_like(part, RF_SPAN("path")) ||
-				begins_like(part, RF_SPAN("domain")) || part.len == 0))
+		if (len > 0 && !is_cookie_word(part))
 			continue;
 		if (len > 0) {
 			text[len++] = ';';

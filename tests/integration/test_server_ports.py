@@ -309,6 +309,13 @@ def test_who_needs_no_key_is_sent_anywhere_and_a_key_shown_all_the_same_stays_he
     assert "Bearer of-its-own" in passed[1]  # what is no key of ours is the program's
 
 
+@pytest.mark.parametrize("word", ["\xa0Path=/", "Path\xa0=/", "\x85Path=/", "Path=/", "\tPath = /", "Other=/", "\xa0Domain=example.org"])
+def test_no_client_reads_another_path_into_a_cookie(server, word):
+    """Python's jar trims more than HTTP does, and takes the first path: the cookie would go to the API and to other ports."""
+    got = headers_of(server, ("Set-Cookie", f"a=b; {word}; Max-Age=9; Secure"))
+    assert got.get_all("Set-Cookie") == [f"a=b; Max-Age=9; Secure; Path={at(server, '/')}"]
+
+
 def test_cookies_hold_for_the_port_alone(server):
     got = headers_of(server, ("Set-Cookie", "a=b; Domain=example.org; path=/; HttpOnly"), ("Set-Cookie", "c=d"))
     assert got.get_all("Set-Cookie") == [f"a=b; HttpOnly; Path={at(server, '/')}", f"c=d; Path={at(server, '/')}"]
