@@ -57,6 +57,7 @@ struct rf_crossing {
 	struct rf_way *way;
 	struct rf_relay *relay;
 	bool is_quiet; /* the server speaks first */
+	bool is_hello; /* what was seen is the beginning of a ClientHello */
 	size_t hello; /* bytes of a ClientHello, all that the server gets before it has answered in TLS; or 0: no matter */
 	bool has_answered;
 	bool is_raw; /* neither HTTP nor TLS, to a name: a rule must say so */
@@ -474,6 +475,7 @@ static void look(struct rf_crossing *c)
 	rf_sniff_look((struct rf_span){ first, have }, &sniff);
 	if (sniff.kind == RF_SNIFF_MORE && have > c->seen) {
 		c->seen = have;
+		c->is_hello = first[0] == RF_SNIFF_HANDSHAKE;
 		await_more(c, (size_t)n);
 		return;
 	}
@@ -624,6 +626,9 @@ static void on_limit(void *data)
 	} else if (c->state == LOOKING && c->seen == 0 && c->judge.is_allowed && !is_web(c)) {
 		may_be_raw(c); /* which says what would let the server speak first */
 		deny(c, "nothing was said, and the server may not speak first");
+	} else if (c->state == LOOKING && c->seen > 0 && !c->is_hello && may_be_quiet(c) &&
+		   may_be_raw(c)) {
+		leave(c); /* a word without an end, to which a server may answer */
 	} else if (c->state == LOOKING && c->seen > 0) {
 		deny(c, "its first bytes do not say what it is");
 	} else {

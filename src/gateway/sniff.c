@@ -184,6 +184,9 @@ static enum rf_sniff_kind look_for_version(struct rf_span bytes)
 
 	if (rf_sniff_is_like_http(bytes))
 		return RF_SNIFF_HTTP;
+	/* No text: git's "git-upload-pack /x", for one, which no line ends. */
+	if (memchr(bytes.at, '\0', end))
+		return RF_SNIFF_OTHER;
 	/* Of a line that is too long to be looked at, who reads it as HTTP says so. */
 	if (end == bytes.len)
 		return bytes.len < RF_SNIFF_MOST / 2 ? RF_SNIFF_MORE : RF_SNIFF_HTTP;

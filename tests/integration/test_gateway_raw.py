@@ -136,6 +136,33 @@ def test_a_rule_that_says_tcp_lets_bytes_pass(gate, odd, rule, port, first):  # 
     assert (event["verdict"], event["method"]) == ("allowed", "TCP" if name == "api.example" else "")
 
 
+# A program that waits for an answer to what could be the beginning of a request: git's first words, a command of ZooKeeper's.
+@pytest.mark.parametrize("first", [b"0033git-upload-pack /a.git\0host=api.example\0", b"ruok", b"GET", b"get some", b"a /"])
+@pytest.mark.parametrize("rule, port", [("TCP api.example:2181", 2181), ("api.example:9418", 9418)])
+def test_words_without_an_end_pass_where_tcp_is_allowed(gate, odd, rule, port, first):  # noqa: F811
+    server = odd(echo)
+    gateway = gate(allow=[rule], hosts=to(server))
+    with tunnel_to(gateway, f"api.example:{port}") as tunnel:
+        tunnel.sendall(first)
+        assert tunnel.recv(100) == first
+    event = gateway.wait_for(lambda event: event["kind"] == "connect")
+    assert (event["verdict"], event["method"]) == ("allowed", "TCP")
+
+
+@pytest.mark.parametrize("first", [b"0033git-upload-pack /a.git\0host=api.example\0", b"ruok", b"\x16\x03\x01\x02"])
+@pytest.mark.parametrize("more", [{}, {"filter": "on"}])
+def test_words_without_an_end_pass_nowhere_else(gate, odd, more, first):  # noqa: F811
+    heard = []
+    server = odd(lambda connection: heard.append(connection.recv(100)))
+    gateway = gate(allow=["TCP api.example:8080"] if more or first[0] == 22 else ["api.example:8080"], hosts=to(server), **more)
+    with tunnel_to(gateway, "api.example:8080") as tunnel:
+        tunnel.settimeout(20)
+        tunnel.sendall(first)
+        assert not all_of(tunnel)
+    assert gateway.wait_for(lambda event: event["kind"] == "connect")["verdict"] == "denied"
+    assert not heard
+
+
 @pytest.mark.parametrize("rule, port", [("TCP api.example:2222", 2222), ("TCP api.example:443", 443), ("api.example:22", 22)])
 def test_a_server_may_speak_first_where_tcp_is_allowed(gate, odd, rule, port):  # noqa: F811
     server = odd(greet)
