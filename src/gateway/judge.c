@@ -100,10 +100,12 @@ void rf_judge_address(const struct rf_outlet *outlet, const struct rf_host *host
 		      const struct rf_address *addr, uint16_t port, bool is_named,
 		      struct rf_judge *ret_judge)
 {
+	struct rf_own_addresses *own = outlet->gateway->own;
 	struct rf_address within;
-	bool has_within = rf_address_within(addr, &within);
-	bool is_own = rf_own_addresses_has(outlet->gateway->own, has_within ? &within : addr,
-					   rf_loop_now());
+	/* An interface has the one or the other: 6to4 and its like lead to both. */
+	bool is_own = rf_own_addresses_has(own, addr, rf_loop_now()) ||
+		      (rf_address_within(addr, &within) &&
+		       rf_own_addresses_has(own, &within, rf_loop_now()));
 	struct rf_net_verdict verdict =
 		rf_net_judge_dial(outlet->net, addr, port, is_named, is_own);
 	bool is_name = host->kind == RF_HOST_NAME;

@@ -151,13 +151,20 @@ def test_a_wardens_ceiling_leads_to_the_host_only_where_it_names_it(post, port, 
         warden.wait(timeout=20)
 
 
+SIX_TO_FOUR = "2002:808:808::1"  # with an IPv4 address within that is another machine's
+
 # In a network of its own, whose loopback has a public address: what a machine on the Internet has.
 ON_A_PUBLIC_MACHINE = f"""
     ip link set lo up && ip address add {PUBLIC.split(":", maxsplit=1)[0]}/32 dev lo || exit 3
+    if [ -e /proc/net/if_inet6 ]; then
+        ip address add {SIX_TO_FOUR}/128 dev lo || exit 3
+        python3 -m http.server --bind {SIX_TO_FOUR} --directory "$0" 8080 >/dev/null 2>&1 & other=$!
+        for i in 1 2 3 4 5 6 7 8 9 10; do curl -sf -o /dev/null http://[{SIX_TO_FOUR}]:8080/ && break; sleep 0.3; done
+    fi
     python3 -m http.server --bind {PUBLIC.split(":", maxsplit=1)[0]} --directory "$0" 8080 >/dev/null 2>&1 & server=$!
     for i in 1 2 3 4 5 6 7 8 9 10; do curl -sf -o /dev/null http://{PUBLIC.split(":", maxsplit=1)[0]}:8080/ && break; sleep 0.3; done
     "$@"; code=$?
-    kill $server; exit $code
+    kill $server $other; exit $code
 """
 
 
@@ -173,5 +180,10 @@ def test_a_public_address_of_this_machine_is_reached_by_network_hosts_alone(ring
 
     done = run(f"http://{address}:8080/page", "--net", f"{address}:*")
     assert "an address of this machine" in done.stdout and "network.hosts" in done.stdout, done
-    done = run("http://own.test:8080/page", "--net", "own.test:*", "--host", f"own.test={address}")
-    assert done.stdout == "the host\n", done
+    has_ipv6 = os.path.exists("/proc/net/if_inet6")
+    if has_ipv6:
+        done = run(f"http://[{SIX_TO_FOUR}]:8080/page", "--net", f"[{SIX_TO_FOUR}]:*")
+        assert "an address of this machine" in done.stdout and "network.hosts" in done.stdout, done
+    for own in (address, SIX_TO_FOUR) if has_ipv6 else (address,):
+        done = run("http://own.test:8080/page", "--net", "own.test:*", "--host", f"own.test={own}")
+        assert done.stdout == "the host\n", done
