@@ -90,7 +90,11 @@ static const struct rf_call socket_states[] = {
 static const struct rf_call conveniences[] = {
 	CALL(accept), CALL(setreuid), CALL(setregid), CALL(setgroups), CALL(capset),
 	CALL(readahead), CALL(sync_file_range), CALL(ioprio_get),
-	CALL_AT(landlock_create_ruleset, 444), CALL_AT(landlock_add_rule, 445), CALL(seccomp),
+	CALL(seccomp),
+};
+/* A rule holds the file that it is of, also once that has no name and no descriptor. */
+static const struct rf_call file_rules[] = {
+	CALL_AT(landlock_create_ruleset, 444), CALL_AT(landlock_add_rule, 445),
 };
 
 /* What programs use now and then, and can do without where the list must be short. */
@@ -311,6 +315,7 @@ const struct rf_call_group rf_call_groups[] = {
 	ROW("messages without an urgent byte",          YES, YES, YES, YES, RF_CHECK_MESSAGE, messages),
 	ROW("messages without an urgent byte",          YES, OLD, YES, YES, RF_CHECK_MESSAGE, many_messages),
 	ROW("harmless without capabilities",            YES, OLD, YES, YES, RF_CHECK_NONE, conveniences),
+	TREE("rules of one's own, which hold files",    YES, OLD, YES, YES, YES, RF_EFFECT_HOLDING, file_rules),
 	ROW("now and then, and not in a short list",    YES, OLD, YES, YES, RF_CHECK_NONE, now_and_then),
 	LESS("times of files",                          YES, YES, YES, YES, ASK, RF_CHECK_NONE, RF_CHECK_NONE, times),
 	TREE("attributes of files",                     YES, OLD, YES, YES, RF_CALL_LACKING, RF_EFFECT_ATTRIBUTES, xattrs),
@@ -431,7 +436,8 @@ static enum rf_call_verdict verdict_of(const struct rf_call_group *group,
 static bool is_lacking(const struct rf_call_group *group, const struct rf_call_options *options)
 {
 	return (group->effect == RF_EFFECT_ATTRIBUTES && options->lacks_attributes) ||
-	       (group->effect == RF_EFFECT_ALLOCATION && options->lacks_allocation);
+	       (group->effect == RF_EFFECT_ALLOCATION && options->lacks_allocation) ||
+	       (group->effect == RF_EFFECT_HOLDING && options->lacks_holding);
 }
 
 enum rf_call_verdict rf_call_verdict(const struct rf_call_group *group,

@@ -59,6 +59,7 @@ enum rf_call_effect {
 	RF_EFFECT_NONE,
 	RF_EFFECT_ATTRIBUTES, /* sets what overlayfs and others read as orders of their own */
 	RF_EFFECT_ALLOCATION, /* takes space that no counter of written bytes sees */
+	RF_EFFECT_HOLDING,    /* keeps a file's space where nobody finds the file */
 };
 
 struct rf_call {
@@ -95,6 +96,7 @@ struct rf_call_options {
 	bool has_deputy;       /* or asked of the launcher */
 	bool lacks_attributes; /* extended ones can't be set: the tree is the host's */
 	bool lacks_allocation; /* space can't be claimed: only what is written is counted */
+	bool lacks_holding;    /* nor kept out of sight: a layer is looked at for what it takes */
 };
 
 /* Those of a full box with this plan, whose memory has a hard limit.  Pure. */

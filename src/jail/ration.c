@@ -207,8 +207,8 @@ int rf_ration_take(const struct rf_box *box, struct rf_err *err)
 /* ------------------------------------------------------------- looking */
 
 /*
- * What a layer on disk takes, and the limit that it is over, or RF_LIMIT_COUNT.  Nothing is in it that was not written, so as long as no more
- * was written than the limit, nothing can be hidden; beyond that, files without a name are looked for, and what can't be looked at is too much.
+ * What a layer on disk takes, and the limit that it is over, or RF_LIMIT_COUNT.  Files without a name are in it, too.  Where some may be that
+ * can't be looked at, what was written counts in their place, once that is more than the limit.
  */
 static enum rf_limit look_at_layer(const struct rf_box *box, struct rf_room *room, uint64_t written,
 				   struct rf_survey *survey)
@@ -219,8 +219,8 @@ static enum rf_limit look_at_layer(const struct rf_box *box, struct rf_room *roo
 	uint64_t unnamed = 0;
 
 	rf_survey_take(up, limits[RF_LIMIT_DISK], limits[RF_LIMIT_INODES], survey);
-	if (written <= limits[RF_LIMIT_DISK] ||
-	    (!survey->is_torn && rf_survey_unnamed(box->pid, &unnamed)))
+	if ((rf_survey_unnamed(box->pid, &unnamed) && !survey->is_torn) ||
+	    written <= limits[RF_LIMIT_DISK])
 		room->unsure = 0;
 	else if (++room->unsure >= UNSURE)
 		unnamed = written;

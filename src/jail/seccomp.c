@@ -44,6 +44,7 @@ struct rf_call_options rf_seccomp_options(const struct rf_box *box)
 	 */
 	if (room && (room->kind == RF_ROOM_COPY || room->kind == RF_ROOM_DISK))
 		options.lacks_allocation = true;
+	options.lacks_holding = room && room->kind == RF_ROOM_DISK;
 	return options;
 }
 
@@ -87,7 +88,7 @@ static bool is_same(const struct rf_call_options *a, const struct rf_call_option
 	       a->has_unix == b->has_unix && a->is_sampled == b->is_sampled &&
 	       a->is_lesser == b->is_lesser && a->has_deputy == b->has_deputy &&
 	       a->lacks_attributes == b->lacks_attributes &&
-	       a->lacks_allocation == b->lacks_allocation;
+	       a->lacks_allocation == b->lacks_allocation && a->lacks_holding == b->lacks_holding;
 }
 
 /*

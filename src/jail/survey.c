@@ -305,9 +305,31 @@ static bool look_at_open(int process, const char *number, struct seen *seen, uin
 }
 
 /*
- * True if a file without a name is mapped, whose descriptor may be gone: how large it is can't be asked.  Those of the scratch space, which
- * many programs have, are in memory and no part of this.
+ * True if the line of maps is of a file without a name, in a place that counts here.  Names are the box's to choose, so only what stands
+ * before the path, and its beginning, is looked at.  Those of the scratch space, which many programs have, and memory under the
+ * kernel's own names are no part of this.
  */
+static bool is_unnamed_mapping(const char *line, const char *in_scratch)
+{
+	static const char *const ours[] = { "/memfd:", "/dev/zero", "/SYSV" };
+	static const char gone[] = " (deleted)\n";
+	size_t len = strlen(line);
+	char device[32];
+	int path = 0;
+
+	if (len < sizeof(gone) || strcmp(line + len - (sizeof(gone) - 1), gone) != 0)
+		return false;
+	if (sscanf(line, "%*s %*s %*s %31s %*s %n", device, &path) != 1 || path == 0)
+		return true; /* not as we know it: it may be one */
+	if (strcmp(device, in_scratch) == 0)
+		return false;
+	for (size_t i = 0; i < RF_LEN(ours); i++)
+		if (strncmp(line + path, ours[i], strlen(ours[i])) == 0)
+			return false;
+	return true;
+}
+
+/* True if a file without a name is mapped, whose descriptor may be gone: how large it is can't be asked. */
 static bool has_unnamed_mapping(int process)
 {
 	struct stat scratch = { 0 };
@@ -323,32 +345,63 @@ static bool has_unnamed_mapping(int process)
 		return errno != ENOENT && errno != ESRCH;
 	}
 	fstatat(process, "root/tmp", &scratch, 0);
-	snprintf(in_scratch, sizeof(in_scratch), " %02x:%02x ", major(scratch.st_dev),
+	snprintf(in_scratch, sizeof(in_scratch), "%02x:%02x", major(scratch.st_dev),
 		 minor(scratch.st_dev));
 	while (!is_found && getline(&line, &room, maps) > 0)
-		is_found = strstr(line, " (deleted)\n") && !strstr(line, in_scratch) &&
-			   !strstr(line, " /memfd:") && !strstr(line, " /dev/zero") &&
-			   !strstr(line, " /SYSV");
+		is_found = is_unnamed_mapping(line, in_scratch);
 	free(line);
 	fclose(maps);
 	return is_found;
 }
 
-static bool look_at_process(int process, struct seen *seen, uint64_t *bytes)
+static bool is_gone(int error)
 {
-	int list = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return error == ENOENT || error == ESRCH;
+}
+
+static DIR *open_list(int at, const char *name)
+{
+	int list = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = list < 0 ? NULL : fdopendir(list);
+
+	if (!dir)
+		rf_fd_done(&list);
+	return dir;
+}
+
+/* The descriptors of one thread. */
+static bool look_at_thread(int thread, struct seen *seen, uint64_t *bytes)
+{
+	DIR *dir = open_list(thread, "fd");
 	const struct dirent *entry;
 	bool is_whole = true;
 
-	if (!dir) {
-		is_whole = errno == ENOENT || errno == ESRCH;
-		rf_fd_done(&list);
-		return is_whole;
-	}
+	if (!dir)
+		return is_gone(errno);
 	while (is_whole && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
-			is_whole = look_at_open(process, entry->d_name, seen, bytes);
+			is_whole = look_at_open(thread, entry->d_name, seen, bytes);
+	closedir(dir);
+	return is_whole;
+}
+
+/* Each thread may have descriptors of its own (unshare), and a process tells those of its first one alone. */
+static bool look_at_process(int process, struct seen *seen, uint64_t *bytes)
+{
+	DIR *dir = open_list(process, "task");
+	const struct dirent *entry;
+	bool is_whole = true;
+
+	if (!dir)
+		return is_gone(errno);
+	while (is_whole && (entry = readdir(dir))) {
+		RF_AUTO_FD int thread = -1;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		thread = openat(dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		is_whole = thread < 0 ? is_gone(errno) : look_at_thread(thread, seen, bytes);
+	}
 	closedir(dir);
 	return is_whole && !has_unnamed_mapping(process);
 }

@@ -151,7 +151,16 @@ UNSEEN = {
             "    socket.send_fds(a, [b'x'], [fd]); os.close(fd)",
     "mapped": "import mmap\nkept = []\nfor i in range(8):\n    fd = os.open('f', 66); os.unlink('f'); pour(fd, 50)\n"
               "    kept.append(mmap.mmap(fd, 4096, prot=mmap.PROT_READ)); os.close(fd)",
+    "mapped-by-a-false-name": "import mmap\nos.mkdir('x '); kept = []\nfor i in range(8):\n"
+                              "    fd = os.open('x /memfd:f', 66); os.unlink('x /memfd:f'); pour(fd, 50)\n"
+                              "    kept.append(mmap.mmap(fd, 4096, prot=mmap.PROT_READ)); os.close(fd)",
     "undumpable": "import ctypes; ctypes.CDLL(None).prctl(4, 0)\nfd = os.open('f', 66); os.unlink('f')\npour(fd, 400)",
+    "thread": "import ctypes, threading\ndef run():\n    ctypes.CDLL(None).unshare(0x400)\n"
+              "    pour(os.open('.', os.O_TMPFILE | os.O_RDWR, 0o600), 400); time.sleep(20)\n"
+              "threading.Thread(target=run, daemon=True).start()",
+    "ignored-children": "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nfds = []\nfor i in range(400):\n"
+                        "    fds.append(os.open('.', os.O_TMPFILE | os.O_RDWR, 0o600))\n    if os.fork() == 0: pour(fds[-1], 1); os._exit(0)\n"
+                        "    try: os.wait()\n    except ChildProcessError: pass",
     "closed-files": "os.makedirs('a/b'); dir = os.open('a/b', os.O_RDONLY); os.chmod('a', 0)\n"
                     "for i in range(6000): os.close(os.open(f'f{i}', 66, dir_fd=dir))",
     "deep-files": "for i in range(400): os.mkdir('d'); os.chdir('d')\nfor i in range(6000): os.close(os.open(f'f{i}', 66))",
@@ -166,6 +175,27 @@ def test_nothing_of_a_layer_on_disk_is_hidden_from_who_looks(post, tree, how):
                       "/usr/bin/python3", "-c", script)
     hit = "inodes" if how.endswith("files") and how != "tmpfiles" else "disk"
     assert (result["status"], result["limits_hit"], grades(result)[0]) == ("disk", [hit], "sampled"), result
+
+
+# Keeps each file by a rule of its own, and neither by a name nor by a descriptor.
+HOLDER = r"""
+import ctypes, os, struct, time
+call, held = ctypes.CDLL(None, use_errno=True).syscall, 0
+rules = call(444, struct.pack("Q", 4), ctypes.c_size_t(8), 0)
+for i in range(400):
+    fd = os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600)
+    os.write(fd, bytes(1 << 20))
+    held += call(445, rules, 1, struct.pack("=Qi", 4, fd), 0) == 0
+    os.close(fd)
+time.sleep(0.3)
+print(held)
+"""
+
+
+def test_no_rule_keeps_the_files_of_a_layer_on_disk(post, tree):
+    words = ["--memory", "256M", "--workdir", str(tree), "--", "/usr/bin/python3", "-c", HOLDER]
+    result = run_json(post, "run", "--json", "--workspace", tree, *DISK, *words)
+    assert (result["status"], result["stdout"]) == ("ok", "0\n"), result
 
 
 HONEST = {

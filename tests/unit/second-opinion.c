@@ -279,6 +279,9 @@ static bool is_lacking(const struct rf_call_options *options, int nr)
 		return options->lacks_attributes;
 	case __NR_fallocate:
 		return options->lacks_allocation;
+	case 444: /* landlock_create_ruleset */
+	case 445: /* landlock_add_rule */
+		return options->lacks_holding;
 	default:
 		return false;
 	}

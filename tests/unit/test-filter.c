@@ -46,6 +46,7 @@ static struct rf_call_options options_of(unsigned i)
 		.has_deputy = i & DEPUTY,
 		.lacks_attributes = i & TREES,
 		.lacks_allocation = i & TREES,
+		.lacks_holding = i & TREES,
 	};
 }
 
@@ -492,6 +493,7 @@ RF_TEST(where_a_tree_of_the_host_is_writable_it_gets_no_attributes_and_no_unwrit
 		{ "fsetxattr", __NR_fsetxattr, false }, { "removexattr", __NR_removexattr, false },
 		{ "lremovexattr", __NR_lremovexattr, false },
 		{ "fremovexattr", __NR_fremovexattr, false }, { "fallocate", __NR_fallocate, false },
+		{ "landlock_create_ruleset", 444, false }, { "landlock_add_rule", 445, false },
 		{ "setxattrat", 463, true }, { "removexattrat", 466, true },
 	};
 	/* clang-format on */
