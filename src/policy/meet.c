@@ -53,6 +53,7 @@ static enum rf_files_right right_of(const struct rf_policy *policy, const struct
 struct candidate {
 	const struct rf_list_item *rule;
 	enum rf_files_right right;
+	bool is_half_denied; /* by one side alone, where its place shows what lies beneath */
 };
 
 /* True if a side denies a file as a whole: no rule of that side shows it. */
@@ -78,7 +79,7 @@ static bool is_elsewhere(const struct rf_list_item *rule)
 
 /*
  * Where a side denies what the rule shows elsewhere, the place would be empty in the meet and show what lies beneath: that
- * is a dispute, too.
+ * is a dispute, too.  What a rule shows at its own place is denied there beneath it as well, unless another file lies there.
  */
 static size_t gather(const struct rf_policy *from, const struct rf_policy *with,
 		     struct candidate *list)
@@ -93,10 +94,12 @@ static size_t gather(const struct rf_policy *from, const struct rf_policy *with,
 			const struct rf_list_item *rule = &rules->items[i];
 			enum rf_files_right x = right_of(from, rule), y = right_of(with, rule);
 
-			if (is_elsewhere(rule) &&
-			    (is_denied(from, rule->name) || is_denied(with, rule->name)))
+			bool here = is_denied(from, rule->name),
+			     there = is_denied(with, rule->name);
+
+			if (is_elsewhere(rule) && (here || there))
 				x = RF_FILES_NONE;
-			list[count++] = (struct candidate){ rule, x < y ? x : y };
+			list[count++] = (struct candidate){ rule, x < y ? x : y, here != there };
 		}
 	}
 	return count;
@@ -107,7 +110,8 @@ static bool covers_dispute(const struct candidate *all, size_t count,
 			   const struct rf_list_item *rule)
 {
 	for (size_t i = 0; i < count; i++)
-		if (all[i].right == RF_FILES_NONE &&
+		if ((all[i].right == RF_FILES_NONE ||
+		     (all[i].is_half_denied && is_elsewhere(rule))) &&
 		    rf_path_is_beneath(all[i].rule->value, rule->value))
 			return true;
 	return false;

@@ -482,3 +482,29 @@ RF_TEST(a_folder_does_not_show_what_was_covered_where_the_other_side_denies_the_
 	rf_policy_free(over);
 	rf_policy_free(m);
 }
+
+/* The cover stands at its own place, within a folder that lies elsewhere. */
+RF_TEST(a_folder_elsewhere_does_not_show_what_was_covered_where_the_other_side_denies_the_cover)
+{
+	struct rf_policy *a = rf_policy_new_empty(), *b = rf_policy_new_empty(), *over, *m;
+	struct rf_err err = RF_ERR_INIT;
+
+	over = rf_policy_new_empty();
+	RF_REQUIRE(a && b && over, "no memory");
+	set(a, "files.read", "/d:/a");
+	set(a, "files.read", "/a/b");
+	set(b, "files.read", "/d:/a");
+	set(b, "files.read", "/a/b");
+	set(over, "files.deny", "/a/**");
+	RF_REQUIRE(rf_policy_merge(b, over, &err) == 0, "%s", err.msg);
+	m = meet(a, b);
+	RF_CHECK(right_of(m, "/d/c", "/a/c") == RF_FILES_NONE, "the folder, with /d/b at /a/b");
+	rf_policy_free(m);
+	m = meet(b, b);
+	RF_CHECK(right_of(m, "/d/c", "/a/c") == RF_FILES_READ,
+		 "where both deny it, both show that");
+	rf_policy_free(a);
+	rf_policy_free(b);
+	rf_policy_free(over);
+	rf_policy_free(m);
+}
