@@ -43,6 +43,7 @@ static const unsigned char widths4[] = { 0, 1, 5, 6, 7, 8, 9, 10, 12, 15, 16, 24
 static const unsigned char widths6[] = { 0, 3, 4, 7, 8, 10, 16, 23, 24, 32, 48, 64, 96, 104, 112, 127, 128, 128 };
 static const char *const methods[] = { "", "", "", "GET ", "GET,POST ", "POST ", "DELETE " };
 static const char *const ports[] = { "", "", ":443", ":80-90", ":*", ":*", ":*", ":22,443", ":81,83,85-87,89,443,8000-8010" };
+static const char *const tcp_ports[] = { ":443", ":*", ":22", ":80-90", ":22,85,8000-8010" };
 static const char *const patterns[] = { "", "", "", "", "", "", "", "", "", "", "/", "/a", "/a/*", "/a/**", "/a/b", "/*/b", "/**/c", "/a*", "/*a", "/a/b/",
 	"/**/b/**", "/*/**", "/a/*/c", "/a*b", "/*a*", "/**/b*", "/a/**/c", "/ab/**", "/*/*" };
 static const char *const asked_paths[] = { "/", "/a", "/a/b", "/a/b/", "/a/b/c", "/ab", "/aab", "/c", "/x/b", "/a/x/c", "/b/c",
@@ -78,6 +79,15 @@ static void write_rule(struct rf_generator *g, char *text)
 	else
 		snprintf(text, TEXT, "%s%s%s%s", PICK(g, methods), PICK(g, names), PICK(g, ports),
 			 PICK(g, patterns));
+}
+
+/* In the methods' place TCP stands alone: with ports, and without a path.  No denial says it. */
+static void write_allow(struct rf_generator *g, char *text)
+{
+	if (rf_generator_pick(g, 6) == 0)
+		snprintf(text, TEXT, "TCP %s%s", PICK(g, names), PICK(g, tcp_ports));
+	else
+		write_rule(g, text);
 }
 
 /* A file of the host at its own place or at another one. */
@@ -171,7 +181,7 @@ static const struct row rows[] = {
 	{ "env.pass",         50, 2, NULL, { "A", "B", "C" } },
 	{ "env.set",          50, 2, NULL, { "A=0", "A=1", "B=0", "B=1", "C=0" } },
 	{ "network.mode",     50, 1, NULL, { "enforce", "enforce", "report", "open" } },
-	{ "network.allow",    90, 7, write_rule, { NULL } },
+	{ "network.allow",    90, 7, write_allow, { NULL } },
 	{ "network.deny",     30, 3, write_rule, { NULL } },
 	{ "network.hosts",    30, 2, write_alias, { NULL } },
 	{ "network.publish",  10, 2, NULL, { "8080", "8080:80", "0.0.0.0:9090:90" } },
