@@ -70,19 +70,22 @@ static size_t plain_run(const char *data, size_t len)
 
 /*
  * One character.  What is not seen is escaped: a policy that is written as JSON is read as YAML again, whose reader refuses it
- * otherwise, and people read both.  Gives the character as which it stands there: 0 for an escape.
+ * otherwise, and people read both.  (YAML has no pairs, and refuses a character beyond U+FFFF in either form.)  Gives the character as which it stands there: 0 for an escape.
  */
 static uint32_t quote_rune(struct rf_buf *out, const char *data, size_t len, uint32_t before)
 {
 	uint32_t rune = 0;
+	bool is_seen = rf_rune_take(data, len, &rune) == 0 ||
+		       (!rf_rune_is_hidden(rune, before) && rune != 0xfffe && rune != 0xffff);
 
-	if (rf_rune_take(data, len, &rune) > 0 && rune < 0x10000 &&
-	    rf_rune_is_hidden(rune, before)) {
+	if (is_seen)
+		rf_buf_add(out, data, len);
+	else if (rune < 0x10000)
 		rf_buf_printf(out, "\\u%04x", rune);
-		return 0;
-	}
-	rf_buf_add(out, data, len);
-	return rune;
+	else /* a pair, as JSON has it: letters of tags, which people don't see and models read */
+		rf_buf_printf(out, "\\u%04x\\u%04x", 0xd800 + ((rune - 0x10000) >> 10),
+			      0xdc00 + ((rune - 0x10000) & 0x3ff));
+	return is_seen ? rune : 0;
 }
 
 static void quote(struct rf_buf *out, const char *data, size_t len)

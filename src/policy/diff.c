@@ -356,7 +356,7 @@ static void put_visible(const char *text, struct rf_buf *out)
 		rune = '?';
 		n = rf_rune_take(text + at, len - at, &rune);
 		if (n == 0 || rf_rune_is_control(rune) || rf_rune_is_hidden(rune, before))
-			rf_buf_printf(out, "\\u%04X", rune);
+			rf_buf_printf(out, rune > 0xffff ? "\\U%08X" : "\\u%04X", rune);
 		else
 			rf_buf_add(out, text + at, n);
 		n = n ? n : 1;

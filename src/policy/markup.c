@@ -179,6 +179,15 @@ static int fail_rune(const char *text, size_t len, size_t at, uint32_t rune, str
 			    rune);
 }
 
+/* An emoji of a key, which everybody sees: a digit, # or *, the selector at `at`, and the frame. */
+static bool is_keycap(const char *text, size_t len, size_t at, uint32_t before)
+{
+	static const char rest[] = "\xef\xb8\x8f\xe2\x83\xa3"; /* U+FE0F U+20E3 */
+
+	return ((before >= '0' && before <= '9') || before == '#' || before == '*') &&
+	       len - at >= sizeof(rest) - 1 && memcmp(text + at, rest, sizeof(rest) - 1) == 0;
+}
+
 /*
  * Everything that can be said about the bytes before they are read as YAML.
  *
@@ -201,7 +210,7 @@ static int check_bytes(const char *text, size_t len, struct rf_err *err)
 		}
 		is_break = rune == '\n' || (rune == '\r' && at + 1 < len && text[at + 1] == '\n');
 		if ((rf_rune_is_control(rune) && rune != '\t' && !is_break) ||
-		    rf_rune_is_hidden(rune, before))
+		    (rf_rune_is_hidden(rune, before) && !is_keycap(text, len, at, before)))
 			return fail_rune(text, len, at, rune, err);
 		at += n;
 	}

@@ -33,6 +33,7 @@ RF_TEST(strings_are_escaped_and_bad_bytes_replaced_one_by_one)
 		{ BYTES("\xe2\x80\xa8\xe2\x80\xae"), "\"\\u2028\\u202e\"" }, /* not seen, or turning what follows */
 		{ BYTES("x\xe2\x80\x8d"),       "\"x\\u200d\"" },
 		{ BYTES("\xe2\x9a\xa0\xef\xb8\x8f"), "\"\xe2\x9a\xa0\xef\xb8\x8f\"" }, /* an emoji's own */
+		{ BYTES("\xf3\xa0\x81\x81\xef\xbf\xbe"), "\"\\udb40\\udc41\\ufffe\"" },
 		{ BYTES("a\xff" "b"),            "\"a\\ufffdb\"" },
 		{ BYTES("\xe2\x82"),             "\"\\ufffd\\ufffd\"" }, /* cut short */
 		{ BYTES("\xe2\x82z"),            "\"\\ufffd\\ufffdz\"" },

@@ -223,6 +223,9 @@ RF_TEST(what_a_reviewer_does_not_see_is_refused_with_its_place)
 		{ "files: {deny: [/a\xe2\x80\x8d]}",    1, 18, "U+200D" },
 		{ "files: {deny: [/a\xc2\xad]}",         1, 18, "U+00AD" },
 		{ "files: {deny: [/a\xf3\xa0\x81\x81]}", 1, 18, "U+E0041" },
+		{ "# 1\xef\xb8\x8f first",             1, 4,  "U+FE0F" },
+		{ "# a\xef\xb8\x8f\xe2\x83\xa3",       1, 4,  "U+FE0F" },
+		{ "limits: {pids: 1\xef\xb8\x8f}",     1, 17, "U+FE0F" },
 		{ "version: 1\n\xef\xbb\xbfnetwork: host", 2, 1, "U+FEFF" },
 		{ "\xef\xbb\xbf\xef\xbb\xbfversion: 1",  1, 1, "U+FEFF" },
 	};
@@ -230,6 +233,7 @@ RF_TEST(what_a_reviewer_does_not_see_is_refused_with_its_place)
 		"\xef\xbb\xbfversion: 1\r\n# note\r\n", "version: 1\t# a\tb\n",
 		"# gr\xc3\xbc\xc3\x9f\xe2\x82\xac\n", "# \xe2\x9a\xa0\xef\xb8\x8f and \xe2\x80\xa6\n",
 		"# \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb\n",
+		"# 1\xef\xb8\x8f\xe2\x83\xa3 first, #\xef\xb8\x8f\xe2\x83\xa3\n", "# *\xef\xb8\x8f\xe2\x83\xa3",
 		"env: {set: {A: \"\\u2028\\u202E\\r\\N\\L\\U000E0041\\e\"}}",
 	};
 	/* clang-format on */
