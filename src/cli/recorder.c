@@ -254,17 +254,23 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 	}
 }
 
-/* Nothing is sent that could not be told of, where the policy says so. */
+/*
+ * Nothing is sent that could not be told of, or that nobody would count, where the policy says so: as no run is begun then.  A
+ * watcher that stands and could not keep what was told before keeps no more.
+ */
 static int require_watcher(const struct rf_recorder *recorder, struct rf_err *err)
 {
+	const struct rf_plan *plan = recorder->request->plan;
+	bool is_cut = rf_teller_is_cut(&recorder->teller);
 	struct rf_err why = recorder->why;
 
-	if (recorder->request->plan->recorded != RF_RECORDED_ALWAYS ||
-	    !rf_teller_is_cut(&recorder->teller))
-		return 0;
-	if (!why.code)
+	if (is_cut && !why.code)
 		rf_fail_say(&why, -EPIPE, "the watcher has ended");
-	return rf_runs_require(&why, err);
+	if (plan->recorded == RF_RECORDED_ALWAYS && why.code)
+		return rf_runs_require(&why, err);
+	if (plan->needs_watch && !plan->may_be_weaker && is_cut)
+		return rf_runs_unwatched(&why, err);
+	return 0;
 }
 
 int rf_recorder_attend_release(struct rf_recorder *recorder, const struct rf_request *request,

@@ -45,12 +45,12 @@ void rf_recorder_attend(struct rf_recorder *recorder, const struct rf_request *r
 
 /*
  * The same for the requests of the run `box` that were held back, and are to be sent through `outward` (borrows both).  With
- * `audit: required` it fails where no watcher stands.
+ * `audit: required`, or budgets and the like, it fails where no watcher stands.
  */
 int rf_recorder_attend_release(struct rf_recorder *recorder, const struct rf_request *request,
 			       const char *box, struct rf_outward *outward, struct rf_err *err);
 
-/* Before each of them: tells of those before it.  With `audit: required`, one that could not be told of is not to be sent. */
+/* Before each of them: tells of those before it.  On failure it is not to be sent, since nobody would know of it or count it. */
 int rf_recorder_before_send(struct rf_recorder *recorder, struct rf_err *err);
 
 /*

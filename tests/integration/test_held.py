@@ -221,9 +221,13 @@ def during_verification(post, act):
     return thread
 
 
-def test_with_a_record_required_nothing_is_sent_that_nobody_would_know_of(post, bound):
+NEEDS = {"a record": {"audit": "required"}, "budgets": {"budgets": {"requests_per_hour": 100}}, "a breaker": {"breaker": {"failures": 5}}}
+
+
+@pytest.mark.parametrize("needs", NEEDS.values(), ids=NEEDS)
+def test_with_a_record_required_nothing_is_sent_that_nobody_would_know_of(post, bound, needs):
     thread = during_verification(post, lambda: post.end(signal.SIGKILL))
-    code, document = bound(f"{SEND} -d one https://api.example/a; echo x > made", verify="sleep 3", audit="required")
+    code, document = bound(f"{SEND} -d one https://api.example/a; echo x > made", verify="sleep 3", **needs)
     thread.join()
     assert bound.site.seen == [] and code in (5, 125), document
     assert [row["state"] for row in document["requests"]] == ["kept"]
