@@ -100,7 +100,7 @@ bool rf_beyond_ceiling_decides(const char *key)
 /* One comparison. */
 struct comparison {
 	const struct rf_policy *ceiling, *named, *met;
-	const struct rf_policy *ruled; /* the meet as if the request enforced its rules */
+	struct rf_net_ceiling *rules; /* of the ceiling, about the network */
 	struct rf_beyond_ceiling *out;
 };
 
@@ -295,39 +295,18 @@ static int compare_file(const struct comparison *c, enum rf_key key,
 	return add_element(c, key, file, NULL);
 }
 
-/* True if one of the rules covers this one alone. */
-static bool covers(const struct rf_list *rules, const struct rf_list_item *rule)
-{
-	struct rf_list_item one = *rule;
-	const struct rf_list alone = { .items = &one, .count = 1 };
-
-	return rules->count > 0 && rf_net_rules_cover(rules, &alone);
-}
-
-/* True if a rule of `network.deny` leaves nothing of one of `network.allow`: without ports it denies all of them. */
-static bool denies_all(const char *deny, const char *allow)
-{
-	struct rf_net_rule_room rooms[2];
-	struct rf_net_rule outer, inner;
-	struct rf_err err;
-
-	return rf_net_rule_parse(deny, true, &rooms[0], &outer, &err) == 0 &&
-	       rf_net_rule_parse(allow, false, &rooms[1], &inner, &err) == 0 &&
-	       rf_net_rule_covers(&outer, &inner);
-}
-
 static int compare_rule(const struct comparison *c, enum rf_key key,
 			const struct rf_list_item *rule)
 {
-	const struct rf_list *deny = list_of(c->ceiling, RF_KEY_NET_DENY);
+	static const char deny[] = "network.deny";
+	struct rf_err ignored = RF_ERR_INIT; /* it was read before, as a rule */
+	char bound[RF_NET_BOUND];
+	bool covers = false;
+	int code = rf_net_ceiling_covers(c->rules, rule->name, &covers, bound, &ignored);
 
-	for (size_t i = 0; i < deny->count; i++)
-		if (!rf_list_find(list_of(c->named, RF_KEY_NET_DENY), deny->items[i].name) &&
-		    denies_all(deny->items[i].name, rule->name))
-			return add_element(c, key, rule,
-					   rf_arena_printf(c->out->arena, "network.deny: %s",
-							   deny->items[i].name));
-	return covers(list_of(c->ruled, key), rule) ? 0 : add_element(c, key, rule, NULL);
+	if (code < 0 || covers)
+		return code;
+	return add_element(c, key, rule, strncmp(bound, deny, strlen(deny)) == 0 ? bound : NULL);
 }
 
 static int compare_element(const struct comparison *c, enum rf_key key,
@@ -374,27 +353,11 @@ static int compare_key(const struct comparison *c, enum rf_key key)
 
 /* ------------------------------------------------------------- the whole */
 
-/*
- * The rules that are left where the request's are the only way: where both sides let everything
- * pass, their lists say nothing, and a rule would seem lost that is not.
- */
-static int meet_rules(const struct rf_policy *ceiling, const struct rf_policy *named,
-		      struct rf_policy **ret_met, struct rf_err *err)
-{
-	struct rf_policy part = *named; /* shares what it points to, and is only read */
-
-	part.set |= RF_KEY_BIT(RF_KEY_LINK) | RF_KEY_BIT(RF_KEY_NET_MODE);
-	part.values[RF_KEY_LINK].number = RF_LINK_GATEWAY;
-	part.values[RF_KEY_NET_MODE].number = RF_NET_ENFORCE;
-	return rf_policy_meet(ceiling, &part, ret_met, err);
-}
-
 int rf_beyond_ceiling_new(const struct rf_policy *ceiling, const struct rf_policy *named,
 			  struct rf_beyond_ceiling **ret_beyond, struct rf_err *err)
 {
 	struct rf_beyond_ceiling *out = calloc(1, sizeof(*out));
 	struct rf_policy part = *named; /* shares what it points to, and is only read */
-	struct rf_policy *ruled = NULL;
 	struct comparison c = { .ceiling = ceiling, .named = &part, .out = out };
 	int code;
 
@@ -405,16 +368,15 @@ int rf_beyond_ceiling_new(const struct rf_policy *ceiling, const struct rf_polic
 	part.set &= ~RF_KEY_BIT(RF_KEY_EXTENDS);
 	code = rf_policy_meet(ceiling, &part, &out->met, err);
 	if (code == 0)
-		code = meet_rules(ceiling, &part, &ruled, err);
+		code = rf_net_ceiling_new(ceiling, &part, &c.rules, err);
 	c.met = out->met;
-	c.ruled = ruled;
 	for (int i = 0; i < RF_KEY_COUNT && code == 0; i++)
 		if (part.set & RF_KEY_BIT(i)) {
 			code = compare_key(&c, (enum rf_key)i);
 			if (code < 0)
 				rf_fail(err, code, "compare with a ceiling");
 		}
-	rf_policy_free(ruled);
+	rf_net_ceiling_free(c.rules);
 	if (code < 0) {
 		rf_beyond_ceiling_free(out);
 		return code;

@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -301,7 +302,13 @@ int rf_net_rules_public(const struct rf_list *list, struct rf_list *out)
 	return r;
 }
 
-/* --- A ceiling and one rule of a request --- */
+/* --- A ceiling and the rules of a request --- */
+
+struct rf_net_ceiling {
+	enum rf_net_mode mode;
+	enum rf_link link;
+	struct read_rules allow, deny;
+};
 
 static bool are_apart(const struct rf_net_rule *a, const struct rf_net_rule *b)
 {
@@ -310,6 +317,67 @@ static bool are_apart(const struct rf_net_rule *a, const struct rf_net_rule *b)
 
 	x.is_deny = y.is_deny = true; /* whether they touch, whatever the kind of an address */
 	return rf_net_rule_meet(&x, &y, rooms, rules, RF_NET_MEET) == 0;
+}
+
+/* A rule that covers `piece`, which has one port, and the last port up to which it does so; or NULL. */
+static const struct rf_net_rule *find_at(const struct read_rules *all,
+					 const struct rf_net_rule *piece, uint16_t *ret_last)
+{
+	uint16_t port = piece->ports[0].first;
+
+	for (size_t i = 0; i < all->count; i++)
+		for (uint8_t k = 0; k < all->rules[i].port_count; k++) {
+			struct rf_net_rule part;
+
+			if (port < all->rules[i].ports[k].first ||
+			    port > all->rules[i].ports[k].last)
+				continue;
+			part = all->rules[i];
+			part.ports[0] = part.ports[k];
+			part.port_count = 1;
+			*ret_last = part.ports[0].last;
+			if (rf_net_rule_covers(&part, piece))
+				return &all->rules[i];
+		}
+	return NULL;
+}
+
+/* True if rules cover every port of `rule` for one of its methods (0: it names none). */
+static bool covers_method(const struct read_rules *all, const struct rf_net_rule *rule,
+			  uint32_t method)
+{
+	struct rf_net_rule piece = *rule;
+	char text[RF_NET_RULE_TEXT];
+
+	piece.methods = method;
+	piece.port_count = 1;
+	piece.text = text;
+	for (uint8_t i = 0; i < rule->port_count; i++) {
+		uint32_t port = rule->ports[i].first;
+
+		while (port <= rule->ports[i].last) {
+			uint16_t last = 0;
+
+			piece.ports[0] = (struct rf_net_ports){ (uint16_t)port, (uint16_t)port };
+			if (rf_net_rule_format(&piece, text) < 0 || !find_at(all, &piece, &last))
+				return false;
+			port = (uint32_t)last + 1;
+		}
+	}
+	return true;
+}
+
+/* Several rules may cover one together: a.test:80 and a.test:443, or GET and POST, each for its part. */
+static bool cover_together(const struct read_rules *all, const struct rf_net_rule *rule)
+{
+	uint32_t left = rule->methods;
+
+	do {
+		if (!covers_method(all, rule, left & (~left + 1)))
+			return false;
+		left &= left - (left != 0);
+	} while (left);
+	return true;
 }
 
 /* What the rules of a list say of `rule`: one that covers it, or else one that touches it; or NULL. */
@@ -325,64 +393,90 @@ static const struct rf_net_rule *find_bound(const struct read_rules *all,
 		if (!touches && !are_apart(&all->rules[i], rule))
 			touches = &all->rules[i];
 	}
-	*ret_covers = false;
+	*ret_covers = touches && cover_together(all, rule);
 	return touches;
 }
 
-/* The ceiling's rules are read, and so is `rule`. */
-static bool is_covered(const struct rf_policy *ceiling, const struct rf_net_rule *rule,
-		       const struct read_rules *allow, const struct read_rules *deny,
+static bool is_covered(const struct rf_net_ceiling *ceiling, const struct rf_net_rule *rule,
 		       char bound[RF_NET_BOUND])
 {
-	enum rf_net_mode mode = (enum rf_net_mode)ceiling->values[RF_KEY_NET_MODE].number;
-	enum rf_link link = (enum rf_link)ceiling->values[RF_KEY_LINK].number;
 	const struct rf_net_rule *by;
 	bool covers;
 
-	if (link == RF_LINK_NONE) {
+	if (ceiling->link == RF_LINK_NONE) {
 		snprintf(bound, RF_NET_BOUND, "network.link: none");
 		return false;
 	}
-	if (link == RF_LINK_HOST)
-		return true;
-	by = find_bound(deny, rule, &covers);
+	by = find_bound(&ceiling->deny, rule, &covers);
 	if (by && covers) {
-		snprintf(bound, RF_NET_BOUND, "network.deny: \"%s\"", by->text);
+		snprintf(bound, RF_NET_BOUND, "network.deny: %s", by->text);
 		return false;
 	}
-	by = find_bound(allow, rule, &covers);
+	if (ceiling->link == RF_LINK_HOST)
+		return true;
+	by = find_bound(&ceiling->allow, rule, &covers);
 	if (by && covers)
 		return true;
-	if (mode != RF_NET_ENFORCE && is_public(rule))
+	if (ceiling->mode != RF_NET_ENFORCE && is_public(rule))
 		return true;
 	if (by)
-		snprintf(bound, RF_NET_BOUND, "network.allow: \"%s\"", by->text);
-	else if (mode != RF_NET_ENFORCE)
+		snprintf(bound, RF_NET_BOUND, "network.allow: %s", by->text);
+	else if (ceiling->mode != RF_NET_ENFORCE)
 		snprintf(bound, RF_NET_BOUND, "network.mode: %s",
-			 mode == RF_NET_OPEN ? "open" : "report");
+			 ceiling->mode == RF_NET_OPEN ? "open" : "report");
 	else
 		snprintf(bound, RF_NET_BOUND, "network.allow");
 	return false;
 }
 
-int rf_net_ceiling_covers(const struct rf_policy *ceiling, const char *text, bool *ret_covers,
+/* Leaves out of the rules that deny those that a list has, too. */
+static void leave_out(struct read_rules *all, const struct rf_list *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		if (!rf_list_find(list, all->rules[i].text))
+			all->rules[count++] = all->rules[i];
+	all->count = count;
+}
+
+int rf_net_ceiling_new(const struct rf_policy *ceiling, const struct rf_policy *request,
+		       struct rf_net_ceiling **ret_ceiling, struct rf_err *err)
+{
+	struct rf_net_ceiling *out = calloc(1, sizeof(*out));
+
+	if (!out || !read_all(&ceiling->values[RF_KEY_NET_ALLOW].list, false, &out->allow) ||
+	    !read_all(&ceiling->values[RF_KEY_NET_DENY].list, true, &out->deny)) {
+		rf_net_ceiling_free(out);
+		return rf_fail(err, -ENOMEM, "compare with a ceiling");
+	}
+	out->mode = (enum rf_net_mode)ceiling->values[RF_KEY_NET_MODE].number;
+	out->link = (enum rf_link)ceiling->values[RF_KEY_LINK].number;
+	leave_out(&out->deny, &request->values[RF_KEY_NET_DENY].list);
+	*ret_ceiling = out;
+	return 0;
+}
+
+void rf_net_ceiling_free(struct rf_net_ceiling *ceiling)
+{
+	if (!ceiling)
+		return;
+	rf_arena_free(ceiling->allow.arena);
+	rf_arena_free(ceiling->deny.arena);
+	free(ceiling);
+}
+
+int rf_net_ceiling_covers(const struct rf_net_ceiling *ceiling, const char *text, bool *ret_covers,
 			  char bound[RF_NET_BOUND], struct rf_err *err)
 {
-	struct read_rules allow, deny = { NULL };
 	struct rf_net_rule_room room;
 	struct rf_net_rule rule;
-	bool is_read;
 
 	bound[0] = '\0';
 	if (rf_net_rule_parse(text, false, &room, &rule, err) < 0)
 		return err->code;
-	is_read = read_all(&ceiling->values[RF_KEY_NET_ALLOW].list, false, &allow) &&
-		  read_all(&ceiling->values[RF_KEY_NET_DENY].list, true, &deny);
-	if (is_read)
-		*ret_covers = is_covered(ceiling, &rule, &allow, &deny, bound);
-	rf_arena_free(allow.arena);
-	rf_arena_free(deny.arena);
-	return is_read ? 0 : rf_fail(err, -ENOMEM, "compare with a ceiling");
+	*ret_covers = is_covered(ceiling, &rule, bound);
+	return 0;
 }
 
 int rf_net_rules_meet(const struct rf_list *a, const struct rf_list *b, struct rf_list *out)

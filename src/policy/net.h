@@ -257,13 +257,23 @@ bool rf_net_rule_next(const char **text, struct rf_span *ret_rule);
 int rf_net_rule_format(const struct rf_net_rule *rule, char text[RF_NET_RULE_TEXT]);
 
 /*
- * Whether a ceiling (borrows; whole, as it is met with a request) grants all that a rule of a request's `network.allow`
- * asks for.  If not, `bound` says which of the ceiling's rules bounds it, as a policy would have it: `network.link: none`,
- * `network.deny: "x"`, `network.allow: "x"`, `network.mode: open`; or `network.allow` where none of its rules touches it.
+ * A ceiling's rules, read once, for the many rules of a request: the front asks for each of these, and who sends thousands
+ * must not keep it from others.  What the ceiling denies and `request` denies as well is the request's own doing, and left
+ * out.  Borrows both for the call.
+ */
+struct rf_net_ceiling;
+int rf_net_ceiling_new(const struct rf_policy *ceiling, const struct rf_policy *request,
+		       struct rf_net_ceiling **ret_ceiling, struct rf_err *err);
+void rf_net_ceiling_free(struct rf_net_ceiling *ceiling);
+
+/*
+ * Whether the ceiling grants all that a rule of a request's `network.allow` asks for, by one of its rules or by several
+ * together.  If not, `bound` says which of them bounds it, as a policy would have it: `network.link: none`,
+ * `network.deny: x`, `network.allow: x`, `network.mode: open`; or `network.allow` where none of its rules touches it.
  * A part that the ceiling denies does not count, only the whole.  Fails for a rule that is none.
  */
 #define RF_NET_BOUND (RF_NET_RULE_TEXT + 32)
-int rf_net_ceiling_covers(const struct rf_policy *ceiling, const char *text, bool *ret_covers,
+int rf_net_ceiling_covers(const struct rf_net_ceiling *ceiling, const char *text, bool *ret_covers,
 			  char bound[RF_NET_BOUND], struct rf_err *err);
 
 /* The bit of a method, or 0 for one that no rule can name. */

@@ -2,6 +2,7 @@
 #include "policy/beyond-ceiling.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -251,6 +252,33 @@ RF_TEST(the_rule_says_what_bounds_it)
 					 strcmp(item->asked, cases[i].asked) == 0 &&
 					 strcmp(item->rule, cases[i].rule) == 0,
 				 "case %zu: %s: %s (%s)", i, item->key, item->asked, item->rule);
+		rf_beyond_ceiling_free(beyond);
+	}
+}
+
+/* The front compares what strangers send, and serves others meanwhile. */
+RF_TEST(thousands_of_rules_are_compared_at_once)
+{
+	static const char *const ceilings[] = { "network: { allow: [\"*.test:443\"] }",
+						"network: { mode: open }" };
+	RF_AUTO_BUF struct rf_buf text;
+
+	rf_buf_init(&text, RF_MAX_POLICY_BYTES);
+	rf_buf_puts(&text, "network: { allow: [");
+	for (int i = 0; i < RF_MAX_NET_RULES; i++)
+		rf_buf_printf(&text, "%s\"a%d.test:%s\"", i ? ", " : "", i,
+			      i % 2 ? "443" : "80,443");
+	rf_buf_puts(&text, "] }");
+	for (size_t i = 0; i < RF_LEN(ceilings); i++) {
+		clock_t begin = clock();
+		struct rf_beyond_ceiling *beyond = compare(ceilings[i], text.data);
+		double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+		size_t count = 0;
+
+		while (rf_beyond_ceiling_item(beyond, count))
+			count++;
+		RF_CHECK(count == (i ? 0 : RF_MAX_NET_RULES / 2), "%zu items", count);
+		RF_CHECK(seconds < 5, "%s: %.1f seconds", ceilings[i], seconds);
 		rf_beyond_ceiling_free(beyond);
 	}
 }
