@@ -70,7 +70,8 @@ static size_t plain_run(const char *data, size_t len)
 
 /*
  * One character.  What is not seen is escaped: a policy that is written as JSON is read as YAML again, whose reader refuses it
- * otherwise, and people read both.  (YAML has no pairs, and refuses a character beyond U+FFFF in either form.)  Gives the character as which it stands there: 0 for an escape.
+ * otherwise, and people read both.  (YAML has no pairs, and refuses a character beyond U+FFFF in either form.)  Gives the
+ * character as which it stands there: 0 for an escape.
  */
 static uint32_t quote_rune(struct rf_buf *out, const char *data, size_t len, uint32_t before)
 {

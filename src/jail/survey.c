@@ -247,7 +247,7 @@ static void walk_widened(int folder, uint64_t most_bytes, uint64_t most_inodes,
 	if (child == 0) {
 		if (widen())
 			walk_once(folder, most_bytes, most_inodes, &found);
-		_exit(rf_fd_write(answer[1], &found, sizeof(found)) < 0);
+		_exit(rf_fd_write(answer[1], &found, sizeof(found)) < 0 ? 1 : 0);
 	}
 	rf_fd_done(&answer[1]);
 	if (child > 0 && rf_fd_read(answer[0], &found, sizeof(found)) == (ssize_t)sizeof(found))

@@ -25,14 +25,20 @@ static const struct {
 };
 /* clang-format on */
 
+static bool is_octal(char c)
+{
+	return c >= '0' && c <= '7';
+}
+
 /* Spaces and backslashes in paths are written as three octal digits. */
 static void unescape(char *text)
 {
 	char *to = text;
 
 	for (const char *from = text; *from; to++) {
-		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
-			*to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+		if (from[0] == '\\' && is_octal(from[1]) && is_octal(from[2]) &&
+		    is_octal(from[3])) {
+			*to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
 			from += 4;
 		} else {
 			*to = *from++;
