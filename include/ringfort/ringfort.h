@@ -246,7 +246,7 @@ struct ringfort_keep {
 	size_t size;            /* of this struct: set by RINGFORT_KEEP_INIT */
 	const char *const *env; /* NULL-ended "K=V": set besides what the policy sets; or NULL */
 	const char *cwd;        /* the caller's working directory; NULL: what it is */
-	const char *ceiling;    /* a policy's text that this one must not go beyond; or NULL */
+	const char *ceiling;    /* a policy's text; what is named beyond it is -EPERM; or NULL */
 	int wants_denials;
 	int timeout_ms; /* how long it may take until it stands; 0: ten seconds */
 };

@@ -181,11 +181,12 @@ static int check_extras(const struct rf_errand *errand, struct rf_err *err)
 	return 0;
 }
 
-int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, struct rf_err *err)
+int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, bool is_kept,
+		    struct rf_err *err)
 {
 	if (!bound) {
 		errand->origin = (struct rf_plan_origin){ 0 }; /* nobody's key asks */
-		errand->drops_beyond = true;                   /* the ceiling is the client's own */
+		errand->drops_beyond = !is_kept; /* a run's result says what it was not given */
 		return 0;
 	}
 	if (check_extras(errand, err) < 0)
@@ -226,7 +227,13 @@ int rf_bound_agent(const struct rf_bound *bound, const struct rf_policy *policy,
 int rf_bound_check(const struct rf_bound *bound, const struct rf_policy *policy, bool has_gateway,
 		   struct rf_err *err)
 {
-	if (bound && has_gateway && policy->values[RF_KEY_LINK].number != RF_LINK_GATEWAY) {
+	if (has_gateway && policy->values[RF_KEY_LINK].number != RF_LINK_GATEWAY) {
+		if (!bound) {
+			rf_fail_say(err, -EPERM,
+				    "the warden's ceiling leaves no network to this box");
+			return rf_fail_hint(err, "ask for none, or start the warden with a "
+						 "--ceiling that has one");
+		}
 		rf_fail_say(err, -EPERM, "the ceiling of key %s leaves no network to this box",
 			    bound->key);
 		return rf_fail_hint(err, "`ringfort key create --ceiling POLICY` makes a key that "

@@ -34,8 +34,12 @@ const struct rf_terms_sums *rf_bound_sums(const struct rf_bound *bound);
 /* True if a client that is bound so (NULL: not at all) may know of a box of one that is bound so. */
 bool rf_bound_sees(const struct rf_bound *client, const struct rf_bound *keeper);
 
-/* Takes from the errand what is not its to say; or refuses it.  Nothing to do for NULL. */
-int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, struct rf_err *err);
+/*
+ * Takes from the errand what is not its to say; or refuses it.  For NULL it says what becomes of what is named beyond a
+ * ceiling: of a box that is kept (`is_kept`) nobody sees a result that could tell, so it is refused.
+ */
+int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, bool is_kept,
+		    struct rf_err *err);
 
 /*
  * The agent of the tenant's (wire/tenant-agent.h) that a policy, met with the ceiling already, is done for: 1, and gives the text of what it may do, to be freed; 0: the

@@ -10,8 +10,10 @@
 #include "base/limits.h"
 #include "policy/beyond-ceiling.h"
 #include "policy/chain.h"
+#include "policy/key.h"
 
-#define ROOM 16 /* policies that are remembered */
+#define ROOM  16  /* policies that are remembered */
+#define WORDS 160 /* bytes of what is beyond; of the rest the number */
 
 struct known {
 	enum rf_command command;
@@ -20,6 +22,7 @@ struct known {
 	char *agent;              /* that of the agent that it is done for, or NULL */
 	bool drops_beyond;        /* as the errand says */
 	struct rf_policy *policy; /* NULL: the place is free */
+	struct rf_buf beyond;     /* what it names beyond the warden's ceiling, in words */
 	struct rf_buf told;       /* its text, once somebody wanted it */
 	uint64_t used;
 };
@@ -39,6 +42,7 @@ static void forget(struct known *known)
 	free(known->agent);
 	rf_policy_free(known->policy);
 	rf_buf_done(&known->told);
+	rf_buf_done(&known->beyond);
 	*known = (struct known){ 0 };
 }
 
@@ -111,6 +115,37 @@ static int bound(struct known *known, const struct rf_policy *ceiling, const cha
 	return 0;
 }
 
+/* Leaves out what is as the command has it by itself: `ringfort run` writes all of its policy down. */
+static int leave_out_defaults(enum rf_command command, struct rf_policy *named)
+{
+	struct rf_policy *usual = rf_policy_new(command);
+
+	for (int i = 0; usual && i < RF_KEY_COUNT; i++)
+		if (rf_key_table[i].strict <= RF_KEY_STRICT_MORE &&
+		    rf_key_number(usual, (enum rf_key)i) == named->values[i].number)
+			named->set &= ~RF_KEY_BIT(i);
+	rf_policy_free(usual);
+	return usual ? 0 : -ENOMEM;
+}
+
+/* Compares what the text itself names with a ceiling (borrows). */
+static int compare(const struct known *known, const struct rf_policy *ceiling, bool has_defaults,
+		   struct rf_beyond_ceiling **ret_beyond, struct rf_err *err)
+{
+	struct rf_policy *named = NULL;
+	int code;
+
+	if (rf_policy_parse(known->text, strlen(known->text), known->folder, known->home, &named,
+			    err) < 0)
+		return err->code;
+	if (has_defaults && leave_out_defaults(known->command, named) < 0)
+		code = rf_fail(err, -ENOMEM, "compare with a ceiling");
+	else
+		code = rf_beyond_ceiling_new(ceiling, named, ret_beyond, err);
+	rf_policy_free(named);
+	return code;
+}
+
 /*
  * Refuses what the text itself names beyond a ceiling (borrows), so that no client is given less than it
  * asked for without a word.  The front has done so by then, with the field; a client that speaks here
@@ -120,22 +155,39 @@ static int refuse_beyond(const struct known *known, const struct rf_policy *ceil
 			 const char *whose, struct rf_err *err)
 {
 	struct rf_beyond_ceiling *beyond = NULL;
-	struct rf_policy *named = NULL;
 	char words[64];
 	int code;
 
 	if (known->drops_beyond)
 		return 0;
 	snprintf(words, sizeof(words), "%s ceiling", whose);
-	if (rf_policy_parse(known->text, strlen(known->text), known->folder, known->home, &named,
-			    err) < 0)
-		return err->code;
-	code = rf_beyond_ceiling_new(ceiling, named, &beyond, err);
+	code = compare(known, ceiling, false, &beyond, err);
 	if (code == 0)
 		code = rf_beyond_ceiling_fail(beyond, words, err);
 	rf_beyond_ceiling_free(beyond);
-	rf_policy_free(named);
 	return code;
+}
+
+/* Notes what the text names beyond the warden's ceiling: who runs by it is told with the result. */
+static int note_beyond(struct known *known, const struct rf_policy *ceiling, struct rf_err *err)
+{
+	struct rf_beyond_ceiling *beyond = NULL;
+	const struct rf_beyond_ceiling_item *item;
+	size_t count = 0, more = 0;
+
+	if (compare(known, ceiling, true, &beyond, err) < 0)
+		return err->code;
+	rf_buf_init(&known->beyond, 64 * 1024);
+	for (; (item = rf_beyond_ceiling_item(beyond, count)); count++)
+		if (known->beyond.len < WORDS)
+			rf_buf_printf(&known->beyond, "%s%s: %.60s", count ? ", " : "", item->key,
+				      item->asked);
+		else
+			more++;
+	if (more > 0)
+		rf_buf_printf(&known->beyond, " and %zu more", more);
+	rf_beyond_ceiling_free(beyond);
+	return known->beyond.has_failed ? rf_fail(err, -ENOMEM, "remember a policy") : 0;
 }
 
 static int bound_by_text(struct known *known, const char *text, const char *whose,
@@ -169,7 +221,12 @@ static int learn(const struct rf_lore *lore, struct known *known, struct rf_err 
 		return err->code;
 	if (known->ceiling && bound_by_text(known, known->ceiling, "the request's", err) < 0)
 		return err->code;
-	return lore->ceiling ? bound(known, lore->ceiling, "the warden's", err) : 0;
+	if (!lore->ceiling)
+		return 0;
+	if (refuse_beyond(known, lore->ceiling, "the warden's", err) < 0 ||
+	    note_beyond(known, lore->ceiling, err) < 0)
+		return err->code;
+	return bound(known, lore->ceiling, "the warden's", err);
 }
 
 int rf_lore_find(struct rf_lore *lore, const struct rf_errand *errand,
@@ -248,4 +305,13 @@ const char *rf_lore_told(struct rf_lore *lore, const struct rf_policy *policy)
 		return known->told.has_failed ? NULL : known->told.data;
 	}
 	return NULL;
+}
+
+void rf_lore_warn(const struct rf_lore *lore, const struct rf_policy *policy,
+		  struct rf_result *result)
+{
+	for (size_t i = 0; i < ROOM; i++)
+		if (lore->known[i].policy == policy && lore->known[i].beyond.len > 0)
+			rf_result_warn(result, "beyond the warden's ceiling, and not given: %s",
+				       lore->known[i].beyond.data);
 }

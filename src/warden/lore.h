@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "policy/policy.h"
+#include "result/result.h"
 #include "warden/bound.h"
 #include "wire/errand.h"
 
@@ -34,5 +35,12 @@ bool rf_lore_is_bounded(const struct rf_lore *lore, const struct rf_errand *erra
 
 /* Its text, as a watcher may be told of it (rf_policy_format_told()); borrowed until the next call.  NULL: no memory. */
 const char *rf_lore_told(struct rf_lore *lore, const struct rf_policy *policy);
+
+/*
+ * Warns of what an errand's policy names beyond the warden's own ceiling, which is narrowed and not refused.  What is as the
+ * command has it by itself does not count: nobody asked for it.
+ */
+void rf_lore_warn(const struct rf_lore *lore, const struct rf_policy *policy,
+		  struct rf_result *result);
 
 #endif

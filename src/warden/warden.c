@@ -228,6 +228,7 @@ static int on_ready(void *data, struct rf_work *work, const struct rf_work_order
 	int code;
 
 	rf_buf_init(&question, RF_AUDIT_EVENT_MAX);
+	rf_lore_warn(warden_of(client)->lore, order->policy, &work->result);
 	if (work->plan->recorded == RF_RECORDED_NOT)
 		return 0;
 	facts.pid = getpid();
@@ -571,7 +572,7 @@ static int serve_run(struct client *client, struct rf_wire_message *message, str
 		return err->code;
 	if (rf_errand_unpack(message->body, message->len, &errand, err) < 0)
 		return err->code;
-	code = rf_bound_errand(client->bound, &errand, err);
+	code = rf_bound_errand(client->bound, &errand, message->type == RF_WIRE_KEEP, err);
 	if (code == 0)
 		code = run(client, message, &errand, err);
 	rf_errand_done(&errand);

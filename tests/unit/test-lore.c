@@ -27,6 +27,7 @@ static const struct rf_policy *find(struct rf_lore *lore, const char *text)
 	struct rf_err err = RF_ERR_INIT;
 	const struct rf_policy *policy = NULL;
 
+	errand.drops_beyond = true; /* as a run's is */
 	RF_REQUIRE(rf_lore_find(lore, &errand, &policy, &err) == 0, "%s: %s", text, err.msg);
 	return policy;
 }
@@ -100,6 +101,36 @@ RF_TEST(a_ceiling_bounds_every_text)
 	plan = plan_of(find(lore, "limits: { time: 1s }"));
 	RF_CHECK(plan->limits[RF_LIMIT_TIME] == 1000, "what is within it stays");
 	rf_plan_free(plan);
+	rf_lore_free(lore);
+	rf_policy_free(ceiling);
+}
+
+RF_TEST(what_is_beyond_the_ceiling_is_told_or_refused)
+{
+	static const char text[] = "limits: { time: 5s, memory: 64M }\n";
+	struct rf_errand kept = asking("limits: { time: 1m }");
+	struct rf_err err = RF_ERR_INIT;
+	const struct rf_policy *policy = NULL;
+	struct rf_policy *ceiling = NULL;
+	struct rf_result result;
+	struct rf_lore *lore;
+
+	RF_REQUIRE(rf_policy_parse(text, strlen(text), "/", "/", &ceiling, &err) == 0, "%s",
+		   err.msg);
+	lore = make(ceiling);
+	rf_result_init(&result, NULL);
+	rf_lore_warn(lore, find(lore, "limits: { time: 1s }"), &result);
+	rf_lore_warn(lore, find(lore, "limits: { memory: 512M }"), &result);
+	RF_CHECK(result.warning_count == 0, "what is within it, or a default: %s",
+		 result.warnings[0]);
+	rf_lore_warn(lore, find(lore, "limits: { time: 2m }\nfiles: { read: [/srv] }"), &result);
+	RF_CHECK(result.warning_count == 1 &&
+			 strstr(result.warnings[0], "not given: limits.time: 2m, files.read: /srv"),
+		 "%s", result.warnings[0]);
+	RF_CHECK(rf_lore_find(lore, &kept, &policy, &err) == -EPERM &&
+			 strstr(err.msg, "limits.time: 1m is beyond the warden's ceiling"),
+		 "%s", err.msg);
+	rf_result_done(&result);
 	rf_lore_free(lore);
 	rf_policy_free(ceiling);
 }

@@ -421,10 +421,11 @@ static void limits(void)
 		"the disk of all is one");
 }
 
-/* The ceiling bounds what is asked for, in the warden. */
+/* The ceiling bounds what is asked for, in the warden; what the policy itself names beyond it is refused. */
 static void ceiling(void)
 {
-	struct ringfort_policy *policy = policy_of("limits: {time: 60s, pids: 100}");
+	struct ringfort_policy *policy = policy_of("limits: {pids: 100}");
+	struct ringfort_policy *longer = policy_of("limits: {time: 60s, pids: 100}");
 	struct ringfort_keep options = RINGFORT_KEEP_INIT;
 	int code;
 
@@ -433,6 +434,9 @@ static void ceiling(void)
 	require(ringfort_keep(fort, policy, &options, id, &error) == 0, "it is kept");
 	require(look().left_ms <= 5000, "with the time of the ceiling");
 	require(ringfort_renew(fort, id, 6000, &error) == -EINVAL, "and never more");
+	require(ringfort_keep(fort, longer, &options, id, &error) == -EPERM &&
+			strstr(error.message, "limits.time: 1m is beyond"),
+		"more than the ceiling is told");
 	options.ceiling = "limits: {time: ";
 	code = ringfort_keep(fort, policy, &options, id, &error);
 	require(code < 0 && strstr(error.message, "ceiling"), "a ceiling that can't be read");
