@@ -360,8 +360,8 @@ static int ask_net(struct question *question, struct rf_err *err)
 		return rf_fail_hint(err, "for example: ringfort policy why net GET "
 					 "https://api.github.com/repos");
 	}
-	rf_why_request(question->plan, &where.authority.host, where.authority.port, method, &path,
-		       &question->why);
+	rf_why_request(question->plan, &where.authority.host, where.authority.port,
+		       where.scheme == RF_URL_HTTPS, method, &path, &question->why);
 	return 0;
 }
 

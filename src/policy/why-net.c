@@ -154,7 +154,8 @@ void rf_why_raw(const struct rf_plan *plan, const struct rf_host *host, uint16_t
 }
 
 void rf_why_request(const struct rf_plan *plan, const struct rf_host *host, uint16_t port,
-		    const char *method, const struct rf_url_path *path, struct rf_why *ret_why)
+		    bool is_tls, const char *method, const struct rf_url_path *path,
+		    struct rf_why *ret_why)
 {
 	struct rf_net_verdict verdict;
 
@@ -167,7 +168,9 @@ void rf_why_request(const struct rf_plan *plan, const struct rf_host *host, uint
 				size_t len = strlen(ret_why->reason);
 
 				snprintf(ret_why->reason + len, sizeof(ret_why->reason) - len,
-					 "; credential %s is added",
+					 is_tls ? "; credential %s is added"
+						: "; credential %s is not added, for it is "
+						  "sent over TLS alone",
 					 plan->net->credentials[i].name);
 			}
 		tell_address(plan->net, host, port, ret_why);

@@ -45,7 +45,8 @@ void rf_why_connect(const struct rf_plan *plan, const struct rf_host *host, uint
 void rf_why_raw(const struct rf_plan *plan, const struct rf_host *host, uint16_t port,
 		struct rf_why *ret_why);
 void rf_why_request(const struct rf_plan *plan, const struct rf_host *host, uint16_t port,
-		    const char *method, const struct rf_url_path *path, struct rf_why *ret_why);
+		    bool is_tls, const char *method, const struct rf_url_path *path,
+		    struct rf_why *ret_why);
 void rf_why_unix(const struct rf_plan *plan, struct rf_why *ret_why);
 
 /* Whether the box has a variable of this name. */

@@ -76,6 +76,8 @@ def test_the_rule_is_what_the_credential_is_bound_to(place, bound, asked, code):
     assert said["network"]["allow"] == [bound] and said["network"]["credentials"][0]["hosts"] == [bound]
     done = call(place, "policy", "why", "--credential", f"github=env:GITHUB_TOKEN@{bound}", "net", "GET", f"https://api.github.com{asked}")
     assert (done.returncode == 0) == (code == "200") and ("credential github is added" in done.stdout) == (code == "200"), done
+    done = call(place, "policy", "why", "--credential", f"github=env:GITHUB_TOKEN@{bound}", "net", "GET", f"http://api.github.com{asked}")
+    assert ("credential github is not added, for it is sent over TLS alone" in done.stdout) == (code == "200"), done
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -282,8 +282,8 @@ RF_TEST(what_the_gateway_would_say_is_told_with_the_rule)
 			struct rf_host where;
 
 			RF_REQUIRE(!rf_host_parse(rf_span_of(cases[i].host), &where), "host");
-			rf_why_request(&gated, &where, (uint16_t)cases[i].port, cases[i].method,
-				       &path, &why);
+			rf_why_request(&gated, &where, (uint16_t)cases[i].port, true,
+				       cases[i].method, &path, &why);
 		}
 		RF_CHECK(why.verdict == cases[i].verdict && strcmp(why.rule, cases[i].rule) == 0 &&
 				 strcmp(why.flag, cases[i].flag) == 0,
