@@ -431,7 +431,7 @@ static bool is_asked_for(const struct rf_forward *f, const struct rf_http1_head 
 	const struct rf_field *upgrade = rf_field_find(head->fields, RF_SPAN("upgrade"));
 
 	return !rf_frames_is_websocket(f->upgrade) ||
-	       (upgrade && rf_frames_is_websocket(upgrade->value));
+	       (upgrade && rf_frames_is_websocket(upgrade->value) && rf_frames_is_proved(f));
 }
 
 static void on_answer(void *own, struct rf_call *call, const struct rf_http1_head *head)

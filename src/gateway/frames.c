@@ -24,6 +24,20 @@ bool rf_frames_is_websocket(struct rf_span protocol)
 	return rf_span_is_like(rf_span_trim(protocol), RF_SPAN("websocket"));
 }
 
+bool rf_frames_is_proved(const struct rf_forward *f)
+{
+	const struct rf_field *key = rf_forward_find(&f->request, RF_SPAN("Sec-WebSocket-Key"));
+	const struct rf_field *got = rf_forward_find(&f->answer, RF_SPAN("Sec-WebSocket-Accept"));
+	RF_AUTO_BUF struct rf_buf proof;
+
+	rf_buf_init(&proof, 64);
+	if (!key || !got)
+		return false;
+	rf_websocket_accept(rf_span_trim(key->value), &proof);
+	return !proof.has_failed &&
+	       rf_span_is(rf_span_trim(got->value), (struct rf_span){ proof.data, proof.len });
+}
+
 static bool has_filter(const struct rf_outlet *outlet)
 {
 	for (size_t i = 0; i < outlet->filter_count; i++)

@@ -19,6 +19,12 @@ struct rf_frames;
 /* True for the name of the one protocol that is HTTP's own; any other that a connection is switched to is bytes that nobody reads. */
 bool rf_frames_is_websocket(struct rf_span protocol);
 
+/*
+ * Whether the answer proves that its server speaks WebSocket: it has the sum of the request's key.  A server that says 101
+ * because it says whatever it is asked for would read what follows as requests, which nobody has judged.
+ */
+bool rf_frames_is_proved(const struct rf_forward *f);
+
 /* Whether this request asks for one, and the box has a filter for frames.  Then no extension is asked for. */
 bool rf_frames_prepare(struct rf_forward *f);
 

@@ -309,7 +309,8 @@ def test_behind_a_greeting_tls_for_another_name_is_cut(gate, odd):
 def test_a_websocket_is_passed_through(gate, odd):
     def server_of(connection):
         assert b"Upgrade: websocket" in read_head(connection)
-        connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\nX-A: b\r\n\r\nhello")
+        connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\nX-A: b\r\n"
+                           b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nhello")
         while True:
             piece = connection.recv(65536)
             if not piece:
@@ -320,7 +321,8 @@ def test_a_websocket_is_passed_through(gate, odd):
     gateway = gate(hosts=to(server))
     with socket.create_connection(("127.0.0.1", gateway.proxy)) as client:
         client.settimeout(5)
-        client.sendall(b"GET http://api.example/ws HTTP/1.1\r\nHost: api.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        client.sendall(b"GET http://api.example/ws HTTP/1.1\r\nHost: api.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                       b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
         head = read_head(client)
         assert head.startswith(b"HTTP/1.1 101") and b"X-A: b" in head
         rest = head.partition(b"\r\n\r\n")[2] or client.recv(5)

@@ -266,6 +266,30 @@ def test_a_server_switches_to_nothing_that_was_not_asked_for(gate, odd):  # noqa
         assert read_head(tunnel).startswith(b"HTTP/1.1 502")
 
 
+KEY, PROOF = b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+
+
+@pytest.mark.parametrize("key, proof, status", [(KEY, PROOF, b"101"), (b"", b"", b"502"), (KEY, b"", b"502"), (b"", PROOF, b"502"),
+                                                (KEY, PROOF.replace(b"3", b"4"), b"502"), (KEY, PROOF.lower(), b"502")])
+def test_a_server_proves_that_it_speaks_websocket(gate, odd, key, proof, status):  # noqa: F811
+    """One that says 101 because it says what it is asked for is a web server, and reads what follows as requests."""
+    heard = []
+
+    def serve(connection):
+        read_head(connection)
+        connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n" + proof + b"\r\n")
+        lenient(heard)(connection)
+
+    server = odd(serve)
+    gateway = gate(allow=["api.example:8080"], deny=["admin.example"], hosts=to(server))
+    with tunnel_to(gateway, "api.example:8080") as tunnel:
+        tunnel.sendall(b"GET /x HTTP/1.1\r\nHost: api.example:8080\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" + key + b"\r\n")
+        assert read_head(tunnel).split()[1] == status
+        tunnel.sendall(SECOND)
+        tunnel.recv(1000)
+    assert bool(heard) == (status == b"101")
+
+
 def test_a_switch_passes_where_tcp_is_allowed(gate, odd):  # noqa: F811
     heard = []
     server = odd(switching(heard))
