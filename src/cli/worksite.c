@@ -117,6 +117,10 @@ void rf_worksite_tell_scan(const struct rf_base_scan *scan, const char *path)
 		rf_cmd_remark("of %s the first %zu files and folders were looked at for attributes "
 			      "that hide files from workspaces, and the rest was not",
 			      path, scan->seen);
+	if (scan->closed)
+		rf_cmd_remark("%s/%s is closed to you: whether attributes in it hide files from "
+			      "workspaces was not looked at%s",
+			      path, scan->first, scan->closed > 1 ? ", nor in others" : "");
 }
 
 void rf_worksite_tell(const struct rf_move *moves, size_t count)

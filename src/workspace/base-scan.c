@@ -2,6 +2,7 @@
 #include "workspace/base-scan.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ static int (*const checks[])(const struct rf_tree_walk_entry *entry, struct rf_e
 };
 
 struct search {
+	struct rf_base_scan *scan;
 	struct rf_err *err;
 	bool has_failed; /* err says why */
 };
@@ -38,17 +40,29 @@ static int on_entry(void *data, const struct rf_tree_walk_entry *entry, void *re
 	return S_ISDIR(entry->type);
 }
 
+/* Of an ordinary user's own, as of others': it is said, since a file in it may be hidden. */
+static int on_closed(void *data, const char *path)
+{
+	struct rf_base_scan *scan = ((struct search *)data)->scan;
+
+	if (scan->closed++ == 0)
+		snprintf(scan->first, sizeof(scan->first), "%s", *path ? path : ".");
+	return 0;
+}
+
 int rf_base_scan_run(int dir, struct rf_base_scan *ret_scan, struct rf_err *err)
 {
 	const struct rf_tree_walk_entry top = {
 		.dir = dir, .name = ".", .path = "", .type = S_IFDIR
 	};
-	struct search search = { .err = err };
+	struct search search = { .scan = ret_scan, .err = err };
 	struct rf_tree_walk walk = { .max = RF_MAX_BASE_SCAN,
 				     .data = &search,
-				     .on_entry = on_entry };
+				     .on_entry = on_entry,
+				     .on_closed = on_closed };
 	int code;
 
+	*ret_scan = (struct rf_base_scan){ 0 };
 	/* Without /proc nothing could be asked, and everything would pass. */
 	if (access("/proc/self/fd", X_OK) < 0)
 		return rf_fail(err, -errno, "look through the directory: open /proc/self/fd");
@@ -57,9 +71,9 @@ int rf_base_scan_run(int dir, struct rf_base_scan *ret_scan, struct rf_err *err)
 	code = rf_tree_walk_run(&walk, dir);
 	if (search.has_failed)
 		return err->code;
-	if (code < 0 && code != -E2BIG)
+	if (code < 0 && code != -E2BIG && code != -ENAMETOOLONG)
 		return rf_fail(err, code, "look through the directory");
-	*ret_scan = (struct rf_base_scan){ .seen = code < 0 ? walk.max : walk.seen,
-					   .is_partial = code == -E2BIG };
+	ret_scan->seen = walk.seen < walk.max ? walk.seen : walk.max;
+	ret_scan->is_partial = code < 0;
 	return 0;
 }

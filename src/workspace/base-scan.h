@@ -15,7 +15,9 @@
 
 struct rf_base_scan {
 	size_t seen;     /* entries looked at */
-	bool is_partial; /* there are more than RF_MAX_BASE_SCAN */
+	bool is_partial; /* there are more than RF_MAX_BASE_SCAN, or some too deep for a path */
+	size_t closed; /* folders that who looks can't list or search; a box may know names in them */
+	char first[128]; /* of those, from the top and maybe cut */
 };
 
 /*

@@ -83,6 +83,36 @@ def test_a_file_closed_to_its_owner_and_a_link_are_looked_at_and_not_followed(po
     assert done.returncode != 0 and "README has the attribute user.overlay.metacopy" in done.stderr
 
 
+@pytest.mark.parametrize("mode", [0o300, 0o600, 0])
+def test_a_folder_that_can_not_be_looked_into_is_said(post, tree, who, mode):
+    lay(tree / "src/deep/check")
+    (tree / "src/deep").chmod(mode)
+    (tree / "empty").mkdir(mode=0)
+    give(tree / "empty", who)
+    create = post.run("create", "--name", "w", "--workspace", tree)
+    shadow = post.run("shadow", "--workspace", tree, "--verify", "test ! -e src/deep/check", "--", "sh", "-c", "echo x > new")
+    (tree / "src/deep").chmod(0o755)
+    (tree / "empty").chmod(0o755)
+    for done in create, shadow:
+        if who == "root":
+            assert done.returncode != 0 and "src/deep/check has the attribute" in done.stderr
+        else:
+            assert done.returncode == 0, done.stderr
+            assert "is closed to you: whether attributes in it hide files" in done.stderr and "nor in others" in done.stderr
+
+
+def test_a_tree_that_is_too_deep_for_a_path_is_looked_at_up_to_there(post, tree):
+    here = os.open(tree, os.O_PATH)
+    for _ in range(40):
+        os.mkdir("d" * 200, dir_fd=here)
+        here, before = os.open("d" * 200, os.O_PATH, dir_fd=here), here
+        os.close(before)
+    os.close(here)
+    done = post.run("create", "--name", "w", "--workspace", tree)
+    assert done.returncode == 0 and "files and folders were looked at" in done.stderr, done.stderr
+    subprocess.run(["rm", "-rf", tree], check=True)
+
+
 # Which file, with what, and what a box does that makes diff look it up; before or after the attribute is laid.
 LATER = {
     "changed before": ("src/deep/check", "metacopy", b"", "echo changed > src/deep/check", ""),
