@@ -34,8 +34,9 @@ static const char *drop_hint(const struct rf_api_call *call)
 	return call->visit ? "" : "; with `\"beyond\": \"drop\"` it is narrowed and listed";
 }
 
+/* `agent`: whose policy it is; or NULL: the key's ceiling. */
 static int refuse(const struct rf_api_call *call, const struct rf_beyond_ceiling_item *item,
-		  const char *whose, struct rf_api_error *error)
+		  const char *whose, const char *agent, struct rf_api_error *error)
 {
 	bool has_no_network = strcmp(item->rule, "network: none") == 0;
 	char field[96];
@@ -44,6 +45,10 @@ static int refuse(const struct rf_api_call *call, const struct rf_beyond_ceiling
 	rf_api_error_say(error, RF_API_REFUSED, field, "%s: %.120s is beyond %s, which %s%s", field,
 			 item->asked, whose, has_no_network ? "allows no network" : "has ",
 			 has_no_network ? "" : item->rule);
+	if (has_no_network && agent)
+		return rf_api_error_hint(error,
+					 "PUT /v1/agents/%.60s gives it a policy that has one%s",
+					 agent, drop_hint(call));
 	if (has_no_network)
 		return rf_api_error_hint(error,
 					 "`ringfort key create --ceiling POLICY` makes a key that "
@@ -127,7 +132,7 @@ static int narrow(struct rf_order *order, const struct rf_beyond_ceiling *beyond
 
 /* 1: something was narrowed; 0: nothing is beyond; or -1 and the error. */
 static int check(struct rf_api_call *call, const struct rf_policy *ceiling, const char *whose,
-		 struct rf_api_error *error)
+		 const char *agent, struct rf_api_error *error)
 {
 	struct rf_order *order = &call->order;
 	struct rf_beyond_ceiling *beyond = NULL;
@@ -140,7 +145,7 @@ static int check(struct rf_api_call *call, const struct rf_policy *ceiling, cons
 	    rf_beyond_ceiling_new(ceiling, named, &beyond, &err) == 0)
 		item = rf_beyond_ceiling_item(beyond, 0);
 	if (item && !order->drops_beyond)
-		code = refuse(call, item, whose, error);
+		code = refuse(call, item, whose, agent, error);
 	else if (item)
 		code = narrow(order, beyond, &err) == 0;
 	if (err.code)
@@ -164,7 +169,7 @@ int rf_request_ceiling_check(struct rf_api_call *call, struct rf_api_error *erro
 	if (holder->within && strcmp(holder->within, call->order.named) == 0)
 		return 0;
 	snprintf(whose, sizeof(whose), "the ceiling of key %s", holder->pass.key);
-	code = check(call, holder->ceiling, whose, error);
+	code = check(call, holder->ceiling, whose, NULL, error);
 	if (code == 0) {
 		free(holder->within);
 		holder->within = strdup(call->order.named);
@@ -183,7 +188,7 @@ int rf_request_ceiling_check_agent(struct rf_api_call *call, const char *name, c
 	snprintf(whose, sizeof(whose), "the policy of agent %.60s", name);
 	if (rf_policy_parse(policy, strlen(policy), "/", "/", &own, &err) < 0)
 		return rf_api_error_of(error, &err, "agent");
-	code = check(call, own, whose, error);
+	code = check(call, own, whose, name, error);
 	rf_policy_free(own);
 	return code < 0 ? -1 : 0;
 }
