@@ -3,6 +3,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 import pytest
@@ -318,3 +319,23 @@ def test_the_warden_refuses_who_speaks_to_it_directly(wardens, as_who):
     for key, (refused, narrowed) in said.items():
         assert f"{key}: " in refused and "is beyond" in refused, (key, refused)
         assert narrowed == "begun" or "is beyond" not in narrowed and key.startswith("network."), (key, narrowed)  # which needs a gateway
+
+
+def test_a_link_in_a_tree_of_the_ceiling_tells_nothing_of_the_host(server, public, as_who):
+    tree = pathlib.Path(tempfile.mkdtemp(prefix="linked-", dir=public))
+    tree.chmod(0o777)
+    key, told = make_key(server, {"files": {"current": "none", "write": [str(tree)]}}, f"linked-{as_who}"), set()
+    for name, target in (("there", "/usr/bin"), ("away", "/usr/no-such-file")):
+        (tree / name).symlink_to(target)
+        for path in (tree / name, tree / name / "more"):
+            error = server.post(RUN, {"argv": ["true"], "policy": {"files": {"read": [str(path)]}}}, key=key).json["error"]
+            told.add(json.dumps(error).replace(str(path), "PATH"))
+    assert len(told) == 1 and "PATH leads through a symbolic link" in told.pop(), told
+
+
+def test_what_an_agents_policy_does_not_have_is_the_agents_to_get(server, as_who):
+    key = make_key(server, {"files": {"current": "none"}, "network": {"allow": ["*.test"]}}, f"lent-{as_who}", "--tenant", f"lent-{as_who}")
+    assert server.post(AGENTS, {"name": "bot"}, key=key).status == 201
+    done = server.post(RUN, {"argv": ["true"], "agent": "bot", "policy": {"network": {"allow": ["a.test"]}}}, key=key)
+    assert done.status == 403 and "the policy of agent bot, which allows no network" in done.json["error"]["message"], done.body
+    assert "PUT /v1/agents/bot" in done.json["error"]["remedy"] and "key create" not in done.json["error"]["remedy"], done.body
