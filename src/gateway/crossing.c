@@ -102,7 +102,7 @@ static void tell(struct rf_crossing *c, enum rf_gate_kind kind, const char *reas
 
 	all->up_bytes += event.up_bytes;
 	all->down_bytes += event.down_bytes;
-	rf_note_tell(c->outlet->note, &event);
+	(c->state == RELAYED ? rf_note_tell_sent : rf_note_tell)(c->outlet->note, &event);
 }
 
 static void make_reset(int fd)

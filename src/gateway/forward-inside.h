@@ -36,7 +36,7 @@ struct rf_forward {
 	struct rf_fields up_trailer, down_trailer; /* what follows the bodies; in the arena */
 	enum rf_forward_wish up_wish[RF_FORWARD_FILTERS], down_wish[RF_FORWARD_FILTERS];
 	void *own[RF_FORWARD_FILTERS];
-	bool was_filtered;
+	bool was_filtered, was_sent; /* the latter: to a server, or so it may be */
 	struct rf_buf gathered, pieces[2];
 	size_t gather_most;
 	struct rf_deadline up_pause, down_pause;

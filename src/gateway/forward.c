@@ -92,7 +92,7 @@ static void tell(struct rf_forward *f)
 	counts->requests++;
 	counts->up_bytes += f->up_bytes;
 	counts->down_bytes += f->down_bytes;
-	rf_note_tell(f->outlet->note, &event);
+	(f->was_sent ? rf_note_tell_sent : rf_note_tell)(f->outlet->note, &event);
 }
 
 /* Both sides have told their end. */
@@ -650,6 +650,7 @@ static void begin_call(struct rf_forward *f, struct rf_call *call)
 		return;
 	}
 	f->call = call;
+	f->was_sent = true;
 	f->is_waiting = false;
 	if (f->request.gathered.at)
 		send_up(f, f->request.gathered, true);

@@ -184,7 +184,7 @@ void rf_note_finish(struct rf_note *note)
 	rf_note_flush(note);
 }
 
-void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
+static void tell(struct rf_note *note, struct rf_gate_event *event, bool was_sent)
 {
 	RF_AUTO_BUF struct rf_buf body;
 	struct timespec now;
@@ -193,9 +193,9 @@ void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
 	rf_buf_init(&body, EVENT_BYTES);
 	if (event->verdict == RF_GATE_DENIED) {
 		note->counts.denied++;
-		if (is_repeated(note, event))
+		if (!was_sent && is_repeated(note, event))
 			return;
-		if (!rf_note_has_room(note)) { /* what is left is for what was done */
+		if (!was_sent && !rf_note_has_room(note)) { /* what is left is for what was done */
 			note->counts.lost_events++;
 			return;
 		}
@@ -217,4 +217,14 @@ void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
 		tell_later(note, LATER_NS);
 	else
 		rf_note_flush(note);
+}
+
+void rf_note_tell(struct rf_note *note, struct rf_gate_event *event)
+{
+	tell(note, event, false);
+}
+
+void rf_note_tell_sent(struct rf_note *note, struct rf_gate_event *event)
+{
+	tell(note, event, true);
 }

@@ -22,8 +22,11 @@ void rf_note_free(struct rf_note *note);
 /* Whether there is room for what is going to happen.  If not, it is not let happen: what can't be told is not done. */
 bool rf_note_has_room(const struct rf_note *note);
 
-/* Tells, or keeps it to be told; the time is set here. */
+/* Tells, or keeps it to be told; the time is set here.  A refusal that was told a moment ago is only counted. */
 void rf_note_tell(struct rf_note *note, struct rf_gate_event *event);
+
+/* The same of what has reached a server: each is told, also where it was refused in the end. */
+void rf_note_tell_sent(struct rf_note *note, struct rf_gate_event *event);
 
 /* Hands a request over that is held back.  False if the client does not take it now. */
 bool rf_note_hold(struct rf_note *note, const struct rf_gate_held *held);

@@ -131,3 +131,47 @@ def test_what_began_as_tls_where_anything_could_pass(gate, odd, what):  # noqa: 
             tunnel.shutdown(socket.SHUT_WR)
             got = all_of(tunnel)
     assert (b"admin" in got) == (what == "TCP")
+
+
+# --- what is told of what was refused when it had reached a server ---
+
+@pytest.mark.parametrize("answer", [b"206 Partial Content\r\nContent-Range: bytes 0-1/9", b"200 OK\r\nContent-Encoding: dcb"])
+def test_each_request_that_reached_a_server_is_told(gate, odd, answer):  # noqa: F811
+    heard = []
+
+    def serve(connection):
+        heard.append(read_head(connection))
+        connection.sendall(b"HTTP/1.1 " + answer + b"\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+
+    gateway = gate(allow=[PLACE], filter="on", hosts=to(odd(serve)))
+    for i in range(8):
+        with tunnel_to(gateway, PLACE) as tunnel:
+            tunnel.sendall(b"GET /x?%d HTTP/1.1\r\nHost: api.example:8080\r\n\r\n" % i)
+            assert read_head(tunnel).startswith(b"HTTP/1.1 502 ")
+    told = [event for event in gateway.finish() if event["kind"] == "request"]
+    assert len(heard) == 8 and [event["verdict"] for event in told] == ["denied"] * 8
+
+
+def test_each_connection_that_reached_a_server_is_told(gate, odd):  # noqa: F811
+    heard = []
+
+    def serve(connection):
+        heard.append(connection.recv(65536))
+        connection.sendall(b"no TLS")
+
+    gateway = gate(allow=[PLACE], hosts=to(odd(serve)))
+    for _ in range(8):
+        with tunnel_to(gateway, PLACE) as tunnel:
+            tunnel.sendall(client_hello("api.example"))
+            assert not all_of(tunnel)
+    told = [event for event in gateway.finish() if event["kind"] == "connect"]
+    assert len(heard) == 8 and [event["verdict"] for event in told] == ["denied"] * 8
+
+
+def test_what_reached_nobody_is_told_once_in_a_while(gate, odd):  # noqa: F811
+    gateway = gate(allow=["api.example:8081"], hosts=to(odd(echo)))
+    for _ in range(8):
+        with tunnel_to(gateway, "api.example:8081") as tunnel:
+            tunnel.sendall(b"\0no HTTP")
+            assert not all_of(tunnel)
+    assert len([event for event in gateway.finish() if event["kind"] == "connect"]) < 8
