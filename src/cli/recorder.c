@@ -70,12 +70,22 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* A watcher that came after the one that was told before.  While a box lives, on_settled() finds it. */
+static void find_watcher(struct rf_recorder *recorder)
+{
+	struct rf_err ignored = RF_ERR_INIT;
+
+	if (recorder->is_release && rf_teller_is_cut(&recorder->teller))
+		rf_teller_open(&recorder->teller, &ignored);
+}
+
 /* Sends what was gathered of the network. */
 static void tell_traffic(struct rf_recorder *recorder)
 {
 	struct rf_err why = RF_ERR_INIT;
 
 	recorder->told_ms = now_ms();
+	find_watcher(recorder);
 	if (rf_teller_is_open(&recorder->teller) && recorder->teller.out.len > 0 &&
 	    rf_teller_send(&recorder->teller, NULL, &why) < 0)
 		recorder->why = why;
@@ -281,6 +291,7 @@ int rf_recorder_attend_release(struct rf_recorder *recorder, const struct rf_req
 		return 0;
 	if (rf_teller_is_open(&recorder->teller)) {
 		snprintf(recorder->box, sizeof(recorder->box), "%s", box);
+		recorder->is_release = true;
 		outward->on_event = on_traffic;
 		outward->data = recorder;
 	}

@@ -30,6 +30,7 @@ struct rf_recorder {
 	bool is_late;              /* the watcher did not answer in time */
 	bool has_books;            /* the gateway goes by the watcher's */
 	bool is_far;               /* a warden records it */
+	bool is_release;           /* what is sent after a run */
 	size_t request_count;      /* requests that the gateway told of */
 	/* Called before the end is told, for who has more to tell of the run; or NULL. */
 	void (*on_last)(void *data, struct rf_recorder *recorder, const struct rf_result *result);

@@ -13,7 +13,8 @@
 #include "cli/recorder.h"
 #include "http/http1.h"
 
-#define PATIENCE_S 60 /* without a byte; the gateway's own limits are shorter */
+#define TOLD_MS    500 /* until the gateway has told of a request that was answered */
+#define PATIENCE_S 60  /* without a byte; the gateway's own limits are shorter */
 #define ROOM       (128 * 1024)
 #define FIELDS     128
 
@@ -107,6 +108,15 @@ static void send_one(const struct rf_outward *outward, struct rf_held *held)
 	rf_fd_done(&pair[1]);
 }
 
+/* What the gateway tells of a request comes after its answer: the next one is sent when it is known, and so counted. */
+static void hear_of(struct rf_egress *egress, const struct rf_recorder *recorder, size_t index)
+{
+	do {
+		if (!rf_outward_listen(&egress->outward, recorder->box[0] ? TOLD_MS : 0))
+			return;
+	} while (recorder->request_count <= index);
+}
+
 /* Gives the number of the one that failed. */
 static int send_all(struct rf_egress *egress, struct rf_recorder *recorder,
 		    struct rf_held_list *list, size_t *ret_failed, struct rf_err *err)
@@ -118,7 +128,7 @@ static int send_all(struct rf_egress *egress, struct rf_recorder *recorder,
 		if (rf_recorder_before_send(recorder, err) < 0)
 			return err->code;
 		send_one(&egress->outward, held);
-		rf_outward_listen(&egress->outward);
+		hear_of(egress, recorder, i);
 		if (held->state == RF_HELD_FAILED)
 			return rf_fail_say(err, -EPROTO, "%s %s%.100s: %s", held->request.method,
 					   held->request.place.host, held->request.path,

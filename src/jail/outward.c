@@ -261,12 +261,16 @@ int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf
 			     err);
 }
 
-void rf_outward_listen(struct rf_outward *outward)
+bool rf_outward_listen(struct rf_outward *outward, int wait_ms)
 {
 	struct pollfd ready = { .fd = outward->fd, .events = POLLIN };
+	bool has_heard = false;
 
-	while (!outward->is_over && poll(&ready, 1, 0) > 0)
+	while (!outward->is_over && poll(&ready, 1, has_heard ? 0 : wait_ms) > 0) {
 		hear(outward);
+		has_heard = true;
+	}
+	return has_heard;
 }
 
 /* ------------------------------------------------------------- the end */

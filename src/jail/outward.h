@@ -90,8 +90,8 @@ int rf_outward_lend(struct rf_outward *outward, bool is_bounded, int *ret_fd, st
 /* Listens to what happens. */
 int rf_outward_watch(struct rf_outward *outward, struct rf_loop *loop, struct rf_err *err);
 
-/* Hears what was told so far, without waiting: for a caller that has no loop. */
-void rf_outward_listen(struct rf_outward *outward);
+/* Hears what was told so far, or waits for the first of it: for a caller that has no loop.  False if nothing was. */
+bool rf_outward_listen(struct rf_outward *outward, int wait_ms);
 
 /* The box is about to be over: its gateway can begin to tell what is left while the kernel takes the box down. */
 void rf_outward_close(struct rf_outward *outward);

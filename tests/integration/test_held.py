@@ -188,6 +188,40 @@ def test_what_is_sent_after_the_apply_is_told_like_any_other_request(post, bound
     assert SECRET.encode() not in stored and b"hidden" not in stored
 
 
+def each_sent(post, document):
+    return [event[:4] for event in told(post, document) if event[0] == "net.request" and event[2] != "hold"]
+
+
+def test_what_a_standing_gateway_sends_is_told_once(post, bound):
+    with post.start("gateway") as gateway:
+        until = time.monotonic() + 10
+        while post.run("gateway", "--status").returncode:
+            assert time.monotonic() < until and gateway.poll() is None
+            time.sleep(0.05)
+        try:
+            code, document = bound(f"for path in a b; do {SEND} -d one https://api.example/$path; done; echo x > made")
+        finally:
+            gateway.terminate()
+            gateway.communicate(timeout=20)
+    assert code == 0 and len(bound.site.seen) == 2, document
+    assert each_sent(post, document) == [("net.request", path, "allow", 200) for path in ("/a", "/b")]
+
+
+@pytest.mark.parametrize("audit", ["auto", "required"])
+def test_what_is_sent_while_the_watcher_restarts_is_told_once(post, bound, audit):
+    def restart(path):
+        if path == "/b":
+            post.end(signal.SIGKILL)
+            post.stand()
+
+    bound.site.before = restart
+    code, document = bound(f"for path in a b c; do {SEND} -d one https://api.example/$path; done; echo x > made", audit=audit)
+    assert code == 0 and len(bound.site.seen) == 3, document
+    assert not any("is recorded" in warning for warning in document["run"]["warnings"]), document
+    assert each_sent(post, document) == [("net.request", path, "allow", 200) for path in ("/a", "/b", "/c")]
+    assert post.verify()["good"]
+
+
 @pytest.mark.parametrize("how", ["500", "refused", "budget"])
 def test_what_fails_after_the_apply_is_told_too(post, bound, how):
     script = f"for path in a b c; do {SEND} -d one https://api.example/$path; done; echo x > made"

@@ -4,6 +4,7 @@
         site.network()     a policy's `network` that leads the names there, and trusts its certificate
         site.seen          each request: (method, host, path, headers, body)
         site.status        what it answers
+        site.before        called with each request's path before it is answered
 """
 import http.server
 import pathlib
@@ -18,6 +19,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.site.seen.append((self.command, self.headers.get("Host"), self.path, dict(self.headers), body))
+        self.server.site.before(self.path)
         words = f"{self.command} {self.path}\n".encode()
         self.send_response(self.server.site.status)
         self.send_header("Content-Length", str(len(words)))
@@ -34,6 +36,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class TlsSite:
     def __init__(self, folder, *names):
         self.folder, self.names, self.seen, self.status = pathlib.Path(folder), names, [], 200
+        self.before = lambda path: None
         self.folder.mkdir(parents=True, exist_ok=True)
         self.root, key = self.folder / "root.pem", self.folder / "key.pem"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
