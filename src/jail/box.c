@@ -649,12 +649,6 @@ void rf_box_give_streams(struct rf_box *box, const int streams[3])
 		box->stdio[i][i > 0] = streams[i];
 }
 
-void rf_box_take_streams(struct rf_box *box, int streams[3])
-{
-	for (int i = 0; i < 3; i++)
-		streams[i] = rf_fd_take(&box->stdio[i][i > 0]);
-}
-
 static int send_words(struct rf_box *box, unsigned mask, struct rf_err *err)
 {
 	static struct rf_words words;
@@ -766,4 +760,24 @@ void rf_box_done(struct rf_box *box)
 	box->programs = NULL;
 	free(box->shared);
 	box->shared = NULL;
+}
+
+void rf_box_renew(struct rf_box *box)
+{
+	struct rf_box given = *box;
+
+	box->programs = NULL;
+	for (int i = 0; given.is_served && i < 3; i++)
+		box->stdio[i][i > 0] = -1;
+	rf_box_done(box);
+	rf_box_init(box, given.plan);
+	memcpy(box->id, given.id, sizeof(box->id));
+	box->on_orders = given.on_orders;
+	box->on_orders_data = given.on_orders_data;
+	box->group_of = given.group_of;
+	box->programs = given.programs;
+	box->is_heard = given.is_heard;
+	if (given.is_served)
+		rf_box_give_streams(
+			box, (int[]){ given.stdio[0][0], given.stdio[1][1], given.stdio[2][1] });
 }

@@ -169,9 +169,14 @@ int rf_box_name(struct rf_box *box, struct rf_err *err);
 /* False for a plan whose box can't be built ahead: a terminal, profiles, too many words. */
 bool rf_box_can_wait(const struct rf_plan *plan);
 
-/* Gives the box its ends of somebody's pipes (takes), instead of pipes of our own; and back. */
+/* Gives the box its ends of somebody's pipes (takes), instead of pipes of our own. */
 void rf_box_give_streams(struct rf_box *box, const int streams[3]);
-void rf_box_take_streams(struct rf_box *box, int streams[3]);
+
+/*
+ * Throws away what was made of a box that did not start, to make it once more.  What others gave it, and know of it, stays: its id, who is
+ * asked before it gets orders, its streams, its programs and whose groups it lies beneath.
+ */
+void rf_box_renew(struct rf_box *box);
 
 /* Gives the launcher its processors back once the program has started. */
 void rf_box_spread_out(struct rf_box *box);

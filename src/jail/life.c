@@ -28,10 +28,10 @@
 #include "jail/tripwire.h"
 #include "policy/footprint.h"
 
-#define MS 1000000ull /* nanoseconds */
-
-#define SETTLED_AFTER (20 * MS) /* shorter runs do without a janitor; the next start cleans up */
+#define MS            1000000ull /* nanoseconds */
+#define SETTLED_AFTER (20 * MS)  /* shorter runs do without a janitor; the next start cleans up */
 #define SETTLED_AGAIN (2000 * MS)
+#define TRIES         3 /* boxes whose mounts lose what they lie on, until the start is refused */
 
 /* ------------------------------------------------------------- ends */
 
@@ -215,18 +215,13 @@ static uint64_t next_look(const struct rf_life *life, uint64_t used_ns, uint64_t
 	return life->ration_ns < next ? life->ration_ns : next;
 }
 
-static bool has_ration(const struct rf_life *life)
-{
-	return life->box.has_ration;
-}
-
 /* What is written to disks, where nobody else looks after it. */
 static void look_at_ration(struct rf_life *life, uint64_t written)
 {
 	uint64_t next;
 	enum rf_limit passed;
 
-	if (!has_ration(life) || rf_loop_now() < life->ration_ns)
+	if (!life->box.has_ration || rf_loop_now() < life->ration_ns)
 		return;
 	if (life->is_frozen) { /* who is writes nothing, and waits for nobody */
 		life->ration_ns = rf_loop_now() + RF_SAMPLE_SELDOM;
@@ -249,11 +244,12 @@ static void on_look(void *data, int what)
 	(void)what;
 	if (life->has_exited)
 		return;
-	if (is_sampled || used == UINT64_MAX || has_ration(life)) {
+	if (is_sampled || used == UINT64_MAX || life->box.has_ration) {
 		rf_sample_take(
 			&(struct rf_sample_look){ .init = life->box.pid,
 						  .has_scratch = !life->box.is_lesser,
-						  .ended = has_ration(life) ? &life->ended : NULL,
+						  .ended = life->box.has_ration ? &life->ended
+										: NULL,
 						  .exact_above = limits[RF_LIMIT_MEMORY] / 4 * 3,
 						  .memo = &life->memo },
 			&sample);
@@ -333,7 +329,7 @@ static int start_timers(struct rf_life *life, struct rf_err *err)
 	if (life->until_ns &&
 	    rf_loop_timer(life->loop, life->until_ns, on_time, life, &life->time_timer, err) < 0)
 		return err->code;
-	life->ration_ns = has_ration(life) ? rf_loop_now() + RF_SAMPLE_EVERY : UINT64_MAX;
+	life->ration_ns = life->box.has_ration ? rf_loop_now() + RF_SAMPLE_EVERY : UINT64_MAX;
 	if (rf_loop_timer(life->loop, next_look(life, 0, 0), on_look, life, &life->look_timer,
 			  err) < 0)
 		return err->code;
@@ -595,8 +591,7 @@ static int start_on_copy(struct rf_life *life, struct rf_err *err)
 	struct rf_room *room = rf_ration_room(life->plan);
 	struct rf_err why = *err;
 
-	rf_box_done(&life->box);
-	rf_box_init(&life->box, life->plan);
+	rf_box_renew(&life->box);
 	*err = RF_ERR_INIT;
 	if (room->make_copy(room->data, err) < 0)
 		return err->code;
@@ -604,15 +599,27 @@ static int start_on_copy(struct rf_life *life, struct rf_err *err)
 	return start_at_once(life, err);
 }
 
+/* A hidden file, or a mount's, may be replaced while the box is made, as an editor does to save: another has it as it is now. */
+static int start_full(struct rf_life *life, struct rf_err *err)
+{
+	int code, tries = 0;
+
+	do {
+		if (tries > 0)
+			rf_box_renew(&life->box);
+		*err = RF_ERR_INIT;
+		code = life->options->is_served ? start_served(life, err)
+						: start_at_once(life, err);
+	} while (code < 0 && err->code == -ESTALE && ++tries < TRIES);
+	return code;
+}
+
 /* A full box; or, where the machine has no namespaces to give and the plan takes less, a lesser one. */
 static int start_box(struct rf_life *life, struct rf_err *err)
 {
-	struct rf_box *box = &life->box;
-	pid_t group_of = box->group_of;
 	struct rf_err why;
-	int streams[3];
 
-	if ((life->options->is_served ? start_served(life, err) : start_at_once(life, err)) == 0)
+	if (start_full(life, err) == 0)
 		return 0;
 	if (life->options->is_kept)
 		return err->code; /* a lesser box has nobody who could keep it */
@@ -620,13 +627,8 @@ static int start_box(struct rf_life *life, struct rf_err *err)
 		return start_on_copy(life, err);
 	if (!rf_lesser_is_due(life->plan, err, &why))
 		return err->code;
-	rf_box_take_streams(box, streams);
-	rf_box_done(box);
-	rf_box_init(box, life->plan);
-	box->group_of = group_of;
-	if (life->options->is_served)
-		rf_box_give_streams(box, streams);
-	rf_lesser_choose(box, &why);
+	rf_box_renew(&life->box);
+	rf_lesser_choose(&life->box, &why);
 	return start_at_once(life, err);
 }
 

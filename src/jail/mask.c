@@ -47,13 +47,13 @@ static int clone_at(int dir, const char *name, unsigned flags)
 	return mnt < 0 ? -errno : mnt;
 }
 
-/* Puts a detached mount over exactly what `at` is. */
+/* Puts a detached mount over exactly what `at` is; -ESTALE if that was removed or replaced since it was looked up. */
 static int move_onto(int mnt, int at)
 {
-	return rf_kernel_move_mount(mnt, "", at, "",
-				    RF_MOVE_MOUNT_F_EMPTY_PATH | RF_MOVE_MOUNT_T_EMPTY_PATH) < 0
-		       ? -errno
-		       : 0;
+	if (rf_kernel_move_mount(mnt, "", at, "",
+				 RF_MOVE_MOUNT_F_EMPTY_PATH | RF_MOVE_MOUNT_T_EMPTY_PATH) == 0)
+		return 0;
+	return errno == ENOENT ? -ESTALE : -errno;
 }
 
 /* Makes one cover a read-only mount of its own, so that its clones need nothing more. */
@@ -91,7 +91,7 @@ static int make_covers(int root, struct covers *ret_covers, struct rf_err *err)
 static int fail_changed(const char *path, int code, struct rf_err *err)
 {
 	rf_fail(err, code, "hide %s", path);
-	if (code != -ELOOP && code != -ENOTDIR)
+	if (code != -ELOOP && code != -ENOTDIR && code != -ESTALE)
 		return code;
 	return rf_fail_hint(err, "it was changed while the box was being made; try again");
 }
@@ -159,7 +159,7 @@ static int cover(const struct rf_box *box, int root, const struct covers *covers
 	mnt = clone_at(covers->folder, S_ISDIR(st.st_mode) ? "folder" : "file",
 		       AT_SYMLINK_NOFOLLOW);
 	code = mnt < 0 ? mnt : move_onto(mnt, at);
-	return code < 0 ? rf_fail(err, code, "hide %s", path) : 0;
+	return code < 0 ? fail_changed(path, code, err) : 0;
 }
 
 /* The place of a mask that the plan itself put: the tree that it lies in. */

@@ -4,6 +4,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -74,6 +75,22 @@ def test_the_box_works_on_a_copy_and_the_result_says_so(post, tree):
     assert (result["isolation"]["limits"]["disk"], result["isolation"]["limits"]["inodes"]) == ("sampled", "none")
     assert {(row["path"], row["change"]) for row in result["workspace"]["changes"]} == {("a/x", "changed"), ("d/x", "deleted")}
     assert (tree / "a/x").read_text() == "a/x\n" and (tree / "d/x").exists()
+
+
+def test_a_box_on_a_copy_is_known_by_its_name_and_runs_what_the_policy_names(post, tree):
+    """It is the second that is made: what was said of the first holds for it."""
+    post.env["RINGFORT_TEST_WITHOUT"] = "overlay"
+    watcher = post.stand()
+    words = ["--workspace", tree, "--", "sh", "-c", "echo ran; /usr/bin/id"]
+    result = run_json(post, "run", "--json", "--command", "sh", *words)
+    assert result["stdout"] == "ran\n" and "not found" in result["stderr"], result
+    assert {event["box"] for event in post.events() if "box" in event} == {result["id"]}
+    watcher.send_signal(signal.SIGSTOP)
+    try:
+        done = post.run("run", "--audit", "required", *words)
+    finally:
+        watcher.send_signal(signal.SIGCONT)
+    assert done.returncode == 126 and "ran" not in done.stdout, done
 
 
 @pytest.mark.parametrize("seed", range(6))
