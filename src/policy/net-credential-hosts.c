@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "policy/key.h"
 #include "policy/net-credential.h"
@@ -37,8 +38,26 @@ static bool is_allowed(const struct rf_list *allow, const char *host)
 	return false;
 }
 
-int rf_net_credential_hosts_check(const struct rf_policy *policy, const char **ret_name,
-				  struct rf_err *err)
+/* Gives the first host of a credential that no rule allows.  `needs_all`: also where another one is allowed. */
+static bool find_lost(const struct rf_list *allow, const char *credential, bool needs_all,
+		      char lost[RF_NET_RULE_TEXT])
+{
+	char host[RF_NET_RULE_TEXT];
+	bool is_lost = false, has_one = false;
+
+	while (next_host(&credential, host)) {
+		if (is_allowed(allow, host)) {
+			has_one = true;
+		} else if (!is_lost) {
+			is_lost = true;
+			memcpy(lost, host, sizeof(host));
+		}
+	}
+	return is_lost && (needs_all || !has_one);
+}
+
+static int check(const struct rf_policy *policy, bool needs_all, const char **ret_name,
+		 struct rf_err *err)
 {
 	const struct rf_list *grants = &policy->values[RF_KEY_GRANTS].list;
 	const struct rf_list *allow = &policy->values[RF_KEY_NET_ALLOW].list;
@@ -48,22 +67,28 @@ int rf_net_credential_hosts_check(const struct rf_policy *policy, const char **r
 	if (policy->values[RF_KEY_NET_MODE].number == (uint64_t)RF_NET_OPEN)
 		return 0;
 	for (size_t i = 0; i < grants->count; i++) {
-		const char *at = grants->items[i].value;
-
-		while (next_host(&at, host)) {
-			if (is_allowed(allow, host))
-				continue;
-			if (ret_name)
-				*ret_name = grants->items[i].name;
-			rf_fail_say(err, -EINVAL,
-				    "credentials.%s: no rule of network.allow leads to %.100s, so "
-				    "it would never be sent there",
-				    grants->items[i].name, host);
-			return rf_fail_hint(err, "write network: { allow: [\"%.100s\"] }, or --net",
-					    host);
-		}
+		if (!find_lost(allow, grants->items[i].value, needs_all, host))
+			continue;
+		if (ret_name)
+			*ret_name = grants->items[i].name;
+		rf_fail_say(err, -EINVAL,
+			    "credentials.%s: no rule of network.allow leads to %.100s, so "
+			    "it would never be sent there",
+			    grants->items[i].name, host);
+		return rf_fail_hint(err, "write network: { allow: [\"%.100s\"] }, or --net", host);
 	}
 	return 0;
+}
+
+int rf_net_credential_hosts_check(const struct rf_policy *policy, const char **ret_name,
+				  struct rf_err *err)
+{
+	return check(policy, true, ret_name, err);
+}
+
+int rf_net_credential_hosts_check_some(const struct rf_policy *policy, struct rf_err *err)
+{
+	return check(policy, false, NULL, err);
 }
 
 int rf_net_credential_hosts_allow(struct rf_policy *policy, struct rf_err *err)

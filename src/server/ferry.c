@@ -178,7 +178,7 @@ static int take_credentials(struct crossing *c, struct rf_err *err)
 	for (char **at = c->ask.names; *at; at++)
 		if (take_credential(c, *at, err) < 0)
 			return err->code;
-	if (rf_net_credential_hosts_check(c->met, NULL, err) < 0)
+	if (rf_net_credential_hosts_check_some(c->met, err) < 0)
 		return rf_fail_hint(err,
 				    "name its host in policy.network.allow, within the ceiling "
 				    "of this key, or leave the credential out");

@@ -197,6 +197,18 @@ def figures(text):
     return {line.split("{")[1].split("}")[0] for line in text.splitlines() if line.startswith("ringfort_credential_uses_total{")}
 
 
+def test_a_credential_of_several_hosts_needs_a_rule_for_one_of_them(site):
+    done = site.server.run("credential", "set", "--tenant", "one", "several", f"hosts=api.test:{site.origin.port},other.example", "env=RF_TOKEN", input=SECRET + "\n")
+    assert done.returncode == 0, done.stderr
+    try:
+        done = site.run("sh", "-c", "test -n \"$RF_TOKEN\" && echo there", allow=["api.test:*"], credentials=["several"])
+        assert done.status == 200 and done.json["stdout"] == "there\n", done.body
+        done = site.run("true", allow=["plain.test:*"], credentials=["several"])
+        assert done.status == 422 and "credentials.several: no rule of network.allow leads to" in done.json["error"]["message"], done.body
+    finally:
+        site.server.run("credential", "rm", "--tenant", "one", "several")
+
+
 def test_figures_of_credentials_are_the_tenants_own(site):
     """Both call theirs the same; each admin key sees its own, and the machine's figures; the operator sees all."""
     for tenant in ("red", "blue"):

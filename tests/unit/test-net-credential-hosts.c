@@ -86,3 +86,28 @@ RF_TEST(a_flag_allows_what_it_is_bound_to_and_nothing_else)
 	RF_CHECK(rf_net_credential_hosts_check(policy, NULL, &err) == 0, "%s", err.msg);
 	rf_policy_free(policy);
 }
+
+RF_TEST(where_others_chose_the_hosts_one_of_them_is_enough)
+{
+	/* clang-format off */
+	static const struct { const char *allow; bool is_enough; } cases[] = {
+		{ "api.x", true }, { "'*.x'", true }, { "other.y:8443", true }, { "other.y", false }, { "z", false },
+	};
+	/* clang-format on */
+	for (size_t i = 0; i < RF_LEN(cases); i++) {
+		struct rf_policy *policy = NULL;
+		struct rf_err err = RF_ERR_INIT;
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 "network: {allow: [%s]}\ncredentials: {a: {from: 'env:A', hosts: [api.x, "
+			 "'other.y:8443']}}\n",
+			 cases[i].allow);
+		RF_REQUIRE(rf_policy_parse(text, strlen(text), "/", "/", &policy, &err) == 0, "%s",
+			   err.msg);
+		RF_CHECK((rf_net_credential_hosts_check_some(policy, &err) == 0) ==
+				 cases[i].is_enough,
+			 "%s: %s", text, err.msg);
+		rf_policy_free(policy);
+	}
+}
