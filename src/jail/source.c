@@ -56,7 +56,10 @@ static int open_source(const struct rf_place *place, struct rf_err *err)
 	rf_fail(err, file, "%s: %s", place->rule, place->source);
 	if (file == -ENOENT)
 		return rf_fail_hint(err, "make it first, or take it out of %s", place->rule);
-	/* Where it leads, and whether anything is there, is not said: who laid the link may ask about any path so. */
+	/*
+	 * Where it leads, and whether anything is there, is not said: who laid the link could ask
+	 * about any path so.
+	 */
 	if (file == -ELOOP) {
 		rf_fail_say(err, -ELOOP, "%s: %s leads through a symbolic link", place->rule,
 			    place->source);

@@ -38,7 +38,7 @@ static bool is_allowed(const struct rf_list *allow, const char *host)
 	return false;
 }
 
-/* Gives the first host of a credential that no rule allows.  `needs_all`: also where another one is allowed. */
+/* The first host that no rule allows.  `needs_all`: also where another one is allowed. */
 static bool find_lost(const struct rf_list *allow, const char *credential, bool needs_all,
 		      char lost[RF_NET_RULE_TEXT])
 {

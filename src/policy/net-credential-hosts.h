@@ -16,8 +16,9 @@ int rf_net_credential_hosts_check(const struct rf_policy *policy, const char **r
 				  struct rf_err *err);
 
 /*
- * The same where somebody else chose the hosts of the credentials than who wrote the rules: refuses one of whose hosts
- * none is allowed.  Of several, a request may need the first and its key's ceiling not reach the second.
+ * The same where somebody else chose the hosts of the credentials than who wrote the rules: refuses
+ * one of whose hosts none is allowed.  Of several, a request may need the first and its key's
+ * ceiling not reach the second.
  */
 int rf_net_credential_hosts_check_some(const struct rf_policy *policy, struct rf_err *err);
 

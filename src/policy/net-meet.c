@@ -319,7 +319,7 @@ static bool are_apart(const struct rf_net_rule *a, const struct rf_net_rule *b)
 	return rf_net_rule_meet(&x, &y, rooms, rules, RF_NET_MEET) == 0;
 }
 
-/* A rule that covers `piece`, which has one port, and the last port up to which it does so; or NULL. */
+/* A rule that covers `piece`, which has one port, and up to which port it does so; or NULL. */
 static const struct rf_net_rule *find_at(const struct read_rules *all,
 					 const struct rf_net_rule *piece, uint16_t *ret_last)
 {
@@ -367,7 +367,7 @@ static bool covers_method(const struct read_rules *all, const struct rf_net_rule
 	return true;
 }
 
-/* Several rules may cover one together: a.test:80 and a.test:443, or GET and POST, each for its part. */
+/* Several rules may cover one together: a.test:80 and a.test:443, or GET and POST. */
 static bool cover_together(const struct read_rules *all, const struct rf_net_rule *rule)
 {
 	uint32_t left = rule->methods;

@@ -257,9 +257,9 @@ bool rf_net_rule_next(const char **text, struct rf_span *ret_rule);
 int rf_net_rule_format(const struct rf_net_rule *rule, char text[RF_NET_RULE_TEXT]);
 
 /*
- * A ceiling's rules, read once, for the many rules of a request: the front asks for each of these, and who sends thousands
- * must not keep it from others.  What the ceiling denies and `request` denies as well is the request's own doing, and left
- * out.  Borrows both for the call.
+ * A ceiling's rules, read once, for the many rules of a request: the front asks for each of these,
+ * and who sends thousands must not keep it from others.  What the ceiling denies and `request`
+ * denies as well is the request's own doing, and left out.  Borrows both for the call.
  */
 struct rf_net_ceiling;
 int rf_net_ceiling_new(const struct rf_policy *ceiling, const struct rf_policy *request,
@@ -267,10 +267,11 @@ int rf_net_ceiling_new(const struct rf_policy *ceiling, const struct rf_policy *
 void rf_net_ceiling_free(struct rf_net_ceiling *ceiling);
 
 /*
- * Whether the ceiling grants all that a rule of a request's `network.allow` asks for, by one of its rules or by several
- * together.  If not, `bound` says which of them bounds it, as a policy would have it: `network.link: none`,
- * `network.deny: x`, `network.allow: x`, `network.mode: open`; or `network.allow` where none of its rules touches it.
- * A part that the ceiling denies does not count, only the whole.  Fails for a rule that is none.
+ * Whether the ceiling grants all that a rule of a request's `network.allow` asks for, by one of its
+ * rules or by several together.  If not, `bound` says which of them bounds it, as a policy would
+ * have it: `network.link: none`, `network.deny: x`, `network.allow: x`, `network.mode: open`; or
+ * `network.allow` where none of its rules touches it.  A part that the ceiling denies does not
+ * count, only the whole.  Fails for a rule that is none.
  */
 #define RF_NET_BOUND (RF_NET_RULE_TEXT + 32)
 int rf_net_ceiling_covers(const struct rf_net_ceiling *ceiling, const char *text, bool *ret_covers,

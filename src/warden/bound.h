@@ -35,8 +35,9 @@ const struct rf_terms_sums *rf_bound_sums(const struct rf_bound *bound);
 bool rf_bound_sees(const struct rf_bound *client, const struct rf_bound *keeper);
 
 /*
- * Takes from the errand what is not its to say; or refuses it.  For NULL it says what becomes of what is named beyond a
- * ceiling: of a box that is kept (`is_kept`) nobody sees a result that could tell, so it is refused.
+ * Takes from the errand what is not its to say; or refuses it.  For NULL it says what becomes of
+ * what is named beyond a ceiling: of a box that is kept (`is_kept`) nobody sees a result that could
+ * tell, so it is refused.
  */
 int rf_bound_errand(const struct rf_bound *bound, struct rf_errand *errand, bool is_kept,
 		    struct rf_err *err);

@@ -115,7 +115,7 @@ static int bound(struct known *known, const struct rf_policy *ceiling, const cha
 	return 0;
 }
 
-/* Leaves out what is as the command has it by itself: `ringfort run` writes all of its policy down. */
+/* Leaves out what is as the command has it by itself: `ringfort run` writes all of it down. */
 static int leave_out_defaults(enum rf_command command, struct rf_policy *named)
 {
 	struct rf_policy *usual = rf_policy_new(command);

@@ -37,8 +37,8 @@ bool rf_lore_is_bounded(const struct rf_lore *lore, const struct rf_errand *erra
 const char *rf_lore_told(struct rf_lore *lore, const struct rf_policy *policy);
 
 /*
- * Warns of what an errand's policy names beyond the warden's own ceiling, which is narrowed and not refused.  What is as the
- * command has it by itself does not count: nobody asked for it.
+ * Warns of what an errand's policy names beyond the warden's own ceiling, which is narrowed and not
+ * refused.  What is as the command has it by itself does not count: nobody asked for it.
  */
 void rf_lore_warn(const struct rf_lore *lore, const struct rf_policy *policy,
 		  struct rf_result *result);

@@ -421,7 +421,7 @@ static void limits(void)
 		"the disk of all is one");
 }
 
-/* The ceiling bounds what is asked for, in the warden; what the policy itself names beyond it is refused. */
+/* The ceiling bounds what is asked for; what the policy itself names beyond it is refused. */
 static void ceiling(void)
 {
 	struct ringfort_policy *policy = policy_of("limits: {pids: 100}");
