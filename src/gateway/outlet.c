@@ -292,7 +292,7 @@ int rf_outlet_change(struct rf_outlet *outlet, const char *policy, size_t len, s
 	outlet->policy = text;
 	rf_buf_init(&text, 0);
 	set_limits(outlet);
-	rf_upstream_trim(outlet, 0);
+	rf_upstream_retire(outlet);
 	rf_crossing_review(outlet);
 	rf_forward_review(outlet);
 	return 0;
@@ -422,8 +422,7 @@ int rf_outlet_take_books(struct rf_outlet *outlet, const char *text, size_t len,
 		if (order->is_reset && !order->is_credential)
 			reset_host(outlet, order->name);
 		else if (!order->is_reset && !order->is_credential)
-			rf_upstream_trim(outlet,
-					 0); /* a connection that waits is asked by nobody */
+			rf_upstream_retire(outlet); /* which are asked by nobody any more */
 	}
 	return 0;
 }

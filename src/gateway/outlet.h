@@ -81,6 +81,7 @@ struct rf_outlet {
 	struct rf_call_host upstream; /* calls on such connections */
 	struct rf_call *idle;         /* that wait for the next request */
 	size_t idle_count;
+	uint64_t upstream_age; /* connections of before it are used for no further request */
 
 	/* For parts to fill in when the outlet is opened: */
 	rf_outlet_accept *accept; /* NULL: TLS is not ended */

@@ -15,6 +15,7 @@
 struct tag {
 	struct rf_forward_place place;
 	struct rf_way *way; /* lives as long as the connection */
+	uint64_t age;       /* of the box's, when it was made */
 };
 
 static struct tag *tag_of(const struct rf_call *call)
@@ -52,12 +53,18 @@ void rf_upstream_trim(struct rf_outlet *outlet, size_t most)
 	}
 }
 
+void rf_upstream_retire(struct rf_outlet *outlet)
+{
+	outlet->upstream_age++;
+	rf_upstream_trim(outlet, 0);
+}
+
 static bool on_idle(struct rf_call_host *host, struct rf_call *call)
 {
 	struct rf_outlet *outlet = host->pool;
 
 	/* Who waits for a connection needs this one's place more. */
-	if (outlet->pending_count > 0)
+	if (outlet->pending_count > 0 || tag_of(call)->age != outlet->upstream_age)
 		return false;
 	*rf_call_next(call) = outlet->idle;
 	outlet->idle = call;
@@ -120,7 +127,7 @@ int rf_upstream_make(struct rf_outlet *outlet, const struct rf_forward_place *pl
 		rf_way_close(way);
 		return rf_fail(err, -ENOMEM, "connection");
 	}
-	*tag = (struct tag){ *place, way };
+	*tag = (struct tag){ *place, way, outlet->upstream_age };
 	if (rf_way_transport(way, &transport, err) < 0 ||
 	    (place->is_http2 && rf_h2_client_new(outlet->gateway->loop, outlet->gateway->deadlines,
 						 transport, &transport, err) < 0) ||

@@ -27,4 +27,7 @@ const char *rf_upstream_address(const struct rf_call *call);
 /* Closes those that wait, but for `most`. */
 void rf_upstream_trim(struct rf_outlet *outlet, size_t most);
 
+/* What they were made under has changed: those that wait are closed, and those in use when their request is over. */
+void rf_upstream_retire(struct rf_outlet *outlet);
+
 #endif

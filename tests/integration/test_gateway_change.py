@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "gateway"))
 from gates import gate, odd, program, to  # noqa: E402,F401 pylint: disable=unused-import
 from origins import client_hello, read_head  # noqa: E402
-from test_gateway_raw import all_of, echo, tunnel_to  # noqa: E402
+from test_gateway_raw import all_of, echo, receive, tunnel_to  # noqa: E402
 
 PLACE = "api.example:8080"
 UPLOAD = b"POST /x HTTP/1.1\r\nHost: api.example:8080\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
@@ -131,6 +131,29 @@ def test_what_began_as_tls_where_anything_could_pass(gate, odd, what):  # noqa: 
             tunnel.shutdown(socket.SHUT_WR)
             got = all_of(tunnel)
     assert (b"admin" in got) == (what == "TCP")
+
+
+def test_a_connection_of_before_is_not_used_again(gate, odd):  # noqa: F811
+    def named(name, waits):
+        def serve(connection):
+            while read_head(connection):
+                waits.wait(5)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n" + name)
+        return serve
+
+    may_answer, at_once = threading.Event(), threading.Event()
+    at_once.set()
+    old, new = odd(named(b"old", may_answer)), odd(named(b"new", at_once))
+    gateway = gate(allow=[PLACE], hosts=to(old))
+    request = b"GET /x HTTP/1.1\r\nHost: api.example:8080\r\n\r\n"
+    with tunnel_to(gateway, PLACE) as tunnel:
+        tunnel.sendall(request)
+        time.sleep(0.3)
+        change(gateway, new, {"allow": [PLACE]})  # the name leads to another port of the same address
+        may_answer.set()
+        assert receive(tunnel, 41).endswith(b"old")
+        tunnel.sendall(request)
+        assert receive(tunnel, 41).endswith(b"new")
 
 
 # --- what is told of what was refused when it had reached a server ---
