@@ -499,6 +499,13 @@ static bool may_be_quiet(const struct rf_crossing *c)
 	       !rf_net_looks_inside(net, &c->place.host, c->place.port);
 }
 
+/* Whether a rule, and not the mode alone, lets pass what may be HTTP that comes too slowly to be judged. */
+static bool is_raw_by_rule(const struct rf_crossing *c)
+{
+	return !c->is_hello && may_be_quiet(c) &&
+	       rf_net_judge_raw(c->outlet->net, &c->place.host, c->place.port).rule;
+}
+
 static void begin_look(struct rf_crossing *c)
 {
 	uint64_t limit_ms = may_be_quiet(c) ? QUIET_MS : is_web(c) ? FIRST_MS : MUTE_MS;
@@ -626,8 +633,7 @@ static void on_limit(void *data)
 	} else if (c->state == LOOKING && c->seen == 0 && c->judge.is_allowed && !is_web(c)) {
 		may_be_raw(c); /* which says what would let the server speak first */
 		deny(c, "nothing was said, and the server may not speak first");
-	} else if (c->state == LOOKING && c->seen > 0 && !c->is_hello && may_be_quiet(c) &&
-		   may_be_raw(c)) {
+	} else if (c->state == LOOKING && c->seen > 0 && is_raw_by_rule(c) && may_be_raw(c)) {
 		leave(c); /* a word without an end, to which a server may answer */
 	} else if (c->state == LOOKING && c->seen > 0) {
 		deny(c, "its first bytes do not say what it is");
