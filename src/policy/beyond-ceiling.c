@@ -410,6 +410,32 @@ static void clear(struct rf_policy *policy, int key)
 	policy->set &= ~RF_KEY_BIT(key);
 }
 
+static bool is_hidden(const struct rf_list *deny, const char *path)
+{
+	for (size_t i = 0; i < deny->count; i++) {
+		struct rf_pattern pattern;
+
+		rf_pattern_init(&pattern, deny->items[i].name);
+		if (rf_pattern_covers(&pattern, path))
+			return true;
+	}
+	return false;
+}
+
+/* A meet keeps the rule of a file that a pattern hides; who names one would be refused for it. */
+static int join_shown(struct rf_policy *policy, const struct rf_policy *met, enum rf_key key)
+{
+	const struct rf_list *files = list_of(met, key), *deny = list_of(met, RF_KEY_DENY);
+	int code = 0;
+
+	for (size_t i = 0; i < files->count && code >= 0; i++)
+		if (!is_hidden(deny, files->items[i].name))
+			code = rf_list_unite(&policy->values[key].list, files->items[i].name,
+					     files->items[i].value);
+	policy->set |= RF_KEY_BIT(key);
+	return code;
+}
+
 int rf_beyond_ceiling_narrow(const struct rf_beyond_ceiling *beyond, struct rf_policy *policy,
 			     struct rf_err *err)
 {
@@ -418,12 +444,15 @@ int rf_beyond_ceiling_narrow(const struct rf_beyond_ceiling *beyond, struct rf_p
 
 	if (keys & files) /* what may not be written may still be read */
 		keys |= files;
+	if (keys & RF_KEY_BIT(RF_KEY_SET)) /* a content that is gone overruled that it is passed */
+		keys |= RF_KEY_BIT(RF_KEY_PASS);
 	for (int i = 0; i < RF_KEY_COUNT; i++) {
 		if (!(keys & RF_KEY_BIT(i)))
 			continue;
 		clear(policy, i);
 		if (beyond->met->set & RF_KEY_BIT(i) &&
-		    rf_value_join(policy, beyond->met, (enum rf_key)i) < 0)
+		    (files & RF_KEY_BIT(i) ? join_shown : rf_value_join)(policy, beyond->met,
+									 (enum rf_key)i) < 0)
 			return rf_fail(err, -ENOMEM, "a policy");
 	}
 	/* Without a network there is nothing more to say of it. */

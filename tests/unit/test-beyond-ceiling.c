@@ -181,24 +181,34 @@ RF_TEST(what_is_beyond_is_told_by_its_key_with_the_rule)
 	}
 }
 
+/* What one key hides of another. */
+static const struct row joint[] = {
+	{ "files.read", "files: { read: [/a], deny: [/a/b] }", NULL,
+	  "files: { read: [/a/b, /a/c] }", "/a/b" },
+	{ "files.write", "files: { write: [/a], deny: [/a/b/**] }", NULL,
+	  "files: { write: [/a/b/c] }", "/a/b/c" },
+	{ "env.set", "version: 1", NULL, "env: { pass: [A], set: { A: x } }", "A" },
+};
+
 RF_TEST(what_is_narrowed_is_within)
 {
-	for (size_t i = 0; i < RF_LEN(rows); i++) {
+	for (size_t i = 0; i < RF_LEN(rows) + RF_LEN(joint); i++) {
+		const struct row *row = i < RF_LEN(rows) ? &rows[i] : &joint[i - RF_LEN(rows)];
 		struct rf_policy *ceiling, *policy;
 		struct rf_beyond_ceiling *beyond = NULL, *again = NULL;
 		struct rf_err err = RF_ERR_INIT;
 		RF_AUTO_BUF struct rf_buf text;
 
 		rf_buf_init(&text, RF_MAX_POLICY_BYTES);
-		if (!rows[i].beyond)
+		if (!row->beyond)
 			continue;
-		ceiling = read(rows[i].ceiling);
-		policy = read(rows[i].beyond);
+		ceiling = read(row->ceiling);
+		policy = read(row->beyond);
 		RF_REQUIRE(rf_beyond_ceiling_new(ceiling, policy, &beyond, &err) == 0 &&
 				   rf_beyond_ceiling_narrow(beyond, policy, &err) == 0 &&
 				   rf_beyond_ceiling_new(ceiling, policy, &again, &err) == 0,
-			   "%s: %s", rows[i].key, err.msg);
-		RF_CHECK(!rf_beyond_ceiling_item(again, 0), "%s is still beyond", rows[i].key);
+			   "%s: %s", row->key, err.msg);
+		RF_CHECK(!rf_beyond_ceiling_item(again, 0), "%s is still beyond", row->key);
 		rf_policy_format(policy, &text);
 		rf_policy_free(policy);
 		policy = read(text.data ? text.data : ""); /* and can be written down */
