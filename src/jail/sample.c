@@ -341,9 +341,18 @@ static void forget_waited_for(struct rf_sample_ended *ended)
 	}
 }
 
+/* True if it still has memory: asked once it was closed to us, because one that ends in between is closed as well. */
+static bool is_living(int process)
+{
+	RF_AUTO_FD int living = -1;
+	char status[STATUS_ROOM];
+
+	return read_living(process, status, sizeof(status), &living);
+}
+
 /* What one process wrote.  Pid 1 of a user's box is closed to us, and reports what it waited for itself. */
 static void count_written(struct rf_sample *sample, const struct rf_sample_look *look, pid_t pid,
-			  int process, bool has_memory)
+			  int process)
 {
 	uint64_t bytes;
 
@@ -351,7 +360,7 @@ static void count_written(struct rf_sample *sample, const struct rf_sample_look 
 		sample->written_bytes += bytes;
 	else if (pid == look->init)
 		sample->is_init_closed = true;
-	else if (has_memory || is_left(look->ended, pid, process))
+	else if (is_living(process) || is_left(look->ended, pid, process))
 		sample->written_bytes += cpu_of(pid, process) * WRITES_A_NS;
 }
 
@@ -370,7 +379,6 @@ static void look_at(struct walk *walk, pid_t pid, const struct rf_sample_look *l
 	RF_AUTO_FD int living = -1;
 	struct rf_sample *sample = walk->sample;
 	char status[STATUS_ROOM];
-	bool has_memory;
 
 	if (process < 0) {
 		walk->memo.is_whole = false;
@@ -379,8 +387,7 @@ static void look_at(struct walk *walk, pid_t pid, const struct rf_sample_look *l
 	remember(&walk->memo, pid);
 	add_children(walk, process);
 	sample->cpu_ns += cpu_of(pid, process);
-	has_memory = read_living(process, status, sizeof(status), &living);
-	if (has_memory) {
+	if (read_living(process, status, sizeof(status), &living)) {
 		walk->resident += line_of(status, "\nVmRSS:");
 		sample->memory_bytes += line_of(status, "\nVmPTE:");
 	} else {
@@ -388,7 +395,7 @@ static void look_at(struct walk *walk, pid_t pid, const struct rf_sample_look *l
 	}
 	sample->memory_bytes += descriptors_of(process);
 	if (look->ended)
-		count_written(sample, look, pid, process, has_memory);
+		count_written(sample, look, pid, process);
 	if (pid == look->init && look->has_scratch) {
 		sample->disk_bytes = scratch_of(process);
 		sample->memory_bytes += sample->disk_bytes;
