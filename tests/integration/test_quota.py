@@ -275,7 +275,7 @@ HIDDEN = {
                            "    if os.fork() == 0: fill(f'f{i}', 10); os._exit(0)\n    os.wait()",
     "unreadable-program": "import shutil; shutil.copy('/usr/bin/dd', '/tmp/dd'); os.chmod('/tmp/dd', 0o111)\n"
                           "os.system('/tmp/dd if=/dev/zero of=f bs=1M count=300 2>/dev/null')",
-    "unwaited": "for i in range(30):\n    if os.fork() == 0: fill(f'f{i}', 10); os._exit(0)\n    time.sleep(0.05)",
+    "unwaited": "for i in range(30):\n    if os.fork() == 0: fill(f'f{i}', 10); os._exit(0)\n    time.sleep(0.1)",
     "without-a-first-thread": "import ctypes, threading\n"
                               "threading.Thread(target=lambda: (time.sleep(0.1), fill('f', 300), time.sleep(20))).start()\n"
                               "ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)",
