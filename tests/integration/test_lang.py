@@ -62,8 +62,8 @@ LANGUAGES = {
              "use std::io::Read;\nfn main() { let mut s = String::new(); "
              "std::io::stdin().read_to_string(&mut s).unwrap(); print!(\"{}\", s.to_uppercase()); }",
              "fn main() { println!(\"{}\", std::env::args().skip(1).collect::<Vec<_>>().join(\"|\")); }",
-             "fn main() { let mut x = 0u64; loop { x = std::hint::black_box(x + 1); } }",
-             "fn main() { let mut x = Vec::new(); loop { x.push(std::hint::black_box(vec![1u8; 4 << 20])); } }"),
+             "fn main() { let mut x = 0u64; loop { x = unsafe { std::ptr::read_volatile(&x) }.wrapping_add(1); } }",
+             "fn main() { let mut x = Vec::new(); loop { x.push(vec![1u8; 4 << 20]); let _ = unsafe { std::ptr::read_volatile(x[x.len() - 1].as_ptr()) }; } }"),
     "java": (["java", "javac"],
              "public class Hello { public static void main(String[] a) { System.out.println(\"hello\"); } }",
              "class Main { public static void main(String[] a) throws Exception { "
