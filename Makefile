@@ -51,11 +51,11 @@ run: deps ## install, build, and show what a box holds back
 	@$(MAKE) --no-print-directory build
 	@scripts/demo
 
-check: deps-check ## run every test; the last line counts them
-	@$(PYTHON) tests/check.py
+check: deps-check ## run every suite; ONLY=gateway one area, FAILED=1 what failed last, SEED=N that sample
+	@$(PYTHON) -B tests/check $(if $(ONLY),--only '$(ONLY)') $(if $(FAILED),--failed) $(if $(SEED),--seed $(SEED))
 
-check-all: check ## the same, and what is too long for every change: a million pairs of policies (many minutes)
-	@RF_PAIRS=1000000 build/tests/unit/test-meet-property
+check-all: deps-check ## everything whole: each matrix, others' suites, a million pairs of policies (hours)
+	@$(PYTHON) -B tests/check --all $(if $(SEED),--seed $(SEED))
 
 attack: build ## try every attack in every mode, and print the escape score (minutes)
 	@$(PYTHON) -B tests/attack/score.py

@@ -13,6 +13,10 @@ A test asks for what it needs by name:
 With RF_TEST_WARDEN=1 in the environment every box of theirs comes from a standing warden, one for each
 user: pytest then has a mount namespace of its own, with another /run/ringfort and /run/user (as root only).
 
+tests/check sets two more, for files that are tested side by side.  With RF_TEST_OWN_RUN=1, root's pytest has a
+/run/ringfort of its own, so that no test meets another's boxes.  In the folder RF_TEST_SHARED lies what all have in
+common: the built programs, and what tests compile.  RF_SAMPLE and RF_SHARD pick cases: see sampling.py.
+
 Each of the first three takes user=, stdin=, timeout= (seconds), env= (added to a small clean
 environment) and cwd=.  A call that outlives its time-out fails the test.
 """
@@ -28,6 +32,9 @@ import tempfile
 import time
 
 import pytest
+
+from compiled import SHARED, link_or_copy
+from sampling import pytest_collection_modifyitems  # noqa: F401 # a hook of pytest's
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 IS_ROOT = os.geteuid() == 0
@@ -62,30 +69,61 @@ def public():
     remove(path)
 
 
+def own_run():
+    """Enters a mount namespace with another /run/ringfort.
+
+    What all boxes of root must agree upon, the uids that are taken, stays where it is.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not IS_ROOT or libc.unshare(0x20000):  # CLONE_NEWNS
+        pytest.exit("a /run/ringfort of its own needs root, and a mount namespace", returncode=2)
+    os.makedirs("/run/ringfort", 0o700, exist_ok=True)
+    with open("/run/ringfort/uids", "a", encoding="ascii") as uids:
+        subprocess.run("mount --make-rprivate / && mount -t tmpfs -o mode=0700 none /run/ringfort && "
+                       f"touch /run/ringfort/uids && mount --bind /proc/self/fd/{uids.fileno()} /run/ringfort/uids",
+                       shell=True, check=True, pass_fds=[uids.fileno()])
+
+
+def pytest_sessionstart():
+    if os.environ.get("RF_TEST_OWN_RUN") and IS_ROOT:
+        own_run()
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """Records of root's boxes that stay: nobody else sees them, and they vanish with this process."""
+    if not os.environ.get("RF_TEST_OWN_RUN") or not IS_ROOT or exitstatus not in (0, 1):
+        return
+    end = time.monotonic() + 10
+    boxes = pathlib.Path("/run/ringfort/boxes")
+    while (left := list(boxes.glob("*"))) and time.monotonic() < end:
+        time.sleep(0.1)
+    if left:
+        print(f"left behind in {boxes}: {' '.join(path.name for path in left)}")
+        session.exitstatus = 3
+
+
 @pytest.fixture(scope="session")
 def ringfort(public):
-    """The path of `ringfort`: a copy of the built programs, side by side, that all can execute."""
+    """The path of `ringfort`: the built programs, side by side, where all can execute them."""
     built = pathlib.Path(os.environ.get("RINGFORT", ROOT / "build/ringfort")).resolve()
     if not built.exists():
         pytest.exit(f"{built} is not there: run `make build` first, or set RINGFORT", returncode=2)
     (public / "bin").mkdir()
-    for program in built.parent.glob("ringfort*"):
+    is_shared = SHARED and "RINGFORT" not in os.environ
+    for program in pathlib.Path(SHARED, "bin").iterdir() if is_shared else built.parent.glob("ringfort*"):
         if program.is_file() and os.access(program, os.X_OK):
-            shutil.copy(program, public / "bin")
+            (link_or_copy if is_shared else shutil.copy)(program, public / "bin" / program.name)
     return str(public / "bin" / built.name)
 
 
 @pytest.fixture(scope="session", autouse=bool(os.environ.get("RF_TEST_WARDEN")))
 def standing_wardens(ringfort):
     """One for each user, in places where clients with a small clean environment find them."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if not IS_ROOT or libc.unshare(0x20000):  # CLONE_NEWNS
-        pytest.exit("RF_TEST_WARDEN needs root, and a mount namespace", returncode=2)
+    own_run()
     private = f"/run/user/{USER_ID}"
-    os.makedirs("/run/ringfort", 0o700, exist_ok=True)
     os.makedirs("/run/user", exist_ok=True)
-    subprocess.run("mount --make-rprivate / && mount -t tmpfs -o mode=0700 none /run/ringfort && mount -t tmpfs none "
-                   f"/run/user && mkdir -m 700 {private} && chown {USER_ID}:{USER_ID} {private}", shell=True, check=True)
+    subprocess.run(f"mount -t tmpfs none /run/user && mkdir -m 700 {private} && chown {USER_ID}:{USER_ID} {private}",
+                   shell=True, check=True)
     wardens = [subprocess.Popen([*prefix_for(who), ringfort, "warden"], stdin=subprocess.DEVNULL, cwd="/",
                                 env={"PATH": PATH}, start_new_session=True) for who in ("root", "user")]
     for folder in ("/run/ringfort", f"{private}/ringfort"):

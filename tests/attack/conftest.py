@@ -1,7 +1,8 @@
 """What the attack suite adds to tests/conftest.py: the compiled attacks and the scene of one."""
 import pytest
 
-from scene import HERE, Scene, compile_static
+from compiled import compile_static
+from scene import HERE, Scene
 
 
 @pytest.fixture(scope="session")

@@ -225,3 +225,10 @@ def control_for(attack, who):
     if isinstance(attack.control, tuple) and not hasattr(attack.control, "_fields"):
         return attack.control[0 if who == "root" else 1]
     return attack.control
+
+
+def control_tags(parameters):
+    """What a sample of controls has at least once: each wall that is left out, each way to run, each class of attack."""
+    control = control_for(parameters["attack"], parameters["as_who"])
+    walls = control.walls if isinstance(control, Without) else ()
+    return {type(control).__name__, parameters["attack"].kind, *walls}

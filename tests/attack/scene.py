@@ -34,19 +34,6 @@ TIMEOUT_S = 20
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def compile_static(sources, path):
-    built = os.environ.get("RINGFORT_BUILT")  # by tests/vm/run, for a machine without a compiler
-    if not built and not shutil.which("gcc"):
-        pytest.skip("no gcc on this machine")
-    path.parent.mkdir()
-    path.parent.chmod(0o755)
-    if built:
-        return shutil.copy(pathlib.Path(built) / path.name, path) and str(path)
-    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", "-std=gnu17",
-                    "-D_GNU_SOURCE", *map(str, sources), "-o", str(path)], check=True)
-    return str(path)
-
-
 class Said:
     """What an attack said: `word` ("escaped", "refused EPERM", "killed SIGSYS"), and its loot."""
 

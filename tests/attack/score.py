@@ -25,13 +25,15 @@ import xml.etree.ElementTree
 import pytest
 
 sys.dont_write_bytecode = True
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path += [str(TESTS), str(TESTS / "integration")]
 
 import standing  # noqa: E402
 
 from catalogue import ATTACKS, KINDS  # noqa: E402
 from modes import BY_NAME, MODES, Outcome, Tools, attacks_of, attempt, look_at_start, prove, start_of  # noqa: E402
-from scene import HERE, Scene, compile_static  # noqa: E402
+from compiled import compile_static  # noqa: E402
+from scene import HERE, Scene  # noqa: E402
 
 ROOT = HERE.parents[1]
 RESULTS = ROOT / "build/results"

@@ -5,6 +5,7 @@ import platform
 import pytest
 
 from catalogue import ATTACKS, KNOWN, X86_ONLY, Nobody, control_for, table
+from craft import control_tags
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/attacks.md"
 # What a kernel says to whoever asks for what it was built without.
@@ -28,6 +29,7 @@ def test_bounces(attack, scene, request):
     assert scene.secret not in said.out or scene.stdout_file, said
 
 
+@pytest.mark.matrix(tags=control_tags)
 @EACH
 def test_succeeds_without_its_wall(attack, scene, as_who):
     control = control_for(attack, as_who)

@@ -6,6 +6,7 @@ import platform
 import pytest
 
 from catalogue import KNOWN, X86_ONLY, Nobody, Without
+from craft import control_tags
 from lesser import (ALONE, NOT_PROMISED, NOT_PROMISED_TO_ROOT, WHOLE, exceptions, promise_of, table)
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/lesser-box.md"
@@ -46,6 +47,7 @@ def test_bounces(attack, lesser_scene, as_who):
         assert said.word.startswith(("refused ", "killed ")) or said.word == attack.expect, said
 
 
+@pytest.mark.matrix(tags=control_tags)
 @each(ALONE)
 def test_succeeds_without_what_stops_it(attack, scene, forbid):
     if isinstance(attack.control, Nobody):

@@ -60,6 +60,7 @@ def test_a_box_starts_or_not_as_the_table_says(mode, scene, tools):
     assert outcome.word == "contained", outcome.story
 
 
+@pytest.mark.matrix(tags=lambda parameters: {parameters["mode"].name})
 @pytest.mark.parametrize("mode, attack", SAMPLE, ids=[f"{mode.name}-{attack.name}" for mode, attack in SAMPLE])
 def test_bounces(mode, attack, scene, tools, as_who):
     if start_of(mode, as_who) == "refused":

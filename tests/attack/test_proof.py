@@ -33,6 +33,7 @@ def traces(box):
     return found + [line for line in mounts.split("\n") if box in line]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("wall", WALLS)
 def test_nothing_starts_without_a_wall(wall, scene, as_who):
     if wall == "cgroup" and as_who == "user" and not scene.has_cgroups():

@@ -2,28 +2,14 @@
 import json
 import os
 import pathlib
-import shutil
-import subprocess
 
 import pytest
 
 from blast import Range
+from compiled import compile_static
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE.parents[1] / "build/results"
-
-
-def compile_static(sources, path):
-    built = os.environ.get("RINGFORT_BUILT")  # by tests/vm/run, for a machine without a compiler
-    if not built and not shutil.which("gcc"):
-        pytest.skip("no gcc on this machine")
-    path.parent.mkdir(exist_ok=True)
-    path.parent.chmod(0o755)
-    if built:
-        return shutil.copy(pathlib.Path(built) / path.name, path) and str(path)
-    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", "-std=gnu17",
-                    "-D_GNU_SOURCE", *map(str, sources), "-o", str(path)], check=True)
-    return str(path)
 
 
 @pytest.fixture(scope="session")

@@ -19,9 +19,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from compiled import compile_static  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -59,18 +63,6 @@ def units(who=None):
     return [(user, name) for name, variant in VARIANTS.items()
             for user in (["root", "user"] if IS_ROOT else ["user"])
             if user in variant.get("users", ["root", "user"]) and who in (None, user)]
-
-
-def compile_static(source, path):
-    """Compiles into the build folder, where that is not done yet, and copies."""
-    made = BUILD / "faults" / source.stem
-    if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
-        made.parent.mkdir(exist_ok=True)
-        fresh = made.with_suffix(f".{os.getpid()}")
-        subprocess.run(["gcc", "-static", "-O2", "-Wall", "-Wextra", "-Werror", "-std=gnu17", "-D_GNU_SOURCE",
-                        str(source), "-o", str(fresh)], check=True)
-        fresh.rename(made)
-    shutil.copy(made, path)
 
 
 def call_names():
@@ -229,9 +221,9 @@ class Stage:
         for folder in (self.work, self.work / "shown", self.work / "own", self.base / "outside",
                        self.base / "home", self.base / "runtime"):
             folder.mkdir()
-        compile_static(HERE / "inject.c", self.inject)
-        compile_static(HERE.parent / "lesser/forbid.c", self.forbid)
-        compile_static(HERE / "inside.c", self.work / "inside")
+        compile_static([HERE / "inject.c"], programs / "inject")
+        compile_static([HERE.parent / "lesser/forbid.c"], programs / "forbid")
+        compile_static([HERE / "inside.c"], self.work / "inside")
         (self.work / "profile.json").write_text(json.dumps(PROFILE), encoding="ascii")
         for name in ("file", "hidden-file", ".env", "id_rsa"):
             (self.work / "shown" / name).write_text("a secret\n", encoding="ascii")

@@ -13,7 +13,7 @@ static void require_same(struct rf_buf *again, const uint8_t *data, size_t size)
 	rf_buf_clear(again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_agent_ask_new new;
 	struct rf_agent_ask_page page;

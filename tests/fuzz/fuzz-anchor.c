@@ -6,7 +6,7 @@
 #include "audit/anchor.h"
 #include "replay.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_anchor_line line, again;
 	char text[RF_ANCHOR_LINE];

@@ -12,7 +12,7 @@ static void require(bool holds)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	uint8_t secret[RF_API_KEY_SECRET];
 	char id[RF_API_KEY_ID], token[RF_API_KEY_TOKEN];

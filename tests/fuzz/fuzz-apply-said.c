@@ -5,7 +5,7 @@
 #include "replay.h"
 #include "server/apply-said.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const char *text = (const char *)data;
 	struct rf_apply_said said;

@@ -42,7 +42,7 @@ static void read_all(struct rf_approval_answer *answer, const uint8_t *data, siz
 	require(!answer->refused[0] || answer->status >= 400);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	static struct rf_approval_answer whole, parts;
 

@@ -11,7 +11,7 @@ static void check(const struct rf_buf *again, const uint8_t *data, size_t size)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_approval_ask_page page;
 	struct rf_approval_ask_decision decision;

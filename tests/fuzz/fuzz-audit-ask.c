@@ -33,7 +33,7 @@ static void check_rows(const uint8_t *data, size_t size)
 	check(&out, data, size);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_audit_ask_events events;
 	struct rf_audit_ask_breaker breaker;

@@ -28,7 +28,7 @@ static struct rf_span query_of(const struct rf_buf *form)
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 			      "0123456789-._~%=&";
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_span rest = { (const char *)data, size };
 	size_t divide = rf_span_find(rest, '\0');

@@ -50,7 +50,7 @@ static void show(const struct rf_board *board, const struct rf_panel *panel)
 	rf_desk_done(&desk);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const struct rf_panel tall = { .columns = 80, .rows = 24, .is_utf8 = true },
 			      wide = { .columns = 130, .rows = 0 };

@@ -5,7 +5,7 @@
 #include "replay.h"
 #include "wire/books.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_books *books = malloc(sizeof(*books));
 	struct rf_err err = RF_ERR_INIT;

@@ -32,7 +32,7 @@ static void use(void *arg, const struct rf_breaker_view *view)
 		}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const struct rf_breaker_options options = { .cap = 64 };
 	struct rf_breaker_set *set = rf_breaker_new(&options), *next = rf_breaker_new(&options);

@@ -15,7 +15,7 @@ static void require(bool holds)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const struct rf_budget_options options = { .cap = 16 };
 	struct rf_budget_set *set = rf_budget_new(&options), *next = rf_budget_new(&options);

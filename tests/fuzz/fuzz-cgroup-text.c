@@ -32,7 +32,7 @@ static void require(bool holds)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	static const size_t rooms[] = { 256, 64, 16, 1 };
 	enum rf_group group = size ? (enum rf_group)(data[0] % 8 % RF_GROUP_COUNT) : 0;

@@ -13,7 +13,7 @@ static void require(bool holds)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_clerk_terms terms;
 	struct rf_clerk_ask ask;

@@ -23,7 +23,7 @@ static struct rf_sieve_set *make_set(void)
 	return set;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_sieve_set *set;
 	struct rf_filter_stream *stream = NULL;

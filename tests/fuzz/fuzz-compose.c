@@ -58,7 +58,7 @@ static void read_back(const struct rf_buf *out, bool is_response, unsigned body,
 			rf_span_is(http.head.fields.at[own + i].value, fields[i].value));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	RF_AUTO_BUF struct rf_buf out = { 0 };
 	struct rf_span rest, method, target;

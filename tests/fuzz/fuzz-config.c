@@ -30,7 +30,7 @@ static void check_lang(const struct rf_langs *langs, const struct rf_lang *lang)
 	rf_policy_free(policy);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_config config = { 0 };
 	struct rf_err err = RF_ERR_INIT;

@@ -25,7 +25,7 @@ static void require_text(const char *text, size_t size)
 		require((unsigned char)*text >= ' ' && *text != 0x7f);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_denials *denials = calloc(1, sizeof(*denials));
 	const char *at = (const char *)data, *end = at + size;

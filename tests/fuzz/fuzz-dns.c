@@ -26,7 +26,7 @@ static void check_answer(const struct rf_dns_query *query, enum rf_dns_rcode rco
 		require(memcmp(room + 12, query->question, query->question_len) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_dns_query query;
 	int code = rf_dns_parse(data, size, &query);

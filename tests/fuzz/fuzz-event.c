@@ -12,7 +12,7 @@ static void require(bool holds)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	RF_AUTO_BUF struct rf_buf text = { 0 }, out = { 0 };
 	struct rf_audit_event event, again;

@@ -37,7 +37,7 @@ static void read_boxes(const uint8_t *data, size_t size)
 	require(got == 0 || err.msg[0]);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	RF_AUTO_BUF struct rf_buf again;
 	struct rf_err err = RF_ERR_INIT;

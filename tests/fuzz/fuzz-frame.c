@@ -12,7 +12,7 @@ static void require(bool holds)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	static struct rf_digest *digest;
 	struct rf_err err = RF_ERR_INIT;

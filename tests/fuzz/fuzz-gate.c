@@ -84,7 +84,7 @@ static int take(int which, const void *data, size_t size, struct rf_buf *again, 
 	return code;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_err err = RF_ERR_INIT;
 	RF_AUTO_BUF struct rf_buf again;

@@ -25,7 +25,7 @@ static void check(const struct rf_gitconfig *config, size_t size)
 		require(word[0] && strlen(word) < sizeof(word));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_gitconfig config;
 	char path[PATH_MAX], *text = malloc(size + 1), *scratch = malloc(size + 1);

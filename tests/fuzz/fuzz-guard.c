@@ -64,7 +64,7 @@ static bool has_control(const char *text, size_t len)
 	return false;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const char *in = (const char *)data;
 

@@ -62,7 +62,7 @@ static void begin(struct rf_call_host *host, struct rf_transport line, bool is_w
 		rf_call_finish(call, (struct rf_fields){ 0 });
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_call_host host = { .limits = &rf_call_usual, .on_idle = on_idle };
 	struct rf_err err = RF_ERR_INIT;

@@ -5,7 +5,7 @@
 #include "replay.h"
 #include "server/herald-word.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_herald_rules rules;
 	struct rf_herald_span span;

@@ -24,7 +24,7 @@ static size_t cut(void *data, size_t left)
 	return len < left ? len : left;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	RF_AUTO_BUF struct rf_buf whole = { 0 };
 	RF_AUTO_BUF struct rf_buf pieces = { 0 };

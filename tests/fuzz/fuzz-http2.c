@@ -51,7 +51,7 @@ static void on_last(void *data)
 	rf_loop_stop(loop);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	bool has_server = size % 2;
 	struct rf_err err = RF_ERR_INIT;

@@ -62,7 +62,7 @@ static void go_around(const uint8_t *data, size_t size)
 	free(back);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	char *pem = calloc(1, size + 1);
 	struct rf_buf store;

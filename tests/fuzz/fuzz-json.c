@@ -35,7 +35,7 @@ static const char *skip_string(const char *text)
 	return text + 1;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const char *bytes = (const char *)data;
 	RF_AUTO_BUF struct rf_buf out;

@@ -49,7 +49,7 @@ static void walk(const struct rf_jsonread_value *value, int depth)
 	require(count == value->count);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_jsonread *json = NULL;

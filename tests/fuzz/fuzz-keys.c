@@ -21,7 +21,7 @@ static void check(const struct rf_key *key)
 	require(!key->is_pasted || (key->code >= 0x20 && key->code < 0x110000));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_keys keys = { 0 };
 	struct rf_key key;

@@ -6,7 +6,7 @@
 #include "replay.h"
 #include "workspace/ledger.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	RF_AUTO_BUF struct rf_buf once, twice;
 	struct rf_ledger ledger;

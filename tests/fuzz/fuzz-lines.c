@@ -29,7 +29,7 @@ static void check(const struct rf_lines *lines)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const char *text = (const char *)data;
 	const char *cut = size ? memchr(text, '\0', size) : NULL;

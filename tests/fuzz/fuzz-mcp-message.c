@@ -71,7 +71,7 @@ static void read_back(const struct rf_mcp_message *message)
 	rf_mcp_message_done(&again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_mcp_message message;
 	struct rf_mcp_fault fault = { 0 };

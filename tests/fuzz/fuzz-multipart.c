@@ -48,7 +48,7 @@ static void read_all(struct rf_span type, const uint8_t *data, size_t size, size
 }
 
 /* The first line is the type, the rest the body. */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const uint8_t *line = size ? memchr(data, '\n', size) : NULL;
 	struct rf_span type = { (const char *)data, line ? (size_t)(line - data) : 0 };

@@ -49,7 +49,7 @@ static void check_rule(const char *text, bool is_deny)
 		require(rf_net_path_match(rule.path, rf_span_of(rule.path)));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	char text[2048];
 	const char *at = text;

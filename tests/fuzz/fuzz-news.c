@@ -13,7 +13,7 @@ static void require(bool holds)
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	RF_AUTO_BUF struct rf_buf again;
 	struct rf_err err = RF_ERR_INIT;

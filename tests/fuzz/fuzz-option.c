@@ -69,7 +69,7 @@ static void check_distance(const char *a, const char *b)
 	require((distance == 0) == (strcmp(a, b) == 0));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	char *argv[MAX_ARGS + 1] = { NULL };
 	int argc = 0;

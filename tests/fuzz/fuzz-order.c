@@ -34,7 +34,7 @@ static void check(enum rf_order_kind kind, const struct rf_order *order)
 		require(strchr(*at, '=') > *at);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const struct rf_order_tools tools = { find };
 

@@ -5,7 +5,7 @@
 #include "replay.h"
 #include "server/otlp.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_jsonread *json = NULL;
 	struct rf_err err = RF_ERR_INIT;

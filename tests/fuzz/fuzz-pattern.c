@@ -33,7 +33,7 @@ static bool literal_path(const struct rf_pattern *pattern, char *path)
 	return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	static const struct rf_files_base base = { "/folder/with [brackets]", "/home/box" };
 	char normal[RF_FILES_PATH], again[RF_FILES_PATH], path[RF_FILES_PATH + 2];

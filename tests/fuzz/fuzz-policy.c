@@ -171,7 +171,7 @@ static struct rf_policy *resolve(const uint8_t *data, size_t size)
 	return policy;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_policy *policy = NULL;

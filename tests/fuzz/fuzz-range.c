@@ -5,7 +5,7 @@
 #include "replay.h"
 #include "server/range.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	static const uint64_t sizes[] = { 0, 1, 9, 1000, UINT32_MAX, INT64_MAX };
 	char text[65] = "";

@@ -50,7 +50,7 @@ static void check_code(const struct rf_filter *filter)
 	require(BPF_CLASS(filter->code[filter->len - 1].code) == BPF_RET);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	static const struct rf_ruleset_facts facts = { 5, 10 };
 	const struct rf_call_options options = { .syscalls = RF_SYSCALLS_DEFAULT };

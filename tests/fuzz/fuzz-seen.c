@@ -19,7 +19,7 @@ static void check_paths(const struct rf_seen_list *list)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	RF_AUTO_BUF struct rf_buf once, twice;
 	struct rf_seen_list list;

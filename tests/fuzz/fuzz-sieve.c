@@ -67,7 +67,7 @@ static void pass(const struct rf_sieve_set *set, const char *data, size_t size, 
 	rf_sieve_free(sieve);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_sieve_set *set;
 	struct rf_sieve_counts whole_counts, counts;

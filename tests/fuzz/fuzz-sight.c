@@ -5,7 +5,7 @@
 #include "audit/sight.h"
 #include "replay.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_err err = RF_ERR_INIT;
 	struct rf_sight sight;

@@ -27,7 +27,7 @@ static void check_socks(struct rf_span bytes)
 		require(used <= bytes.len && port > 0 && host.len > 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_span all = { (const char *)data, size };
 	struct rf_sniff whole, part;

@@ -43,7 +43,7 @@ static void ask(struct rf_steward *steward, const char *line, size_t len, uint64
 	require(code == 0 || (code == 1 && out.len > 0) || (code < 0 && err.msg[0]));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const struct rf_steward_options options = { .cap = 8, .runs = 4, .note = note };
 	struct rf_steward *steward = rf_steward_new(&options);

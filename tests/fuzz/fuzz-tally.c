@@ -51,7 +51,7 @@ static void write_all(const struct rf_tally *tally)
 	require(!strchr(text.data, '\033') && !strchr(json.data, '\033'));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	const struct rf_pick period = { .since_ns = size % 3 };
 	struct rf_err err = RF_ERR_INIT;

@@ -83,7 +83,7 @@ static void write_and_read(const struct rf_tar_entry *entry)
 	rf_tar_entry_done(&again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct memory memory = { data, size };
 	struct rf_tar_reader reader = { .pull = pull, .data = &memory };

@@ -6,7 +6,7 @@
 #include "replay.h"
 #include "wire/tenant-agent.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_tenant_agent agent;
 	struct rf_err err = RF_ERR_INIT;

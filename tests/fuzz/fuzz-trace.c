@@ -5,7 +5,7 @@
 #include "replay.h"
 #include "server/trace.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	static const uint8_t chance[RF_TRACE_CHANCE] = { 1, [16] = 2 };
 	struct rf_trace trace, again;

@@ -122,7 +122,7 @@ static void pass_down(const struct rf_http1_head *head, bool has_key)
 	rf_arena_free(transit.memory);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	static const struct rf_framing_asked asked = { 0 };
 	struct rf_field fields[100];

@@ -53,7 +53,7 @@ static void check_path(struct rf_span path)
 	free(other);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct rf_span text = { (const char *)data, size };
 	struct rf_url url;

@@ -40,7 +40,7 @@ static void feed(const uint8_t *data, size_t size, size_t piece, struct sum *sum
 	rf_vigil_free(vigil);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct sum whole, parts;
 

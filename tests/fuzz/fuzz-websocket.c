@@ -104,7 +104,7 @@ static void run(bool is_masked, char *bytes, size_t size, uint32_t seed, struct 
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	struct reading readings[3] = { 0 };
 	struct rf_buf *whole = &readings[0].said, *pieces = &readings[1].said;

@@ -49,7 +49,7 @@ static void send_packet(int fd, const uint8_t *data, size_t size, size_t count)
 	require(sendmsg(fd, &packet, MSG_NOSIGNAL) == (ssize_t)size);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+RF_FUZZ(data, size)
 {
 	RF_AUTO_BUF struct rf_buf buf = { 0 };
 	struct rf_wire_message message;

@@ -6,9 +6,13 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import zlib
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from sampling import some  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("RINGFORT", ROOT / "build/ringfort")
@@ -22,15 +26,17 @@ def read_table():
 
 
 COMMANDS = [command for command in read_table() if not command["holds_others"]]
-OPTIONS = [(command["name"], option) for command in COMMANDS for option in command["options"]]
-VALUED = [(name, option) for name, option in OPTIONS if option["arg"]]
-FLAGS = [(name, option) for name, option in OPTIONS if not option["arg"]]
+EACH = pytest.mark.parametrize("command", COMMANDS, ids=[command["name"] for command in COMMANDS])
+WORDS = ["--nonsense", "--nonsense=1", "-%", "--", "---", "-", "--m", "\xff", "-\n"]
 
 WRONG = {
     "empty": "", "garbage": "garb age!", "negative": "-1", "huge": "9" * 400, "enormous": "x" * 70000,
     "not UTF-8": b"\xff\xfe", "control characters": "\x1b[2J", "only dashes": "--", "a comma": ",",
     "a percent sign": "%n%s%n",
 }
+
+# Each test is one case a command, which goes through its options: a case for each would spend its time on a home.
+pytestmark = pytest.mark.whole
 
 
 @pytest.fixture
@@ -39,8 +45,15 @@ def who(request):
     return "root" if os.geteuid() == 0 and zlib.crc32(request.node.name.encode()) % 2 else "user"
 
 
-def ids(pair):
-    return f"{pair[0]} --{pair[1]['name']}"
+def options_of(command, has_value, is_plain_one=None):
+    """(its words, an option), for each option of a command; `is_plain_one` narrows it to those, or to the others."""
+    return [(command["name"].split(), option) for option in command["options"] if bool(option["arg"]) == has_value and
+            is_plain_one in (None, has_value and is_plain(option))]
+
+
+def values(command, option):
+    """Wrong values for one option; each is met by some option in every run."""
+    return some(WRONG.items(), f"{command} {option['name']}")
 
 
 def is_plain(option):
@@ -58,66 +71,66 @@ def expect_refusal(done, workdir, what):
     assert not (workdir / "ran").exists(), what
 
 
-@pytest.mark.parametrize("pair", [pair for pair in VALUED if is_plain(pair[1])], ids=ids)
-def test_wrong_values_are_refused(call, workdir, pair):
-    command, option = pair
-    for what, value in WRONG.items():
-        done = call(*command.split(), f"--{option['name']}", value, "--write", ".", "--", "touch", "ran")
-        expect_refusal(done, workdir, (what, option["name"]))
-        done = call(*command.split(), b"--%s=%s" % (option["name"].encode(), os.fsencode(value)), "--write", ".",
-                    "--", "touch", "ran")
-        expect_refusal(done, workdir, (what, option["name"], "="))
+@EACH
+def test_wrong_values_are_refused(call, workdir, command):
+    for words, option in options_of(command, True, True):
+        for what, value in values(words, option):
+            done = call(*words, f"--{option['name']}", value, "--write", ".", "--", "touch", "ran")
+            expect_refusal(done, workdir, (what, option["name"]))
+            done = call(*words, b"--%s=%s" % (option["name"].encode(), os.fsencode(value)), "--write", ".",
+                        "--", "touch", "ran")
+            expect_refusal(done, workdir, (what, option["name"], "="))
 
 
-@pytest.mark.parametrize("pair", [pair for pair in VALUED if not is_plain(pair[1])], ids=ids)
-def test_odd_values_never_crash_and_are_refused_with_125_or_accepted(call, workdir, pair):
-    command, option = pair
-    for what, value in WRONG.items():
-        done = call(*command.split(), f"--{option['name']}", value, "--write", ".", "--", "true")
-        assert done.code in (0, 1, 125, 126, 127), (what, done)
-        if done.code == 125:
-            lines = done.err.decode(errors="replace").splitlines()
-            assert lines[0].startswith("ringfort: ") and len(lines) <= 2, (what, lines)
-            if what != "huge":  # a name that no file can have says it all
-                assert lines[1:] and lines[1].startswith("  hint: "), (what, lines)
+@EACH
+def test_odd_values_never_crash_and_are_refused_with_125_or_accepted(call, workdir, command):
+    for words, option in options_of(command, True, False):
+        for what, value in values(words, option):
+            done = call(*words, f"--{option['name']}", value, "--write", ".", "--", "true")
+            assert done.code in (0, 1, 125, 126, 127), (option["name"], what, done)
+            if done.code == 125:
+                lines = done.err.decode(errors="replace").splitlines()
+                assert lines[0].startswith("ringfort: ") and len(lines) <= 2, (option["name"], what, lines)
+                if what != "huge":  # a name that no file can have says it all
+                    assert lines[1:] and lines[1].startswith("  hint: "), (option["name"], what, lines)
 
 
-@pytest.mark.parametrize("pair", VALUED, ids=ids)
-def test_a_missing_value_is_named(call, workdir, pair):
-    command, option = pair
-    done = call(*command.split(), f"--{option['name']}")
-    expect_refusal(done, workdir, option["name"])
-    assert f"--{option['name']}".encode() in done.err
-    if option["letter"]:
-        expect_refusal(call(*command.split(), f"-{option['letter']}"), workdir, option["letter"])
+@EACH
+def test_a_missing_value_is_named(call, workdir, command):
+    for words, option in options_of(command, True):
+        done = call(*words, f"--{option['name']}")
+        expect_refusal(done, workdir, option["name"])
+        assert f"--{option['name']}".encode() in done.err
+        if option["letter"]:
+            expect_refusal(call(*words, f"-{option['letter']}"), workdir, option["letter"])
 
 
-@pytest.mark.parametrize("pair", FLAGS, ids=ids)
-def test_a_value_for_an_option_that_takes_none_is_refused(call, workdir, pair):
-    command, option = pair
-    done = call(*command.split(), f"--{option['name']}=yes")
-    if option["name"] == "json":
-        return  # told as JSON or as text; test_errors_come_in_the_form_asked_for has it
-    expect_refusal(done, workdir, option["name"])
+@EACH
+def test_a_value_for_an_option_that_takes_none_is_refused(call, workdir, command):
+    for words, option in options_of(command, False):
+        done = call(*words, f"--{option['name']}=yes")
+        if option["name"] != "json":  # told as JSON or as text; test_errors_come_in_the_form_asked_for has it
+            expect_refusal(done, workdir, option["name"])
 
 
-@pytest.mark.parametrize("command", [command["name"] for command in COMMANDS])
-@pytest.mark.parametrize("word", ["--nonsense", "--nonsense=1", "-%", "--", "---", "-", "--m", "\xff", "-\n"])
-def test_unknown_options_are_refused_by_every_command(call, workdir, command, word):
-    done = call(*command.split(), word, "--", "touch", "ran")
-    assert done.code in (0, 1, 125, 126, 127) and not (workdir / "ran").exists()
-    if word.startswith("--n") or word in ("-%", "---", "-\n"):
-        expect_refusal(done, workdir, (command, word))
+@EACH
+def test_unknown_options_are_refused_by_every_command(call, workdir, command):
+    for word in WORDS:
+        done = call(*command["name"].split(), word, "--", "touch", "ran")
+        assert done.code in (0, 1, 125, 126, 127) and not (workdir / "ran").exists(), (word, done)
+        if word.startswith("--n") or word in ("-%", "---", "-\n"):
+            expect_refusal(done, workdir, (command["name"], word))
 
 
-@pytest.mark.parametrize("pair", [pair for pair in VALUED if is_plain(pair[1]) and pair[0] == "run" and pair[1]["name"] != "net"], ids=ids)
-def test_of_two_values_both_are_read_and_the_last_one_counts(call, workdir, pair):
-    command, option = pair
-    right = option["arg"].split("|")[0]
-    name = f"--{option['name']}"
-    expect_refusal(call("run", name, right, name, "garb age!", "--", "true"), workdir, option["name"])
-    expect_refusal(call("run", name, "garb age!", name, right, "--", "true"), workdir, option["name"])
-    assert call("policy", "explain", name, right, name, right).code == 0
+def test_of_two_values_both_are_read_and_the_last_one_counts(call, workdir):
+    for _, option in [pair for command in COMMANDS if command["name"] == "run" for pair in options_of(command, True, True)]:
+        if option["name"] == "net":
+            continue
+        right = option["arg"].split("|")[0]
+        name = f"--{option['name']}"
+        expect_refusal(call("run", name, right, name, "garb age!", "--", "true"), workdir, option["name"])
+        expect_refusal(call("run", name, "garb age!", name, right, "--", "true"), workdir, option["name"])
+        assert call("policy", "explain", name, right, name, right).code == 0, option["name"]
 
 
 def test_errors_come_in_the_form_asked_for(call):

@@ -101,6 +101,7 @@ def is_open(port):
     return False
 
 
+@pytest.mark.others
 @pytest.mark.parametrize("version", REQUIRED)
 def test_the_conformance_suite_finds_nothing(fixtures, packages, workdir, version):
     done = subprocess.run([packages / ".bin/node", packages / "@modelcontextprotocol/conformance/dist/index.js", "server", "--url", fixtures,
@@ -121,6 +122,7 @@ console.log(JSON.stringify(require(`${folder}/yaml`).parse(text).server));
 """
 
 
+@pytest.mark.others
 @pytest.mark.parametrize("carrier", ["http", "stdio"])
 def test_the_inspector_uses_it(server, packages, workdir, carrier):
     words = ["env", "-i", *(f"{name}={value}" for name, value in server.env.items()), *server.before, server.ringfort, "mcp"]

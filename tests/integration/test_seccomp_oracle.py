@@ -19,7 +19,7 @@ import pytest
 seccomp = pytest.importorskip("seccomp", reason="python3-seccomp is not installed")
 
 DUMP = pathlib.Path(os.environ.get("RINGFORT", pathlib.Path(__file__).parents[2] / "build/ringfort")
-                    ).resolve().parent / "tests/unit/dump-filter"
+                    ).resolve().parent / "tests/dump-filter"
 ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}[os.uname().machine]
 ALLOW, LOG, ERRNO = 0x7FFF0000, 0x7FFC0000, 0x00050000
 OPS = {"NE": seccomp.NE, "LT": seccomp.LT, "LE": seccomp.LE, "EQ": seccomp.EQ, "GE": seccomp.GE,

@@ -358,7 +358,7 @@ def test_what_was_wanted_of_a_watcher_that_ended_is_not_done_later(post, pane):
 
 def is_watcher(post, pid):
     with contextlib.suppress(OSError):
-        return os.path.samefile(f"/proc/{pid}/exe", pathlib.Path(post.ringfort).parent / "ringfort-watch") and \
+        return os.readlink(f"/proc/{pid}/exe") == str(pathlib.Path(post.ringfort).parent / "ringfort-watch") and \
             os.stat(f"/proc/{pid}").st_uid == (0 if post.is_room else USER_ID if IS_ROOT else os.getuid())
     return False
 

@@ -22,9 +22,9 @@
 #define MAX_OUTPUT 65536 /* bytes of a failed test's output that are shown */
 
 struct test {
-	const char *name;
+	char *name; /* whole, as it is printed */
 	rf_harness_body *body;
-	const char *arg;
+	const void *arg;
 	unsigned timeout_s;
 	struct test *next;
 };
@@ -46,13 +46,35 @@ struct outcome {
 static struct test *first, **last = &first;
 static struct outcome *outcome; /* shared with the child */
 
-void rf_harness_add(const char *name, rf_harness_body *body, const char *arg, unsigned timeout_s)
+/* As it is printed: underscores are blanks. */
+static void speak(char *name)
+{
+	for (; *name; name++)
+		if (*name == '_')
+			*name = ' ';
+}
+
+/* "test-x: a full buffer keeps all", of ".../test-x.c" and a_full_buffer_keeps_all. */
+static char *whole_name(const char *file, const char *name)
+{
+	const char *slash = strrchr(file, '/');
+	const char *base = slash ? slash + 1 : file;
+	char *whole;
+
+	if (asprintf(&whole, "%.*s: %s", (int)strcspn(base, "."), base, name) < 0)
+		abort();
+	speak(whole);
+	return whole;
+}
+
+void rf_harness_add(const char *file, const char *name, rf_harness_body *body, const void *arg,
+		    unsigned timeout_s)
 {
 	struct test *test = malloc(sizeof(*test));
 
 	if (!test)
 		abort();
-	*test = (struct test){ name, body, arg, timeout_s, NULL };
+	*test = (struct test){ whole_name(file, name), body, arg, timeout_s, NULL };
 	*last = test;
 	last = &test->next;
 }
@@ -108,12 +130,6 @@ static void live(const struct test *test, int output)
 	exit(0); /* with exit handlers: the leak sanitizer is one */
 }
 
-static void print_name(const char *name)
-{
-	for (; *name; name++)
-		putchar(*name == '_' ? ' ' : *name);
-}
-
 /* Copies what the child said as TAP diagnostics. */
 static void print_output(int output)
 {
@@ -140,8 +156,7 @@ static bool report(const struct test *test, int number, int status, int output)
 	bool is_skipped = is_clean && outcome->stage == STAGE_SKIPPED;
 	bool is_ok = is_skipped || (is_clean && outcome->stage == STAGE_RETURNED);
 
-	printf("%s %d - ", is_ok ? "ok" : "not ok", number);
-	print_name(test->name);
+	printf("%s %d - %s", is_ok ? "ok" : "not ok", number, test->name);
 	if (is_skipped)
 		printf(" # SKIP %s", outcome->reason);
 	putchar('\n');
@@ -187,19 +202,13 @@ static bool run(const struct test *test, int number)
 	return is_ok;
 }
 
-/* True if one of the words stands in the name, as it is written or as it is printed. */
+/* True if one of the words stands in the name, or if there are none. */
 static bool is_wanted(const char *name, char **words)
 {
-	char spoken[256];
-	size_t i;
-
 	if (!*words)
 		return true;
-	for (i = 0; i < sizeof(spoken) - 1 && name[i]; i++)
-		spoken[i] = name[i] == '_' ? ' ' : name[i];
-	spoken[i] = '\0';
 	for (; *words; words++)
-		if (strstr(name, *words) || strstr(spoken, *words))
+		if (strstr(name, *words))
 			return true;
 	return false;
 }
@@ -210,6 +219,8 @@ int main(int argc, char **argv)
 	char **words = argv + (is_list ? 2 : argc > 0);
 	int count = 0, number = 0, failed = 0;
 
+	for (char **word = words; *word; word++)
+		speak(*word);
 	for (const struct test *test = first; test; test = test->next) {
 		count += is_wanted(test->name, words);
 		if (is_list && is_wanted(test->name, words))

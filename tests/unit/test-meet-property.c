@@ -466,7 +466,7 @@ static void check_pair(struct pair *pair, struct rf_generator *g, struct sums *s
 
 static uint64_t seed; /* of the first pair */
 
-static void test_pairs(const char *arg)
+static void test_pairs(const void *arg)
 {
 	unsigned count = pair_count();
 	struct sums sums = { 0 };
@@ -499,8 +499,8 @@ __attribute__((constructor)) static void add_pairs(void)
 	seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 1000000;
 	fprintf(stderr, "meet of %u pairs of policies, from RF_SEED=%llu\n", pair_count(),
 		(unsigned long long)seed);
-	rf_harness_add("what_either_side_refuses_alone_the_meet_refuses", test_pairs, NULL,
-		       60 + pair_count() / 200);
+	rf_harness_add(__FILE__, "what_either_side_refuses_alone_the_meet_refuses", test_pairs,
+		       NULL, 60 + pair_count() / 200);
 }
 
 RF_TEST(every_key_of_the_language_has_a_row_in_the_generator)
