@@ -8,7 +8,7 @@ all cases; and both callers, where a function has two cases left.  What a functi
     @pytest.mark.matrix(tags=f)     f(parameters) names what has to be there at least once, instead of each value
     @pytest.mark.others             a suite of other people's packages: one case, by chance
 
-A test that loops over a table asks for some(rows, key).
+A test that loops over a table asks for some(rows, key), one that tries random instants for often(count).
 
 The same start value picks the same cases from the same tests.  RF_SHARD=2/4 leaves the second quarter of what was picked.
 """
@@ -29,6 +29,11 @@ def some(rows, key):
     if not is_sample() or not rows:
         return rows
     return random.Random(f"{os.environ['RF_SAMPLE']} {key}").sample(rows, -(-len(rows) // SHARE))
+
+
+def often(count):
+    """How often a test tries something at a random instant: a third as often in a sample."""
+    return -(-count // 3) if is_sample() else count
 
 
 def parameters(item):

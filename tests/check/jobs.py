@@ -1,7 +1,7 @@
 """Runs jobs side by side: what waits for what, how many at a time, the longest first.
 
-A job stands in a lane.  `build` is what all others wait for.  `boxes` are tests at full priority, one more at a time than there are processors,
-because two thirds of their time is waiting.  `reserve` is what only computes (another build, analysis): one after
+A job stands in a lane.  `build` is what all others wait for.  `boxes` are tests at full priority, more at a time than there are processors,
+because more than half of their time is waiting.  `reserve` is what only computes (another build, analysis): one after
 the other at the lowest priority, with what the others leave.  `alone` is what measures: one after the other,
 when no more boxes are tested.
 """
@@ -12,7 +12,7 @@ import time
 
 from results import Case
 
-WIDTH = {"build": 1, "boxes": (os.cpu_count() or 1) + 1, "reserve": 1, "alone": 1}
+WIDTH = {"build": 1, "boxes": 2 * (os.cpu_count() or 1) + 1, "reserve": 1, "alone": 1}
 
 # `work` gives the cases.  `needs` are jobs without which it can't run: if one of them fails, it does not.  `seconds`
 # is how long it took before; what takes long is begun early.

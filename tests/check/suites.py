@@ -17,6 +17,7 @@ from results import Case, one, read_junit, read_tap, test_of
 TIMES = pathlib.Path(__file__).with_name("times.json")
 LONG_TIMEOUT_S = 3 * 3600
 MANY_PAIRS = 1_000_000  # of policies, for check-all
+FEW_PAIRS = 2_000       # under sanitizers, where each takes four times as long
 SHARD_S = 60   # a file that takes longer is tested in parts, side by side
 BATCH_S = 15   # files that take less share a process of pytest until it has so much to do
 SANITIZED = {
@@ -113,7 +114,7 @@ def run_programs(folder, rows, env, number, count):
     """Runs every `count`th program that a build folder has."""
     cases = []
     for name, command in test_programs(folder, rows)[number::count]:
-        cases += read_tap(name, *run(command, f"{folder}-{name}", SUITE_TIMEOUT_S if "RF_PAIRS" not in env else LONG_TIMEOUT_S, env))
+        cases += read_tap(name, *run(command, f"{folder}-{name}", LONG_TIMEOUT_S if env.get("RF_PAIRS") == str(MANY_PAIRS) else PROGRAM_TIMEOUT_S, env))
     return cases or [Case(f"no program for part {number + 1} of {folder}", "skipped")]
 
 
@@ -240,6 +241,7 @@ def logic_jobs(wish, built):
         return []
     env, walled = {"RF_SEED": str(wish.seed)}, rows & PLAIN
     pairs = {"RF_PAIRS": str(MANY_PAIRS)} if wish.is_whole else {}
+    few_pairs = {} if wish.is_whole else {"RF_PAIRS": str(FEW_PAIRS)}
     targets = ["logic"]
     if wish.only and not any(wish.only in areas.areas_of("integration", file) for file in WANTS_SANITIZED):
         targets = [f"tests/test-{name}" for name in sorted(rows - PLAIN)]
@@ -247,7 +249,7 @@ def logic_jobs(wish, built):
         Job("build with sanitizers", "builds", "reserve", lambda: build_sanitized(targets), ("build library",), 3),
         *program_jobs("build", "unit", rows, built, {**env, **pairs}),
         *program_jobs("build-lib", "unit", walled, built, env),
-        *program_jobs("build-asan", "sanitizers", rows - PLAIN, ("build with sanitizers",), {**env, **SANITIZED}),
+        *program_jobs("build-asan", "sanitizers", rows - PLAIN, ("build with sanitizers",), {**env, **SANITIZED, **few_pairs}),
     ]
 
 

@@ -12,10 +12,11 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from sampling import often  # noqa: E402
 import watchers  # noqa: E402 # a place with a state folder of its own
 
 pytestmark = pytest.mark.usefixtures("as_who")
-KILLS = int(os.environ.get("RF_APPLY_KILLS", "12"))  # 200 for the whole of it
+KILLS = int(os.environ.get("RF_APPLY_KILLS", often(12)))  # 200 for the whole of it
 HISTORIES = int(os.environ.get("RF_HISTORIES", "6"))  # 1000 likewise
 
 # Inside a box: does so many random things to the current directory.

@@ -15,6 +15,7 @@ from helpers import eventually
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "gateway"))
+import fetched  # noqa: E402
 from origins import free_port  # noqa: E402
 from servers import Server  # noqa: E402
 
@@ -25,29 +26,9 @@ REQUIRED = {"2025-11-25": 30, "2026-07-28": 37}  # scenarios of the suite
 
 
 @pytest.fixture(scope="session")
-def packages(need_npm):
-    """Packages of npm, fetched once into a folder of the user's cache."""
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ringfort-tests"
-    folder = cache / f"mcp-{CONFORMANCE}-{INSPECTOR}-{NODE}"
-    if not (folder / "done").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run([need_npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--no-package-lock", "--omit=dev",
-                               "--fetch-retries=1", f"@modelcontextprotocol/conformance@{CONFORMANCE}",
-                               f"@modelcontextprotocol/inspector@{INSPECTOR}", f"node@{NODE}"],
-                              capture_output=True, text=True, timeout=280, check=False, cwd=folder)
-        works = folder / "node_modules/.bin/node"
-        if done.returncode or not works.exists():
-            pytest.skip(f"packages of MCP can't be had from npm: {done.stderr[-200:]}")
-        (folder / "done").touch()
-    return folder / "node_modules"
-
-
-@pytest.fixture(scope="session")
-def need_npm():
-    found = shutil.which("npm")
-    if not found:
-        pytest.skip("npm is not there")
-    return found
+def packages():
+    return fetched.npm(f"mcp-{CONFORMANCE}-{INSPECTOR}-{NODE}", f"@modelcontextprotocol/conformance@{CONFORMANCE}",
+                       f"@modelcontextprotocol/inspector@{INSPECTOR}", f"node@{NODE}")
 
 
 @pytest.fixture(scope="module")

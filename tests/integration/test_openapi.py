@@ -11,6 +11,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import fetched  # noqa: E402
 from sampling import is_sample  # noqa: E402
 from servers import Server  # noqa: E402
 
@@ -24,17 +25,7 @@ SEED = os.environ.get("RF_SAMPLE", "1")
 @pytest.fixture(scope="session")
 def schemathesis():
     """The program, in a place of its own beneath build/: it is fetched once."""
-    venv = ROOT / "build/schemathesis"
-    program = venv / "bin/schemathesis"
-    if not program.exists():
-        made = subprocess.run(["/usr/bin/python3", "-m", "venv", venv], capture_output=True, text=True, check=False)
-        if made.returncode:
-            pytest.skip(f"no venv can be made: {made.stderr[-200:]}")
-        done = subprocess.run([venv / "bin/pip", "-q", "install", "--no-input", "--retries", "1", f"schemathesis=={VERSION}"],
-                              capture_output=True, text=True, timeout=280, check=False)
-        if done.returncode:
-            pytest.skip(f"schemathesis {VERSION} can't be had from PyPI: {done.stderr[-200:]}")
-    return program
+    return fetched.venv(ROOT / "build/schemathesis", f"schemathesis=={VERSION}") / "schemathesis"
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import zipfile
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import fetched  # noqa: E402
 from flaky import Flaky  # noqa: E402
 from servers import Server  # noqa: E402
 from wardens import become  # noqa: E402
@@ -27,16 +28,7 @@ SDK = ROOT / "sdk/python"
 
 @pytest.fixture(scope="session")
 def python():
-    venv = ROOT / "build/sdk-python"
-    if not (venv / "bin/hatchling").exists():
-        made = subprocess.run(["/usr/bin/python3", "-m", "venv", venv], capture_output=True, text=True, check=False)
-        if made.returncode:
-            pytest.skip(f"no venv can be made: {made.stderr[-200:]}")
-        done = subprocess.run([venv / "bin/pip", "-q", "install", "--no-input", "--retries", "1", "httpx", "mypy", "hatchling"],
-                              capture_output=True, text=True, timeout=280, check=False)
-        if done.returncode:
-            pytest.skip(f"httpx, mypy and hatchling can't be had from PyPI: {done.stderr[-200:]}")
-    return venv / "bin/python"
+    return fetched.venv(ROOT / "build/sdk-python", "httpx", "mypy", "hatchling") / "python"
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,11 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from sampling import often  # noqa: E402
 import watchers  # noqa: E402 # a place with a state folder of its own
 
 pytestmark = pytest.mark.usefixtures("as_who")
-KILLS = int(os.environ.get("RF_SHADOW_KILLS", "12"))  # 200 for the whole of it
+KILLS = int(os.environ.get("RF_SHADOW_KILLS", often(12)))  # 200 for the whole of it
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 
 
