@@ -1,8 +1,8 @@
 """Which cases of parametrised tests run: all, or a random sample of each matrix.
 
 A matrix is what one test function makes of its parameters.  RF_SAMPLE=NUMBER, the start value, picks a sample of
-each: every value of every parameter at least once, with a caller (root or user) by chance; at least a fifth of
-all cases; and both callers, where a function has two cases left.  What a function says of itself goes before that:
+each: at least a fifth of all cases; every value of a parameter that has few, such as modes; and a caller (root or user)
+by chance, both where two cases are left.  What a function says of itself goes before that:
 
     @pytest.mark.whole              each case always
     @pytest.mark.matrix(tags=f)     f(parameters) names what has to be there at least once, instead of each value
@@ -17,6 +17,7 @@ import os
 import random
 
 SHARE = 5  # one case in so many, at least
+FEW = 4    # values of a parameter, all of which are there
 
 
 def is_sample():
@@ -44,12 +45,21 @@ def caller(item):
     return parameters(item).get("as_who")
 
 
-def tags_of(item):
+def short_ones(items):
+    """The parameters of a function that have few values."""
+    values = collections.defaultdict(set)
+    for item in items:
+        for name, value in parameters(item).items():
+            values[name].add(id(value))
+    return {name for name, found in values.items() if len(found) <= FEW and name != "as_who"}
+
+
+def tags_of(item, short):
     """What has to be there at least once."""
     marker = item.get_closest_marker("matrix")
     if marker:
         return set(marker.kwargs["tags"](parameters(item)))
-    return {(name, id(value)) for name, value in parameters(item).items() if name != "as_who"} or {"itself"}
+    return {(name, id(value)) for name, value in parameters(item).items() if name in short} or {"itself"}
 
 
 def pick(items, chance):
@@ -58,11 +68,11 @@ def pick(items, chance):
         return [chance.choice(items)]
     if len(items) == 1 or items[0].get_closest_marker("whole"):
         return items
-    shuffled = chance.sample(items, len(items))
+    shuffled, short = chance.sample(items, len(items)), short_ones(items)
     covered, kept = set(), []
     for item in shuffled:
-        if not tags_of(item) <= covered:
-            covered |= tags_of(item)
+        if not tags_of(item, short) <= covered:
+            covered |= tags_of(item, short)
             kept.append(item)
     rest = [item for item in shuffled if item not in kept]
     while rest and len(kept) * SHARE < len(items):

@@ -16,6 +16,7 @@ HERE = [attack for attack in ATTACKS
 EACH = pytest.mark.parametrize("attack", HERE, ids=[attack.name for attack in HERE])
 
 
+@pytest.mark.matrix(tags=lambda parameters: {parameters["attack"].name})
 @EACH
 def test_bounces(attack, scene, request):
     if attack.name in KNOWN:  # strict: a gap that closes must be taken off the list

@@ -25,6 +25,7 @@ def missing(scene):
     return json.loads(said.out)["isolation"]["missing"]
 
 
+@pytest.mark.matrix(tags=lambda parameters: {parameters["attack"].name})
 @each(HERE)
 def test_bounces(attack, lesser_scene, as_who):
     scene = lesser_scene

@@ -53,6 +53,7 @@ def tools(older, forbid, wardens):
     return Tools(older, forbid, wardens)
 
 
+@pytest.mark.matrix(tags=lambda parameters: {parameters["mode"].name})
 @pytest.mark.parametrize("mode", MODES, ids=[mode.name for mode in MODES])
 def test_a_box_starts_or_not_as_the_table_says(mode, scene, tools):
     tools.enter(scene, mode)

@@ -92,6 +92,7 @@ def enter(book, bomb, mode, ok, seen, test="held"):
     book.append({"test": f"{bomb.name} {test}", "mode": mode, "ok": ok, "bomb": bomb.name, "seen": seen})
 
 
+@pytest.mark.matrix(tags=lambda parameters: {parameters["mode"], parameters["name"]})
 @pytest.mark.parametrize("mode, name", picked())
 def test_a_bomb_is_held(field, book, mode, name):
     bomb = BY_NAME[name]

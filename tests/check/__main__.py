@@ -25,7 +25,7 @@ import time
 import areas
 import leftovers
 import suites
-from commands import BUILD, LOGS, PROGRAM_TIMEOUT_S, ROOT, give_up, processor_time_s, run
+from commands import BUILD, LOGS, PROGRAM_TIMEOUT_S, ROOT, give_up, run
 from jobs import Done, Job, Runner
 from results import count, test_of
 
@@ -44,7 +44,7 @@ def tell(done, number, jobs):
     """Says how a job ended, all at once: jobs that run side by side do not mix."""
     counted = count(done.cases)
     say(f"{number:4}/{jobs} {done.job.name:60} {counted['passed']:5} passed {counted['failed']:4} failed "
-        f"{counted['skipped']:4} skipped {done.seconds:7.1f} s")
+        f"{counted['skipped']:4} skipped {done.seconds:7.1f} s, {done.processor_s:.0f} of processor")
     for case in done.cases:
         if case.verdict == "failed":
             story = case.story.rstrip("\n").replace("\n", "\n    ")
@@ -163,16 +163,17 @@ def summarise(ended, results, seconds):
     say("")
     for suite in dict.fromkeys(done.job.suite for done in ended):
         counted = count(case for of, case in results if of == suite)
-        worked = sum(done.seconds for done in ended if done.job.suite == suite)
+        jobs = [done for done in ended if done.job.suite == suite]
         say(f"{suite:12} {counted['passed']:5} passed {counted['failed']:4} failed {counted['skipped']:4} skipped "
-            f"{counted['unsteady']:4} unsteady {worked:7.1f} s of work")
+            f"{counted['unsteady']:4} unsteady {sum(done.seconds for done in jobs):7.1f} s, "
+            f"{sum(done.processor_s for done in jobs):.0f} of processor")
     slow = sorted((case for _, case in results), key=lambda case: -case.seconds)[:SLOWEST]
     if any(case.seconds for case in slow):
         say(f"\nthe slowest {SLOWEST}:")
     for case in slow:
         if case.seconds:
             say(f"{case.seconds:7.1f} s  {case.name}")
-    say(f"\n{seconds:.0f} s, {processor_time_s():.0f} s of processor time; logs in {LOGS.relative_to(ROOT)}/")
+    say(f"\n{seconds:.0f} s, {sum(done.processor_s for done in ended):.0f} s of processor time; logs in {LOGS.relative_to(ROOT)}/")
 
 
 def tell_cases(results):

@@ -1,12 +1,13 @@
 """Runs commands whose output is read when they have ended, and ends all of them when the check is given up."""
+import collections
 import contextlib
 import os
 import pathlib
-import resource
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -18,6 +19,7 @@ SUITE_TIMEOUT_S = 1800
 # does on most machines, niceness counts in a session alone, and it is the session that must be nice to others.
 IN_RESERVE = ["sh", "-c", "{ echo 19 >/proc/self/autogroup; } 2>/dev/null; exec nice -n 19 \"$@\"", "sh"]
 RUNNING = set()  # commands, each the head of a process group
+USED = collections.Counter()  # seconds of processor time, by thread
 AT_END = []      # what is called when the check is given up
 
 
@@ -34,15 +36,20 @@ def run(command, log, timeout_s=PROGRAM_TIMEOUT_S, env=None):
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                    env={**os.environ, **(env or {})}, start_new_session=True)
         RUNNING.add(process)
-        try:
-            code = process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            code = -signal.SIGKILL
-            output.write(f"\ncheck: ended after {timeout_s} s\n".encode())
+        late = threading.Timer(timeout_s, end, (process, output, timeout_s))
+        late.start()
+        _, status, used = os.wait4(process.pid, 0)
+        late.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
         RUNNING.discard(process)
-    return code, path.read_text(errors="replace")
+    USED[threading.get_ident()] += used.ru_utime + used.ru_stime
+    return process.returncode, path.read_text(errors="replace")
+
+
+def end(process, output, timeout_s):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+        output.write(f"\ncheck: ended after {timeout_s} s\n".encode())
 
 
 def give_up(number, _):
@@ -60,6 +67,5 @@ def has(program):
 
 
 def processor_time_s():
-    """Of all commands that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    """Of all commands that this thread has run until now, those included that they waited for."""
+    return USED[threading.get_ident()]

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 
+from commands import processor_time_s
 from results import Case
 
 WIDTH = {"build": 1, "boxes": 2 * (os.cpu_count() or 1) + 1, "reserve": 1, "alone": 1}
@@ -17,7 +18,7 @@ WIDTH = {"build": 1, "boxes": 2 * (os.cpu_count() or 1) + 1, "reserve": 1, "alon
 # `work` gives the cases.  `needs` are jobs without which it can't run: if one of them fails, it does not.  `seconds`
 # is how long it took before; what takes long is begun early.
 Job = collections.namedtuple("Job", "name suite lane work needs seconds", defaults=[(), 0.0])
-Done = collections.namedtuple("Done", "job cases seconds")
+Done = collections.namedtuple("Done", "job cases seconds processor_s", defaults=[0.0])
 
 
 class Runner:
@@ -41,13 +42,13 @@ class Runner:
 
     def serve(self, lane):
         while job := self.next_of(lane):
-            began = time.monotonic()
+            began, used = time.monotonic(), processor_time_s()
             try:
                 cases = job.work()
             except Exception as problem:  # a suite that can't even start has failed
                 cases = [Case(f"{job.name} starts", "failed", repr(problem))]
             cases = cases or [Case(f"{job.name} has a test", "failed", "it is there, but nothing ran")]
-            done = Done(job, cases, time.monotonic() - began)
+            done = Done(job, cases, time.monotonic() - began, processor_time_s() - used)
             with self.changed:
                 self.end(job, any(case.verdict == "failed" for case in cases))
                 self.done.append(done)

@@ -16,6 +16,7 @@ WHO = ["root", "user"] if IS_ROOT else ["user"]
 WALLS = ["mounts", "network", "limits", "identity", "landlock", "seccomp"]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("who, variant", units())
 def test_a_fault_in_any_call_is_refused_or_all_walls_stand(sweeps, seed, who, variant):
     sweep = sweeps(who, variant)
@@ -25,6 +26,7 @@ def test_a_fault_in_any_call_is_refused_or_all_walls_stand(sweeps, seed, who, va
     assert sweep.cases, "none was tried"
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("who", WHO)
 @pytest.mark.parametrize("wall", WALLS)
 def test_a_wall_that_is_missing_is_noticed(sweeps, who, wall):

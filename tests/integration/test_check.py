@@ -74,13 +74,12 @@ def test_without_a_start_value_each_case_is_there(matrix):
         "test_matrix": 42, "test_caller": 2, "test_whole": 2, "test_others": 50, "test_tags": 200, "test_alone": 1}
 
 
-def test_a_sample_has_each_value_and_both_callers_and_a_fifth_of_all(matrix):
+def test_a_sample_has_each_mode_and_both_callers_and_a_fifth_of_all(matrix):
     callers = set()
     for seed in range(6):
         found = matrix(RF_SAMPLE=str(seed))
         cases = found["test_matrix"]
-        assert 9 <= len(cases) < 42
-        assert [len(set(column)) for column in zip(*cases)] == [2, 3, 7]
+        assert 9 <= len(cases) < 42 and [len(set(column)) for column in zip(*cases)][:2] == [2, 3]
         assert len(found["test_caller"]) == 1 and len(found["test_whole"]) == 2 and len(found["test_alone"]) == 1
         assert len(found["test_others"]) == 1
         assert 40 <= len(found["test_tags"]) < 50

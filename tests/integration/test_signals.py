@@ -53,9 +53,9 @@ def test_a_program_that_ignores_the_first_signal_dies_at_the_second(start, numbe
 
 
 def test_a_run_that_was_asked_to_stop_has_the_status_killed(start):
-    process = start("--json", "--", "python3", "-c",
-                    "import os, sys, time; print('ready', flush=True); time.sleep(30)")
-    time.sleep(0.5)
+    token = str(random.randrange(10**8, 10**9))
+    process = start("--json", "--", "sh", "-c", f"echo ready; exec sleep {token}")
+    assert eventually(lambda: processes_with(f"sleep\0{token}"))
     process.terminate()
     result = json.loads(process.communicate(timeout=10)[0])
     assert (result["status"], result["signal"], result["stdout"]) == ("killed", 15, "ready\n")
@@ -63,8 +63,9 @@ def test_a_run_that_was_asked_to_stop_has_the_status_killed(start):
 
 
 def test_a_run_that_was_stopped_the_hard_way_has_the_status_killed(start):
-    process = start("--json", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.05; done")
-    time.sleep(0.3)
+    token = str(random.randrange(10**8, 10**9))
+    process = start("--json", "--", "sh", "-c", f"trap '' TERM; sleep {token} & while :; do sleep 0.05; done")
+    assert eventually(lambda: processes_with(f"sleep\0{token}"))
     process.terminate()
     time.sleep(0.2)
     process.terminate()

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from helpers import USER_ID, children_of, eventually
+from helpers import USER_ID, children_of, eventually, processes_with
 
 pytestmark = pytest.mark.usefixtures("as_who")
 
@@ -107,12 +107,12 @@ def test_what_is_shown_writable_can_be_changed(pane, workdir):
 
 def test_keys_control_jobs_inside_and_not_the_launcher(pane):
     enter(pane)
-    pane.type("sleep 100; echo code=$?")
-    time.sleep(0.5)
+    pane.type("sleep 100471; echo code=$?")
+    assert eventually(lambda: processes_with("sleep\0100471"))
     pane.keys("C-c")
     assert pane.shows("^C")
-    pane.type("sleep 101")
-    time.sleep(0.5)
+    pane.type("sleep 100472")
+    assert eventually(lambda: processes_with("sleep\0100472"))
     pane.keys("C-z")
     assert pane.shows("Stopped")
     pane.type("clear; jobs")
