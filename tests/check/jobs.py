@@ -3,7 +3,7 @@
 A job stands in a lane.  `build` is what all others wait for.  `boxes` are tests at full priority, more at a time than there are processors,
 because more than half of their time is waiting.  `reserve` is what only computes (another build, analysis): one after
 the other at the lowest priority, with what the others leave.  `alone` is what measures: one after the other,
-when no more boxes are tested.
+when no boxes are tested.
 """
 import collections
 import os
@@ -25,7 +25,7 @@ class Runner:
     def __init__(self, jobs, tell):
         self.waiting = sorted(jobs, key=lambda job: -job.seconds)
         self.known = {job.name for job in jobs}
-        self.boxes = {job.name for job in jobs if job.lane == "boxes"}
+        self.running = collections.Counter()  # jobs, by lane
         self.open = set(self.known)      # neither ended nor given up
         self.failed = set()              # ended badly, or never begun
         self.not_run, self.done = [], []
@@ -50,6 +50,7 @@ class Runner:
             cases = cases or [Case(f"{job.name} has a test", "failed", "it is there, but nothing ran")]
             done = Done(job, cases, time.monotonic() - began, processor_time_s() - used)
             with self.changed:
+                self.running[lane] -= 1
                 self.end(job, any(case.verdict == "failed" for case in cases))
                 self.done.append(done)
                 self.tell(done, len(self.known) - len(self.open), len(self.known))
@@ -65,13 +66,18 @@ class Runner:
                 for job in mine:
                     if self.may_begin(job):
                         self.waiting.remove(job)
+                        self.running[lane] += 1
                         return job
                 self.changed.wait()
 
+    def is_ready(self, job):
+        return not self.open & set(job.needs)
+
     def may_begin(self, job):
-        if self.open & set(job.needs):
+        """What measures and boxes keep out of each other's way; boxes go first, as far as they can begin."""
+        if job.lane == "alone" and any(other.lane == "boxes" and self.is_ready(other) for other in self.waiting):
             return False
-        return job.lane != "alone" or not self.open & self.boxes
+        return self.is_ready(job) and not self.running[{"alone": "boxes", "boxes": "alone"}.get(job.lane)]
 
     def drop_what_can_not_run(self):
         while job := next((job for job in self.waiting if self.failed & set(job.needs)), None):

@@ -291,7 +291,7 @@ def test_what_was_written_last_is_kept_and_what_is_older_is_counted(server):
 
 
 def test_a_terminal_that_ends_while_nobody_looks_keeps_its_result(server):
-    line, number = open_terminal(server, "echo ready; read x; echo done; exit 4")
+    line, number = open_terminal(server, "echo ready; read x; sleep 1; echo done; exit 4")  # nobody looks by then
     with line:
         line.read_until(b"ready\r\n")
         line.send(b"\n")

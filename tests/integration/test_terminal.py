@@ -108,11 +108,11 @@ def test_what_is_shown_writable_can_be_changed(pane, workdir):
 def test_keys_control_jobs_inside_and_not_the_launcher(pane):
     enter(pane)
     pane.type("sleep 100471; echo code=$?")
-    assert eventually(lambda: processes_with("sleep\0100471"))
+    assert eventually(lambda: processes_with("sleep\x00100471"))
     pane.keys("C-c")
     assert pane.shows("^C")
     pane.type("sleep 100472")
-    assert eventually(lambda: processes_with("sleep\0100472"))
+    assert eventually(lambda: processes_with("sleep\x00100472"))
     pane.keys("C-z")
     assert pane.shows("Stopped")
     pane.type("clear; jobs")

@@ -70,14 +70,28 @@ def both(warden, *args, **options):
     return with_it, warden.run("run", "--no-warden", *args, **options)
 
 
+LOST = "the kernel refused more than could be read: denials lists a part of it"
+
+
+def is_told_whole(document):
+    """Whether all refusals of the run were heard: the kernel has so much room for those of the whole machine."""
+    return document["denials_seen"] and LOST not in document["warnings"]
+
+
+def without_denials(document):
+    return {**document, "denials": [], "denials_seen": False, "warnings": [word for word in document["warnings"] if word != LOST]}
+
+
 def assert_same(warden, *args, **options):
     """Compares exit code and result, field by field; gives the result of the run without."""
     with_it, alone = both(warden, "--json", *args, **options)
     expected = json.loads(alone.stdout)
     for done in with_it:
         assert done.returncode == alone.returncode, (done, alone)
-        got = json.loads(done.stdout)
-        assert stripped(got) == stripped(expected), done.stderr
+        got, wanted = json.loads(done.stdout), expected
+        if not (is_told_whole(got) and is_told_whole(wanted)):
+            got, wanted = without_denials(got), without_denials(wanted)
+        assert stripped(got) == stripped(wanted), done.stderr
         assert (done.stderr == b"") == (alone.stderr == b""), (done.stderr, alone.stderr)
     return expected
 
