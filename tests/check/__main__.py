@@ -186,9 +186,10 @@ def tell_cases(results):
 
 def read_arguments():
     parser = argparse.ArgumentParser(prog="tests/check", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--all", action="store_true", help="everything whole")
-    parser.add_argument("--only", metavar="AREA", default="", help="the tests of one area: a folder's name")
-    parser.add_argument("--failed", action="store_true", help="what failed in the last run")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="everything whole")
+    which.add_argument("--only", metavar="AREA", default="", help="the tests of one area: a folder's name")
+    which.add_argument("--failed", action="store_true", help="what failed in the last run")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9), help="the start value of all that is random")
     parser.add_argument("--write-times", action="store_true", help="write times.json anew")
     given = parser.parse_args()
@@ -201,7 +202,7 @@ def main():
     given = read_arguments()
     before = leftovers.look()
     start = time.monotonic()
-    wish = suites.Wish(given.only, given.all or given.failed, given.seed)
+    wish = suites.Wish(given.only, given.all, given.seed)
     pytest = suites.Pytest(wish)
     try:
         jobs = jobs_of_failed(pytest, wish) if given.failed else suites.all_jobs(pytest, wish)

@@ -22,27 +22,27 @@ AREAS_OF = {
     "full_disk": "workspace audit", "gateway": "gateway", "gateway_attacks": "gateway", "gateway_change": "gateway",
     "gateway_custody": "gateway", "gateway_filter": "gateway filter", "gateway_garbage": "gateway",
     "gateway_messages": "gateway wire", "gateway_raw": "gateway", "gateway_rebinding": "gateway",
-    "gateway_seal": "gateway", "gateway_trial": "gateway", "held": "gateway workspace", "help": "cli", "herald": "server",
+    "gateway_seal": "gateway", "gateway_trial": "gateway", "held": "gateway", "help": "cli", "herald": "server",
     "http": "http", "http2": "http2", "http_client": "http", "kept": "warden jail", "lang": "cli", "languages": "cli jail",
     "layers": "workspace", "leaks": "warden", "learn": "policy", "leftovers": "jail init", "lesser_box": "jail",
     "library": "lib include", "library_files": "lib", "limits": "jail", "live": "workspace", "manual": "cli packaging",
-    "mcp": "server", "mcp_suites": "server mcp", "metrics": "watch", "moves": "workspace audit",
+    "mcp": "server", "mcp_suites": "mcp", "metrics": "watch", "moves": "workspace audit",
     "net_change": "gateway", "net_log": "audit gateway", "openapi": "server", "overlay_attributes": "workspace",
-    "planted": "jail workspace", "policy_cli": "policy", "policy_show": "policy", "profiles": "policy",
-    "promises": "docs", "quota": "jail", "readme": "docs", "real_programs": "jail", "recovery": "jail watch",
+    "planted": "workspace", "policy_cli": "policy", "policy_show": "policy", "profiles": "policy",
+    "promises": "docs", "quota": "jail", "readme": "docs", "real_programs": "calls cli", "recovery": "jail watch",
     "reliability": "audit watch reliability", "replaced": "jail", "replica": "workspace", "report": "audit",
     "result": "result", "run": "cli init jail", "sdk_parity": "sdk", "sdk_python": "sdk", "sdk_typescript": "sdk",
     "seccomp": "jail calls", "seccomp_oracle": "jail", "server": "server", "server_agents": "server",
     "server_apply": "server", "server_approvals": "server", "server_clerk": "server", "server_config": "server",
     "server_disk": "server", "server_files": "server", "server_life": "server", "server_network": "server",
     "server_ports": "server", "server_quota": "server", "server_record": "server audit", "server_streams": "server",
-    "server_taken": "server", "server_tls": "server tls", "server_workspace": "server workspace", "server_ws": "server",
-    "shadow": "workspace", "signals": "init jail", "standing_gateway": "gateway", "stopped": "jail", "terminal": "jail cli",
+    "server_taken": "server", "server_tls": "server tls", "server_workspace": "server", "server_ws": "server",
+    "shadow": "workspace", "signals": "init jail", "standing_gateway": "gateway", "stopped": "jail", "terminal": "cli",
     "tls_gateway": "gateway tls", "tls_upstream": "gateway tls", "top": "top", "warden": "warden",
     "warden_ceiling": "warden", "warden_same": "warden wire", "watch": "watch", "why": "policy", "workspace": "workspace",
 }
 # What tests more than one folder of src/, besides the area that has its own name.
-FOLDERS = {"attack": "jail", "bombs": "", "faults": "jail", "integration": "", "unit": "", "fuzz": ""}
+FOLDERS = {"attack": "jail", "bombs": "", "faults": "", "integration": "", "unit": "", "fuzz": ""}
 ELSEWHERE = {"scripts": "lint"}  # areas that are another suite of the check's
 
 
