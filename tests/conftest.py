@@ -90,16 +90,21 @@ def pytest_sessionstart():
 
 
 def pytest_sessionfinish(session, exitstatus):
-    """Records of root's boxes that stay: nobody else sees them, and they vanish with this process."""
+    """Records and mounts of root's boxes that stay: nobody else sees them, and they vanish with this process."""
     if not os.environ.get("RF_TEST_OWN_RUN") or not IS_ROOT or exitstatus not in (0, 1):
         return
     end = time.monotonic() + 10
-    boxes = pathlib.Path("/run/ringfort/boxes")
-    while (left := list(boxes.glob("*"))) and time.monotonic() < end:
+    while (left := left_in_own_run()) and time.monotonic() < end:
         time.sleep(0.1)
     if left:
-        print(f"left behind in {boxes}: {' '.join(path.name for path in left)}")
+        print("left behind:", *left)
         session.exitstatus = 3
+
+
+def left_in_own_run():
+    places = [line.split(" ")[4] for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if "ringfort" in line]
+    return [str(path) for path in pathlib.Path("/run/ringfort/boxes").glob("*")] + \
+        [place for place in places if place not in ("/run/ringfort", "/run/ringfort/uids")]
 
 
 @pytest.fixture(scope="session")

@@ -102,10 +102,10 @@ else:
     for n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)
     os.closerange(0, 100)
     os.execvp("sleep", ["sleep", "{token}"])
-import time; time.sleep(0.3)
-""")
-    assert eventually(lambda: any("sleep" in open(f"/proc/{pid}/comm").read()
-                                  for pid in processes_with(token)))
+os.read(0, 1)
+""", stdin=subprocess.PIPE)
+    assert eventually(lambda: processes_with(f"sleep\0{token}"))
+    process.stdin.close()
     assert process.wait(10) == 0
     assert eventually(lambda: not processes_with(token), 2)
 
