@@ -17,7 +17,7 @@ from results import Case, one, read_junit, read_tap, test_of
 TIMES = pathlib.Path(__file__).with_name("times.json")
 LONG_TIMEOUT_S = 3 * 3600
 MANY_PAIRS = 1_000_000  # of policies, for check-all
-FEW_PAIRS = 2_000       # under sanitizers, where each takes four times as long
+FEW_PAIRS = 2_000       # for one area; and under sanitizers, where each takes four times as long
 SHARD_S = 60   # a file that takes longer is tested in parts, side by side
 BATCH_S = 15   # files that take less share a process of pytest until it has so much to do
 SANITIZED = {
@@ -240,8 +240,8 @@ def logic_jobs(wish, built):
     if not rows:
         return []
     env, walled = {"RF_SEED": str(wish.seed)}, rows & PLAIN
-    pairs = {"RF_PAIRS": str(MANY_PAIRS)} if wish.is_whole else {}
     few_pairs = {} if wish.is_whole else {"RF_PAIRS": str(FEW_PAIRS)}
+    pairs = {"RF_PAIRS": str(MANY_PAIRS)} if wish.is_whole else few_pairs if wish.only else {}
     targets = ["logic"]
     if wish.only and not any(wish.only in areas.areas_of("integration", file) for file in WANTS_SANITIZED):
         targets = [f"tests/test-{name}" for name in sorted(rows - PLAIN)]
